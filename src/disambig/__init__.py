@@ -1,0 +1,43 @@
+"""Partial label learning: train a classifier when one of several candidate labels is right.
+
+Every public name is imported on first use, so that ``import disambig`` costs nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from disambig._core.lazy import lazy_names
+from disambig._version import __version__
+
+if TYPE_CHECKING:
+    from disambig._core.errors import DisambigError
+    from disambig.candidates.audit import audit_candidates
+    from disambig.candidates.labels import CandidateLabels
+    from disambig.datasets.catalogue import list_datasets, load_dataset
+    from disambig.methods.catalogue import all_methods, get_method
+    from disambig.methods.classical.plknn import PLKNN
+
+__all__ = [
+    "PLKNN",
+    "CandidateLabels",
+    "DisambigError",
+    "__version__",
+    "all_methods",
+    "audit_candidates",
+    "get_method",
+    "list_datasets",
+    "load_dataset",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "CandidateLabels": "disambig.candidates.labels",
+        "DisambigError": "disambig._core.errors",
+        "PLKNN": "disambig.methods.classical.plknn",
+        "all_methods": "disambig.methods.catalogue",
+        "audit_candidates": "disambig.candidates.audit",
+        "get_method": "disambig.methods.catalogue",
+        "list_datasets": "disambig.datasets.catalogue",
+        "load_dataset": "disambig.datasets.catalogue",
+    },
+)

@@ -1,0 +1,76 @@
+"""Every error disambig raises on purpose.
+
+Each one inherits ``DisambigError`` and the builtin that callers already know, so both
+``except DisambigError`` and ``except ValueError`` work. A message says what is needed, what
+came (value, shape, first bad row) and what to do.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from disambig._core.names import closest_name
+
+__all__ = [
+    "CandidateError",
+    "DatasetFormatError",
+    "DatasetNotFoundError",
+    "DisambigError",
+    "DownloadError",
+    "HashMismatchError",
+    "ParameterError",
+    "UnknownNameError",
+    "describe_rows",
+]
+
+
+class DisambigError(Exception):
+    """Base of every error disambig raises on purpose."""
+
+
+class CandidateError(DisambigError, ValueError):
+    """Candidate sets that are malformed, or do not fit what they are used with."""
+
+
+class ParameterError(DisambigError, ValueError):
+    """A parameter outside its allowed values."""
+
+
+class DatasetFormatError(DisambigError, ValueError):
+    """A data file whose content is not what its format promises."""
+
+
+class DatasetNotFoundError(DisambigError, FileNotFoundError):
+    """A dataset whose file is not where it was looked for."""
+
+
+class HashMismatchError(DisambigError, ValueError):
+    """A file that is not the one its card describes."""
+
+
+class DownloadError(DisambigError, OSError):
+    """A download, or the unpacking of one, that did not work."""
+
+
+class UnknownNameError(DisambigError, ValueError):
+    """A name that nothing in a catalogue carries."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        suggestion = closest_name(name, names)
+        hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+        super().__init__(f"There is no {kind} called {name!r}.{hint} Known: {', '.join(names)}.")
+        self._arguments = (kind, name, names)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, list[str]]]:
+        # Exceptions cross process borders by pickling, with the arguments of __init__.
+        return type(self), self._arguments
+
+
+def describe_rows(bad: NDArray[np.bool_]) -> str:
+    """Say how many rows are marked in ``bad`` and which one is first."""
+    rows = np.flatnonzero(bad)
+    if rows.size == 1:
+        return f"1 sample, at row {rows[0]}"
+    return f"{rows.size} samples, first at row {rows[0]}"

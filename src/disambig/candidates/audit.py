@@ -1,0 +1,127 @@
+"""What a collection of candidate sets can and cannot teach, before any training."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from disambig._core.typing import Label, Sparse
+from disambig.candidates.labels import CandidateLabels
+
+__all__ = ["CandidateAudit", "audit_candidates"]
+
+
+@dataclass(frozen=True)
+class CandidateAudit:
+    """Facts about candidate sets. ``str()`` of it is a text for people.
+
+    Attributes
+    ----------
+    n_samples, n_classes : int
+        Shape of the sets.
+    size_histogram : dict of int to int
+        How many samples have how many candidates.
+    average_candidates : float
+        Mean size of a set.
+    singleton_share : float
+        Share of samples with one candidate, whose label is therefore known.
+    cooccurrence : sparse array of shape (n_classes, n_classes)
+        In how many samples two labels are candidates together; on the diagonal, in how many a
+        label is a candidate.
+    inseparable : list of tuples of labels
+        Labels that always appear together: no method can tell them apart from these sets.
+    never_alone : list of labels
+        Candidates that are never the only one.
+    never_candidates : list of labels
+        Classes that are in no set at all.
+    classes : list of labels
+        Class names, in the order of ``cooccurrence``.
+    """
+
+    n_samples: int
+    n_classes: int
+    size_histogram: dict[int, int]
+    average_candidates: float
+    singleton_share: float
+    cooccurrence: Sparse
+    inseparable: list[tuple[Label, ...]]
+    never_alone: list[Label]
+    never_candidates: list[Label]
+    classes: list[Label]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_samples} samples, {self.n_classes} classes, "
+            f"{self.average_candidates:.2f} candidates on average",
+            f"{self.singleton_share:.1%} of the samples have a single candidate",
+            "Set sizes:",
+            *_bars(self.size_histogram),
+        ]
+        common = self.most_common_pairs(5)
+        if common:
+            lines.append("Most often together:")
+            lines += [f"  {count:>8}  {first} and {second}" for first, second, count in common]
+        lines += [
+            f"Cannot be told apart, always together: {', '.join(map(str, group))}"
+            for group in self.inseparable
+        ]
+        if self.never_alone:
+            lines.append(f"Never the only candidate: {_listed(self.never_alone)}")
+        if self.never_candidates:
+            lines.append(f"Never a candidate: {_listed(self.never_candidates)}")
+        return "\n".join(lines)
+
+    def most_common_pairs(self, count: int) -> list[tuple[Label, Label, int]]:
+        """Return the pairs of labels that are most often candidates together, with how often."""
+        pairs = self.cooccurrence.tocoo()
+        above = pairs.row < pairs.col
+        rows, columns, values = pairs.row[above], pairs.col[above], pairs.data[above]
+        order = np.lexsort((columns, rows, -values))[:count]
+        return [
+            (self.classes[rows[i]], self.classes[columns[i]], int(values[i])) for i in order.tolist()
+        ]
+
+
+def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
+    """Count what is in ``candidates`` and find what no method can learn from them."""
+    sizes = candidates.sizes
+    names = candidates.classes.tolist()
+    counts = candidates.to_sparse().astype(np.int64)
+    occurrences = counts.sum(axis=0)
+    alone = counts[sizes == 1].sum(axis=0)
+    values, frequencies = np.unique(sizes, return_counts=True)
+    return CandidateAudit(
+        n_samples=len(candidates),
+        n_classes=len(names),
+        size_histogram=dict(zip(values.tolist(), frequencies.tolist(), strict=True)),
+        average_candidates=float(sizes.mean()) if len(sizes) else 0.0,
+        singleton_share=float((sizes == 1).mean()) if len(sizes) else 0.0,
+        cooccurrence=(counts.T @ counts).tocsr(),
+        inseparable=_inseparable(candidates),
+        never_alone=[names[j] for j in np.flatnonzero((occurrences > 0) & (alone == 0))],
+        never_candidates=[names[j] for j in np.flatnonzero(occurrences == 0)],
+        classes=names,
+    )
+
+
+def _inseparable(candidates: CandidateLabels) -> list[tuple[Label, ...]]:
+    columns = candidates.to_sparse().tocsc()
+    groups: dict[bytes, list[Label]] = defaultdict(list)
+    for column, name in enumerate(candidates.classes.tolist()):
+        rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
+        if rows.size:
+            groups[rows.tobytes()].append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _bars(histogram: dict[int, int], width: int = 40) -> list[str]:
+    largest = max(histogram.values(), default=1)
+    return [
+        f"  {size:>4}  {count:>8}  {'#' * max(1, round(width * count / largest))}"
+        for size, count in histogram.items()
+    ]
+
+
+def _listed(labels: list[Label], most: int = 10) -> str:
+    shown = ", ".join(str(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"

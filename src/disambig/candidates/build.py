@@ -1,0 +1,251 @@
+"""Turn every way people write down candidate sets into a mask, class names and weights.
+
+Each function returns ``Parts``, ready for the constructor of ``CandidateLabels``, which checks
+that no row is empty and that the weights fit.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.errors import CandidateError
+from disambig._core.parameters import check_integer
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
+from disambig.candidates.checks import check_no_empty_row
+from disambig.candidates.classes import (
+    as_class_array,
+    as_list,
+    columns_of,
+    infer_classes,
+    is_missing,
+)
+
+__all__ = [
+    "Parts",
+    "parts_from_annotations",
+    "parts_from_excluded",
+    "parts_from_labels",
+    "parts_from_sets",
+    "parts_from_strings",
+    "parts_from_taxonomy",
+]
+
+
+class Parts(NamedTuple):
+    """What ``CandidateLabels`` is made of."""
+
+    mask: Sparse | BoolArray
+    classes: AnyArray
+    weights: Sparse | None = None
+
+
+def parts_from_sets(sets: Iterable[Iterable[Label]], classes: Iterable[Label] | None) -> Parts:
+    """Read one collection of labels per row; mappings from label to weight carry weights."""
+    rows = list(sets)
+    weighted = [isinstance(row, Mapping) for row in rows]
+    if any(weighted) and not all(weighted):
+        raise CandidateError(
+            "Give weights for every row or for none. Some rows map labels to weights, "
+            f"row {weighted.index(False)} does not. Write it as {{label: 1}}."
+        )
+    distinct = _distinct_labels(rows)
+    check_no_empty_row(np.fromiter(map(len, distinct), np.int64, count=len(rows)))
+    row_of, labels = _flatten(distinct)
+    names = infer_classes(labels) if classes is None else as_class_array(classes)
+    columns = columns_of(labels, names, row_of)
+    shape = (len(rows), len(names))
+    mask = _csr(np.ones(len(columns), dtype=bool), row_of, columns, shape)
+    if not any(weighted):
+        return Parts(mask, names)
+    return Parts(mask, names, _csr(_flat_weights(distinct), row_of, columns, shape))
+
+
+def parts_from_strings(
+    strings: Iterable[str], separator: str, classes: Iterable[Label] | None
+) -> Parts:
+    """Split ``"cat|dog"`` into labels, trim spaces, and skip what is blank."""
+    if not isinstance(separator, str) or not separator:
+        raise CandidateError(
+            f"The separator must be a text of at least one character. Got {separator!r}."
+        )
+    if isinstance(strings, str):
+        raise CandidateError(
+            f"A column of texts is needed, one a sample. Got the single text {strings!r}. "
+            "Write it as a list of one."
+        )
+    column = as_list(strings)
+    for row, text in enumerate(column):
+        if not isinstance(text, str):
+            raise CandidateError(
+                f"Every row must be a text such as 'cat{separator}dog'. Row {row} is {text!r}. "
+                "Drop rows without labels; use from_labels for labels that are not texts."
+            )
+    pieces = ([piece.strip() for piece in text.split(separator)] for text in column)
+    return parts_from_sets(([piece for piece in row if piece] for row in pieces), classes)
+
+
+def parts_from_labels(labels: Iterable[Label], classes: Iterable[Label] | None) -> Parts:
+    """Read plain labels: every row has exactly one candidate."""
+    values = as_list(labels)
+    _check_labels(values, np.arange(len(values)))
+    names = infer_classes(values) if classes is None else as_class_array(classes)
+    columns = columns_of(values, names)
+    rows = np.arange(len(values))
+    mask = _csr(np.ones(len(values), dtype=bool), rows, columns, (len(values), len(names)))
+    return Parts(mask, names)
+
+
+def parts_from_excluded(excluded: Iterable[Any], classes: Iterable[Label]) -> Parts:
+    """Read what a row is *not*: one label, or a collection of them; every other class stays."""
+    names = as_class_array(classes)
+    rows = _distinct_labels([_as_collection(row) for row in as_list(excluded)])
+    row_of, labels = _flatten(rows)
+    mask = np.ones((len(rows), len(names)), dtype=bool)
+    mask[row_of, columns_of(labels, names, row_of)] = False
+    return Parts(mask, names)
+
+
+def parts_from_annotations(
+    items: Iterable[Hashable],
+    annotators: Iterable[Hashable],
+    labels: Iterable[Label],
+    *,
+    min_votes: int,
+    order: Iterable[Hashable] | None,
+    classes: Iterable[Label] | None,
+) -> Parts:
+    """Count the annotators behind each label of each item; keep labels with enough votes."""
+    check_integer("min_votes", min_votes, minimum=1)
+    item_list, annotator_list, label_list = as_list(items), as_list(annotators), as_list(labels)
+    if not len(item_list) == len(annotator_list) == len(label_list):
+        raise CandidateError(
+            "Items, annotators and labels are three columns of one table. Got lengths "
+            f"{len(item_list)}, {len(annotator_list)} and {len(label_list)}."
+        )
+    _check_labels(label_list, np.arange(len(label_list)))
+    row_names = list(dict.fromkeys(item_list if order is None else as_list(order)))
+    row_of_item = {item: row for row, item in enumerate(row_names)}
+    unknown = next((item for item in item_list if item not in row_of_item), None)
+    if unknown is not None:
+        raise CandidateError(
+            f"Every annotated item must be in 'order'. Item {unknown!r} is not. "
+            "Add it, or drop its annotations."
+        )
+    names = infer_classes(label_list) if classes is None else as_class_array(classes)
+    # An annotator who gives the same label to the same item twice still has one vote.
+    votes = list(dict.fromkeys(zip(item_list, annotator_list, label_list, strict=True)))
+    rows = np.fromiter((row_of_item[item] for item, _, _ in votes), np.int64, count=len(votes))
+    columns = columns_of([label for _, _, label in votes], names, rows)
+    counts = _csr(np.ones(len(votes)), rows, columns, (len(row_names), len(names)))
+    counts.data[counts.data < min_votes] = 0
+    counts.eliminate_zeros()
+    silent = np.flatnonzero(np.diff(counts.indptr) == 0)
+    if silent.size:
+        raise CandidateError(
+            f"Every item needs a label with at least {min_votes} votes. {silent.size} items have "
+            f"none, the first is {row_names[silent[0]]!r}. Lower 'min_votes', or drop those items."
+        )
+    return Parts(counts.astype(bool), names, counts)
+
+
+def parts_from_taxonomy(
+    nodes: Iterable[Any],
+    children: Mapping[Label, Collection[Label]],
+    classes: Iterable[Label] | None,
+) -> Parts:
+    """Read a node (or several) per row; an inner node stands for all the leaves below it."""
+    leaves_below: dict[Label, frozenset[Label]] = {}
+    for node in children:
+        _collect_leaves(node, children, leaves_below, path=())
+    rows = [_as_collection(row) for row in as_list(nodes)]
+    for row, row_nodes in enumerate(rows):
+        unknown = next((node for node in row_nodes if node not in leaves_below), None)
+        if unknown is not None:
+            raise CandidateError(
+                f"Every node must be in the taxonomy. Row {row} names {unknown!r}. "
+                "Add it as a child of its parent, or correct the label."
+            )
+    sets = [set().union(*(leaves_below[node] for node in row_nodes)) for row_nodes in rows]
+    leaves = set(chain.from_iterable(leaves_below.values()))
+    return parts_from_sets(sets, infer_classes(leaves) if classes is None else classes)
+
+
+def _collect_leaves(
+    node: Label,
+    children: Mapping[Label, Collection[Label]],
+    known: dict[Label, frozenset[Label]],
+    path: tuple[Label, ...],
+) -> frozenset[Label]:
+    if node in path:
+        circle = " > ".join(str(step) for step in (*path[path.index(node) :], node))
+        raise CandidateError(f"A taxonomy has no circles. Got {circle}. Remove one of the links.")
+    if node not in known:
+        below = _as_collection(children.get(node, ()))
+        branches = [_collect_leaves(child, children, known, (*path, node)) for child in below]
+        known[node] = frozenset().union(*branches) if branches else frozenset({node})
+    return known[node]
+
+
+def _as_collection(row: Any) -> Collection[Any]:
+    """Take a single label (a text, a number) for a collection of one."""
+    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+        return (row,)
+    return tuple(row)
+
+
+def _distinct_labels(rows: list[Any]) -> list[Mapping[Label, Any]]:
+    """Return each row as a mapping whose keys are its labels, in order, each once."""
+    distinct: list[Mapping[Label, Any]] = []
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise CandidateError(
+                f"Every row must be a collection of labels. Row {number} is {row!r}. Write "
+                f"[{row!r}], or use from_labels for plain labels and from_strings for texts "
+                "such as 'cat|dog'."
+            )
+        try:
+            distinct.append(row if isinstance(row, Mapping) else dict.fromkeys(row))
+        except TypeError:
+            raise CandidateError(
+                f"A label must be hashable, as texts, numbers and tuples are. Row {number} is {row!r}."
+            ) from None
+    return distinct
+
+
+def _flatten(rows: list[Mapping[Label, Any]]) -> tuple[IntArray, list[Label]]:
+    """Return the labels of all rows one after the other, and the row each one is in."""
+    row_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    labels = as_list(chain.from_iterable(rows))
+    _check_labels(labels, row_of)
+    return row_of, labels
+
+
+def _check_labels(labels: list[Label], rows: IntArray) -> None:
+    for position, label in enumerate(labels):
+        if is_missing(label):
+            raise CandidateError(
+                f"A label may not be missing (None or NaN). Got {label!r} in row {rows[position]}. "
+                "Drop such rows, or give them all classes."
+            )
+
+
+def _flat_weights(rows: list[Mapping[Label, Any]]) -> FloatArray:
+    weights = list(chain.from_iterable(row.values() for row in rows))
+    try:
+        return np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        number, row = next(
+            (number, row)
+            for number, row in enumerate(rows)
+            if any(not isinstance(weight, int | float | np.number) for weight in row.values())
+        )
+        raise CandidateError(
+            f"Every weight must be a number. Row {number} is {dict(row)!r}."
+        ) from None
+
+
+def _csr(values: AnyArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:
+    return sparse.csr_array((values, (rows, columns)), shape=shape)

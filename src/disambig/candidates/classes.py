@@ -1,0 +1,118 @@
+"""Class names: what may be one, their order, and the column each one stands for."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import CandidateError
+from disambig._core.typing import AnyArray, IntArray, Label
+
+__all__ = [
+    "as_class_array",
+    "as_list",
+    "columns_of",
+    "infer_classes",
+    "is_missing",
+    "known_columns_of",
+]
+
+
+def as_list(values: Iterable[Any]) -> list[Any]:
+    """Return a list of plain Python values (NumPy scalars compare and print less predictably)."""
+    if hasattr(values, "tolist"):
+        return list(values.tolist())
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def is_missing(label: Any) -> bool:
+    """Tell whether ``label`` is None, NaN or another marker of a missing value."""
+    if label is None:
+        return True
+    try:
+        # NaN and NaT differ from themselves; pandas.NA refuses to say and raises.
+        return bool(label != label)
+    except TypeError:
+        return True
+
+
+def as_class_array(classes: Iterable[Label]) -> AnyArray:
+    """Return class names as a read-only one-dimensional array, in the order given."""
+    names = as_list(classes)
+    if not names:
+        raise CandidateError("At least one class is needed. Got none.")
+    _check_names(names)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise CandidateError(
+            f"Every class may be named once. Got {repeated[0]!r} more than once. "
+            "Remove the repetition."
+        )
+    array = _to_array(names)
+    array.flags.writeable = False
+    return array
+
+
+def infer_classes(labels: Iterable[Label]) -> AnyArray:
+    """Return the distinct labels in ascending order, as class names."""
+    distinct = list(set(labels))
+    _check_names(distinct)
+    try:
+        ordered = sorted(distinct)  # type: ignore[type-var]  # TypeError is the answer we handle
+    except TypeError:
+        types = sorted({type(label).__name__ for label in distinct})
+        raise CandidateError(
+            f"Class names must be sortable among themselves. Got the types {', '.join(types)}. "
+            "Convert the labels to one type, or give 'classes' in the order you want."
+        ) from None
+    return as_class_array(ordered)
+
+
+def known_columns_of(labels: Iterable[Label], classes: AnyArray) -> IntArray:
+    """Return the column of every label, and -1 for a label that is not a class."""
+    column = {name: position for position, name in enumerate(classes.tolist())}
+    values = as_list(labels)
+    return np.fromiter((column.get(label, -1) for label in values), np.int64, count=len(values))
+
+
+def columns_of(labels: Iterable[Label], classes: AnyArray, rows: IntArray | None = None) -> IntArray:
+    """Return the column of every label; refuse a label that is not a class.
+
+    ``rows`` tells the row each label belongs to, for the error; by default label i is in row i.
+    """
+    values = as_list(labels)
+    columns = known_columns_of(values, classes)
+    unknown = columns < 0
+    if unknown.any():
+        first = int(np.flatnonzero(unknown)[0])
+        row = first if rows is None else rows[first]
+        raise CandidateError(
+            f"Every label must be one of the {len(classes)} classes. Got "
+            f"{values[first]!r} in row {row}"
+            f"{_and_others(values, unknown)}. Add it to 'classes', or correct the label."
+        )
+    return columns
+
+
+def _and_others(values: list[Any], unknown: AnyArray) -> str:
+    distinct = {values[position] for position in np.flatnonzero(unknown)}
+    return f", and {len(distinct) - 1} more unknown labels" if len(distinct) > 1 else ""
+
+
+def _check_names(names: list[Any]) -> None:
+    if any(is_missing(name) for name in names):
+        raise CandidateError(
+            "A label may not be missing (None or NaN). Drop such rows, or give them all classes."
+        )
+
+
+def _to_array(names: list[Hashable]) -> AnyArray:
+    # NumPy would turn a mixture of types into strings and tuples into a matrix.
+    if len({type(name) for name in names}) == 1 and isinstance(names[0], bool | int | float | str):
+        array = np.asarray(names)
+        if array.dtype != object:
+            return array
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array

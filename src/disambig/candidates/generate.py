@@ -1,0 +1,348 @@
+"""Make candidate sets from true labels, to test methods where the truth is known.
+
+Every function takes plain labels and a seed and returns ``CandidateLabels`` over the classes
+given (by default those that occur). The true label is always inside, except where
+``leave_out_truth`` takes it out on purpose.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.errors import CandidateError, describe_rows
+from disambig._core.parameters import check_integer, check_real
+from disambig._core.seeding import RandomState, make_generator
+from disambig._core.typing import AnyArray, FloatArray, IntArray, Label, Sparse
+from disambig.candidates.build import parts_from_labels
+from disambig.candidates.classes import columns_of
+from disambig.candidates.labels import CandidateLabels
+
+__all__ = [
+    "corrupt_by_confusion",
+    "corrupt_by_flips",
+    "corrupt_controlled",
+    "corrupt_coupled",
+    "corrupt_to_average",
+    "draw_false_labels",
+    "leave_out_truth",
+]
+
+
+def corrupt_controlled(
+    labels: Iterable[Label],
+    *,
+    p: float,
+    r: int,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Give ``round(p * n)`` samples exactly ``r`` distinct false labels each.
+
+    The controlled protocol of the partial-label literature. The partial samples are drawn without
+    replacement, their false labels uniformly among the other classes.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    p : float
+        Share of samples with more than one candidate, from 0 to 1.
+    r : int
+        False labels in each of those, from 1 to the number of classes minus one.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_real("p", p, minimum=0, maximum=1)
+    truth, names = _true_columns(labels, classes)
+    check_integer("r", r, minimum=1, maximum=len(names) - 1)
+    generator = make_generator(random_state)
+    partial = _draw_share(generator, len(truth), p)
+    false = draw_false_labels(generator, truth[partial], r, len(names))
+    return _with_truth(truth, names, np.repeat(partial, r), false.ravel())
+
+
+def corrupt_to_average(
+    labels: Iterable[Label],
+    *,
+    average_candidates: float,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Give every sample false labels until sets have a given average size.
+
+    Sizes differ by at most one; their sum is ``round(average_candidates * n)``. False labels are
+    uniform among the other classes.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    average_candidates : float
+        Mean size of a set, from 1 to the number of classes.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    truth, names = _true_columns(labels, classes)
+    check_real("average_candidates", average_candidates, minimum=1, maximum=len(names))
+    generator = make_generator(random_state)
+    n_false = round(average_candidates * len(truth)) - len(truth)
+    base, larger = divmod(n_false, max(len(truth), 1))
+    order = generator.permutation(len(truth))
+    # With full sets nobody is left to be larger, hence the minimum.
+    groups = [(order[:larger], min(base + 1, len(names) - 1)), (order[larger:], base)]
+    rows = [np.repeat(group, count) for group, count in groups]
+    false = [draw_false_labels(generator, truth[group], n, len(names)).ravel() for group, n in groups]
+    return _with_truth(truth, names, np.concatenate(rows), np.concatenate(false))
+
+
+def corrupt_coupled(
+    labels: Iterable[Label],
+    *,
+    p: float,
+    epsilon: float,
+    coupling: Mapping[Label, Label] | None = None,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Give ``round(p * n)`` samples one false label, often the same one for the same class.
+
+    With probability ``epsilon`` it is the label coupled with the true one, otherwise any other
+    false label, uniformly: the higher ``epsilon``, the harder the two are to tell apart.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    p : float
+        Share of samples with more than one candidate, from 0 to 1.
+    epsilon : float
+        Probability of the coupled label, from 0 to 1.
+    coupling : mapping from label to label, optional
+        The coupled label of every class. By default each class is coupled with the next one on
+        a random circle through all classes.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_real("p", p, minimum=0, maximum=1)
+    check_real("epsilon", epsilon, minimum=0, maximum=1)
+    truth, names = _true_columns(labels, classes)
+    if len(names) < 2 or (len(names) == 2 and epsilon < 1):
+        raise CandidateError(
+            "A coupled label and another false one need at least 3 classes (2 where 'epsilon' "
+            f"is 1). Got {len(names)} classes."
+        )
+    generator = make_generator(random_state)
+    partner = _random_circle(generator, len(names))
+    if coupling is not None:
+        partner = _read_coupling(coupling, names)
+    partial = _draw_share(generator, len(truth), p)
+    coupled = partner[truth[partial]]
+    takes_coupled = generator.random(len(partial)) < epsilon
+    other = _draw_outside(generator, truth[partial], coupled, len(names))
+    return _with_truth(truth, names, partial, np.where(takes_coupled, coupled, other))
+
+
+def corrupt_by_flips(
+    labels: Iterable[Label],
+    *,
+    q: float,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Let every false label enter every set independently with probability ``q``.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    q : float
+        Probability that a false label is a candidate, from 0 to 1.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_real("q", q, minimum=0, maximum=1)
+    truth, names = _true_columns(labels, classes)
+    return _flip(truth, names, (np.full(len(truth), q) for _ in names), random_state)
+
+
+def corrupt_by_confusion(
+    labels: Iterable[Label],
+    probabilities: Any,
+    *,
+    rate: float,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Let false labels enter where a classifier confuses them with the truth.
+
+    Instance-dependent sets: the probability of a false label is proportional to what the
+    classifier gives it on that sample, scaled so that a sample has ``rate * (c - 1)`` false labels
+    on average (fewer where a probability would pass one).
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    probabilities : array-like of shape (n_samples, n_classes)
+        Class probabilities from a classifier, columns in the order of the classes. Take them from
+        held-out folds, for example ``cross_val_predict(..., method="predict_proba")``.
+    rate : float
+        Average share of the false labels that enter, from 0 to 1.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_real("rate", rate, minimum=0, maximum=1)
+    truth, names = _true_columns(labels, classes)
+    confusion = _read_probabilities(probabilities, (len(truth), len(names)))
+    confusion[np.arange(len(truth)), truth] = 0
+    totals = confusion.sum(axis=1, keepdims=True)
+    # A classifier that is certain says nothing about the other classes: they are all alike.
+    confusion = np.where(totals > 0, confusion, 1.0)
+    totals = np.where(totals > 0, totals, len(names) - 1)
+    enters = np.minimum(1, rate * (len(names) - 1) * confusion / totals)
+    return _flip(truth, names, iter(enters.T), random_state)
+
+
+def leave_out_truth(
+    candidates: CandidateLabels,
+    labels: Iterable[Label],
+    *,
+    rate: float,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Take the true label out of ``round(rate * n)`` sets, as unreliable annotators do.
+
+    Where it was the only candidate, a false label drawn at random takes its place.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        Sets that contain the truth.
+    labels : iterable of labels
+        The true label of every sample.
+    rate : float
+        Share of samples whose set will not contain the truth, from 0 to 1.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_real("rate", rate, minimum=0, maximum=1)
+    if candidates.weights is not None:
+        raise CandidateError("The truth can be left out of sets without weights only.")
+    truth, names = _true_columns(labels, candidates.classes)
+    inside = candidates.contains(names[truth])
+    if not inside.all():
+        raise CandidateError(
+            "The truth can be left out only where it is in the set. "
+            f"It is not for {describe_rows(~inside)}."
+        )
+    if len(names) < 2 and rate > 0:
+        raise CandidateError("Leaving the truth out needs at least 2 classes. Got 1.")
+    generator = make_generator(random_state)
+    wrong = _draw_share(generator, len(truth), rate)
+    alone = wrong[candidates.sizes[wrong] == 1]
+    replacement = draw_false_labels(generator, truth[alone], 1, len(names)).ravel()
+    mask = candidates.to_sparse().astype(np.int8)
+    mask -= _entries(wrong, truth[wrong], mask.shape)
+    mask += _entries(alone, replacement, mask.shape)
+    return CandidateLabels.from_mask(mask, names)
+
+
+def draw_false_labels(
+    generator: np.random.Generator, truth: IntArray, count: int, n_classes: int
+) -> IntArray:
+    """Draw ``count`` distinct columns other than the true one for every sample, uniformly.
+
+    Floyd's sampling, for all samples at once: step by step a draw from one more value, and the new
+    value itself where the draw is taken already. Nothing of the size n x c is made.
+    """
+    drawn = np.empty((len(truth), count), dtype=np.int64)
+    for position, highest in enumerate(range(n_classes - 1 - count, n_classes - 1)):
+        draw = generator.integers(0, highest + 1, size=len(truth))
+        taken = (drawn[:, :position] == draw[:, np.newaxis]).any(axis=1)
+        drawn[:, position] = np.where(taken, highest, draw)
+    # The draws count the false labels only: step over the true one.
+    return drawn + (drawn >= np.asarray(truth)[:, np.newaxis])
+
+
+def _true_columns(
+    labels: Iterable[Label], classes: Iterable[Label] | None
+) -> tuple[IntArray, AnyArray]:
+    parts = parts_from_labels(labels, classes)
+    return parts.mask.indices.astype(np.int64), parts.classes
+
+
+def _draw_share(generator: np.random.Generator, n_samples: int, share: float) -> IntArray:
+    return np.sort(generator.choice(n_samples, size=round(share * n_samples), replace=False))
+
+
+def _draw_outside(
+    generator: np.random.Generator, first: IntArray, second: IntArray, n_classes: int
+) -> IntArray:
+    """Draw a column other than the two given (which differ) for every sample."""
+    draw = generator.integers(0, max(n_classes - 2, 1), size=len(first))
+    for taken in np.sort(np.stack([first, second]), axis=0):
+        draw = draw + (draw >= taken)
+    return draw
+
+
+def _random_circle(generator: np.random.Generator, n_classes: int) -> IntArray:
+    order = generator.permutation(n_classes)
+    partner = np.empty(n_classes, dtype=np.int64)
+    partner[order] = np.roll(order, -1)
+    return partner
+
+
+def _read_coupling(coupling: Mapping[Label, Label], names: AnyArray) -> IntArray:
+    labels = names.tolist()
+    missing = next((label for label in labels if label not in coupling), None)
+    if missing is not None:
+        raise CandidateError(f"'coupling' needs a label for every class. {missing!r} has none.")
+    own = next((label for label in labels if coupling[label] == label), None)
+    if own is not None:
+        raise CandidateError(f"A class is coupled with another one. {own!r} is with itself.")
+    return columns_of([coupling[label] for label in labels], names)
+
+
+def _read_probabilities(probabilities: Any, shape: tuple[int, int]) -> FloatArray:
+    matrix = np.array(probabilities, dtype=float)
+    if matrix.shape != shape or not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise CandidateError(
+            f"Probabilities are needed for every sample and class, {shape}, finite and not "
+            f"negative. Got the shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _flip(
+    truth: IntArray, names: AnyArray, enters: Iterable[FloatArray], random_state: RandomState
+) -> CandidateLabels:
+    """Let column j enter with the probabilities ``enters[j]``; one column in memory at a time."""
+    generator = make_generator(random_state)
+    rows = [np.flatnonzero(generator.random(len(truth)) < chance) for chance in enters]
+    columns = np.repeat(np.arange(len(names)), [len(column_rows) for column_rows in rows])
+    return _with_truth(truth, names, np.concatenate(rows), columns)
+
+
+def _with_truth(
+    truth: IntArray, names: AnyArray, rows: IntArray, false: IntArray
+) -> CandidateLabels:
+    """Add the false labels to the true ones. A false label that is the truth adds nothing."""
+    all_rows = np.concatenate([np.arange(len(truth)), rows])
+    mask = _entries(all_rows, np.concatenate([truth, false]), (len(truth), len(names)))
+    return CandidateLabels.from_mask(mask.astype(bool), names)
+
+
+def _entries(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:
+    return sparse.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)

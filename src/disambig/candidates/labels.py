@@ -1,0 +1,438 @@
+"""``CandidateLabels``: for every sample, the set of labels of which one is right."""
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.errors import CandidateError
+from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
+from disambig.candidates import algebra, build, storage
+from disambig.candidates.checks import as_mask_matrix, as_weight_matrix, check_no_empty_row
+from disambig.candidates.classes import as_class_array, as_list, known_columns_of
+
+__all__ = ["CandidateLabels"]
+
+
+class CandidateLabels:
+    """Candidate sets of ``n`` samples over ``c`` classes. Immutable.
+
+    Use one of the ``from_...`` constructors; they accept sets, strings, masks, plain labels,
+    exclusions, annotator votes and nodes of a taxonomy. The container goes wherever scikit-learn
+    hands labels around: it has a ``shape`` and a length, slices by rows, and turns into a boolean
+    mask under ``numpy.asarray``.
+
+    Parameters
+    ----------
+    mask : array-like or sparse array of shape (n_samples, n_classes)
+        True, or 1, where a class is a candidate of a sample.
+    classes : iterable of labels, optional
+        Names of the columns, in order: hashable, distinct, not missing. By default 0 to c - 1.
+    weights : array-like or sparse array of shape (n_samples, n_classes), optional
+        What is known beforehand about each candidate (votes, an LLM's probabilities): finite, not
+        negative, zero outside the set, above zero somewhere in each row.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> y = CandidateLabels.from_strings(["cat|dog", "dog", "bird | cat"])
+    >>> y
+    CandidateLabels(3 samples, 3 classes, 1.67 candidates on average)
+    >>> y.classes.tolist()
+    ['bird', 'cat', 'dog']
+    >>> y[[0, 2]].to_strings()
+    ['cat|dog', 'bird|cat']
+    """
+
+    __slots__ = ("_classes", "_mask", "_weights")
+
+    _mask: storage.Storage
+    _weights: storage.Storage | None
+    _classes: AnyArray
+
+    def __init__(
+        self, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
+    ) -> None:
+        if classes is None and hasattr(mask, "columns"):
+            classes = mask.columns
+        matrix = as_mask_matrix(mask)
+        names = as_class_array(range(matrix.shape[1]) if classes is None else classes)
+        if len(names) != matrix.shape[1]:
+            raise CandidateError(
+                f"Every column of the mask needs a class name. Got {matrix.shape[1]} columns "
+                f"and {len(names)} names."
+            )
+        check_no_empty_row(np.diff(matrix.indptr))
+        self._set(
+            storage.compact(matrix),
+            names,
+            None if weights is None else storage.compact(as_weight_matrix(weights, matrix)),
+        )
+
+    def _set(
+        self, mask: storage.Storage, classes: AnyArray, weights: storage.Storage | None
+    ) -> None:
+        # Past __setattr__, which refuses: this is the one place that may write.
+        object.__setattr__(self, "_mask", mask)
+        object.__setattr__(self, "_classes", classes)
+        object.__setattr__(self, "_weights", weights)
+
+    @classmethod
+    def _from_parts(cls, parts: build.Parts) -> Self:
+        return cls(parts.mask, parts.classes, weights=parts.weights)
+
+    # Made from -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_sets(
+        cls, sets: Iterable[Iterable[Label]], *, classes: Iterable[Label] | None = None
+    ) -> Self:
+        """Make it from one collection of labels per sample.
+
+        Rows that are mappings give weights: ``{"cat": 0.7, "dog": 0.3}``.
+
+        Parameters
+        ----------
+        sets : iterable of collections of labels
+            Lists, tuples, sets, arrays, or mappings from label to weight.
+        classes : iterable of labels, optional
+            All classes in column order. By default the labels that occur, sorted.
+        """
+        return cls._from_parts(build.parts_from_sets(sets, classes))
+
+    @classmethod
+    def from_strings(
+        cls,
+        strings: Iterable[str],
+        *,
+        separator: str = "|",
+        classes: Iterable[Label] | None = None,
+    ) -> Self:
+        """Make it from delimited texts such as ``"cat|dog"``; spaces around a label are trimmed.
+
+        Parameters
+        ----------
+        strings : iterable of str
+            One text per sample. Blank pieces (``"cat||dog"``) are skipped.
+        separator : str, default="|"
+            What stands between two labels.
+        classes : iterable of labels, optional
+            All classes in column order. By default the labels that occur, sorted.
+        """
+        return cls._from_parts(build.parts_from_strings(strings, separator, classes))
+
+    @classmethod
+    def from_mask(
+        cls, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
+    ) -> Self:
+        """Make it from a dense or sparse matrix of 0 and 1: rows are samples, columns classes.
+
+        The parameters are those of the class. A data frame of booleans brings its column names.
+        """
+        return cls(mask, classes, weights=weights)
+
+    @classmethod
+    def from_labels(
+        cls, labels: Iterable[Label], *, classes: Iterable[Label] | None = None
+    ) -> Self:
+        """Make it from plain labels: every sample has one candidate.
+
+        Parameters
+        ----------
+        labels : iterable of labels
+            One label per sample.
+        classes : iterable of labels, optional
+            All classes in column order. By default the labels that occur, sorted.
+        """
+        return cls._from_parts(build.parts_from_labels(labels, classes))
+
+    @classmethod
+    def from_excluded(cls, excluded: Iterable[Any], *, classes: Iterable[Label]) -> Self:
+        """Make it from what a sample is *not*: all other classes are its candidates.
+
+        Parameters
+        ----------
+        excluded : iterable of labels, or of collections of labels
+            For every sample the label, or labels, that are ruled out; an empty collection rules
+            nothing out.
+        classes : iterable of labels
+            All classes in column order.
+        """
+        return cls._from_parts(build.parts_from_excluded(excluded, classes))
+
+    @classmethod
+    def from_annotations(
+        cls,
+        items: Iterable[Hashable],
+        annotators: Iterable[Hashable],
+        labels: Iterable[Label],
+        *,
+        min_votes: int = 1,
+        order: Iterable[Hashable] | None = None,
+        classes: Iterable[Label] | None = None,
+    ) -> Self:
+        """Make it from a long table with one row per annotation; votes become weights.
+
+        Parameters
+        ----------
+        items, annotators, labels : iterables of the same length
+            The columns of the table: which item, by whom, which label.
+        min_votes : int, default=1
+            Annotators a label needs to be a candidate; 1 is the union of all opinions.
+        order : iterable of items, optional
+            The item of every row of the result, to match the rows of your features. By default
+            the items in the order in which they first appear.
+        classes : iterable of labels, optional
+            All classes in column order. By default the labels that occur, sorted.
+        """
+        return cls._from_parts(
+            build.parts_from_annotations(
+                items, annotators, labels, min_votes=min_votes, order=order, classes=classes
+            )
+        )
+
+    @classmethod
+    def from_taxonomy(
+        cls,
+        nodes: Iterable[Any],
+        children: Mapping[Label, Collection[Label]],
+        *,
+        classes: Iterable[Label] | None = None,
+    ) -> Self:
+        """Make it from nodes of a taxonomy: an inner node means all the leaves below it.
+
+        Parameters
+        ----------
+        nodes : iterable of nodes, or of collections of nodes
+            What is known of each sample: a leaf, an inner node ("genus X"), or several.
+        children : mapping from a node to its children
+            The taxonomy. A node that is no key is a leaf; leaves are the classes.
+        classes : iterable of labels, optional
+            All classes in column order. By default the leaves, sorted.
+        """
+        return cls._from_parts(build.parts_from_taxonomy(nodes, children, classes))
+
+    # Looked at -------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> AnyArray:
+        """Class names, in column order."""
+        return self._classes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of classes."""
+        rows, columns = self._mask.shape
+        return rows, columns
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of candidates of every sample."""
+        return np.diff(self.to_sparse().indptr)
+
+    @property
+    def weights(self) -> Sparse | None:
+        """Weights as a sparse array, or None where none were given."""
+        return None if self._weights is None else storage.as_csr(self._weights)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by the sets and weights."""
+        weights = 0 if self._weights is None else storage.nbytes(self._weights)
+        return storage.nbytes(self._mask) + weights
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the set of one sample, or the candidate sets of several."""
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # how scikit-learn asks for rows
+        if isinstance(key, int | np.integer):
+            return self._set_of(range(len(self))[key])
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            if key.size == 0:
+                key = key.astype(np.int64)  # an empty list has no type of its own
+            if key.ndim != 1 or key.dtype.kind not in "biu":
+                raise IndexError(
+                    "Candidate sets are selected by sample: an integer, a slice, or a "
+                    f"one-dimensional array of integers or booleans. Got shape {key.shape} and "
+                    f"type {key.dtype}. Use restrict or exclude to select classes."
+                )
+        selected = object.__new__(type(self))
+        selected._set(
+            storage.rows_of(self._mask, key),
+            self._classes,
+            None if self._weights is None else storage.rows_of(self._weights, key),
+        )
+        return selected
+
+    def __iter__(self) -> Iterator[set[Label]]:
+        return iter(self.to_sets())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        if copy is False:
+            raise ValueError("Candidate sets are turned into an array by copying them.")
+        return self.to_mask().astype(bool if dtype is None else dtype, copy=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"CandidateLabels cannot be changed; {name!r} was to be set. Make a new one instead."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.to_sparse(), self._classes, self.weights)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CandidateLabels):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and self._classes.tolist() == other._classes.tolist()
+            and _same_matrix(self.to_sparse(), other.to_sparse())
+            and _same_matrix(self.weights, other.weights)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality compares contents, as for arrays
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        average = f"{self.sizes.mean():.2f} candidates on average" if rows else "empty"
+        weighted = "" if self._weights is None else ", weighted"
+        return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted})"
+
+    def _set_of(self, row: int) -> set[Label]:
+        return self[row : row + 1].to_sets()[0]
+
+    # Turned into -----------------------------------------------------------------------------
+
+    def to_sets(self) -> list[set[Label]]:
+        """Return one set of labels per sample."""
+        csr = self.to_sparse()
+        names = self._classes.tolist()
+        labels = [names[column] for column in csr.indices.tolist()]
+        ends = csr.indptr.tolist()
+        return [set(labels[ends[row] : ends[row + 1]]) for row in range(len(self))]
+
+    def to_strings(self, separator: str = "|") -> list[str]:
+        """Return one delimited text per sample, labels in column order."""
+        names = [str(name) for name in self._classes]
+        clash = next((name for name in names if separator in name), None)
+        if clash is not None:
+            raise CandidateError(
+                f"The label {clash!r} contains the separator {separator!r}, so the text could not "
+                "be read back. Choose another separator."
+            )
+        csr = self.to_sparse()
+        return [
+            separator.join(names[column] for column in csr.indices[start:end])
+            for start, end in zip(csr.indptr[:-1], csr.indptr[1:], strict=True)
+        ]
+
+    def to_mask(self) -> BoolArray:
+        """Return a dense boolean array of shape (n_samples, n_classes)."""
+        return storage.as_dense(self._mask)
+
+    def to_sparse(self) -> Sparse:
+        """Return a boolean CSR array of shape (n_samples, n_classes)."""
+        return storage.as_csr(self._mask)
+
+    # Worked with -----------------------------------------------------------------------------
+
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """Return (sample, column) of every candidate, sample by sample."""
+        csr = self.to_sparse()
+        return np.repeat(np.arange(len(self)), np.diff(csr.indptr)), csr.indices
+
+    def prior(self) -> Sparse:
+        """Return what is known before learning: rows sum to one, zero outside the sets.
+
+        The weights where they were given, equal shares where not.
+        """
+        rows, columns = self.pairs()
+        values = np.ones(len(rows)) if self._weights is None else self._at(self._weights)
+        totals = np.bincount(rows, weights=values, minlength=len(self))
+        return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
+
+    def contains(self, labels: Iterable[Label]) -> BoolArray:
+        """Tell for every sample whether its label is one of its candidates."""
+        columns = known_columns_of(labels, self._classes)
+        self._check_length("labels", len(columns))
+        found = columns >= 0
+        found[found] = storage.values_at(self._mask, np.flatnonzero(found), columns[found])
+        return found
+
+    def choose(self, confidence: Any) -> AnyArray:
+        """Return for every sample the candidate of highest confidence; ties go to the first class.
+
+        Parameters
+        ----------
+        confidence : array or sparse array of shape (n_samples, n_classes)
+            What is outside the sets is not looked at.
+        """
+        if confidence.shape != self.shape:
+            raise CandidateError(
+                f"One confidence is needed for every sample and class, {self.shape}. "
+                f"Got the shape {confidence.shape}."
+            )
+        rows, columns = self.pairs()
+        values = self._at(confidence)
+        # Sorted by sample, then by falling confidence; the sort is stable, so equals stay in
+        # column order. The first entry of each sample is the choice.
+        order = np.lexsort((-values, rows))
+        starts = self.to_sparse().indptr[:-1]
+        return self._classes[columns[order][starts]]
+
+    def restrict(self, labels: Iterable[Label]) -> Self:
+        """Keep only these labels, in the sets and as classes."""
+        return self._keep(self._marked(labels))
+
+    def exclude(self, labels: Iterable[Label]) -> Self:
+        """Remove these labels, from the sets and from the classes."""
+        return self._keep(~self._marked(labels))
+
+    def intersect(self, other: "CandidateLabels") -> Self:
+        """Keep what is a candidate on both sides; weights multiply, no weight counts as one."""
+        return self._from_parts(algebra.parts_of_intersection(self._parts(), other._parts()))
+
+    def union(self, other: "CandidateLabels") -> Self:
+        """Keep what is a candidate on either side; weights add up, no weight counts as one."""
+        return self._from_parts(algebra.parts_of_union(self._parts(), other._parts()))
+
+    def with_classes(self, classes: Iterable[Label]) -> Self:
+        """Use another list of classes, in its order; all candidates must be in it."""
+        return self._from_parts(algebra.put_on_classes(self._parts(), classes))
+
+    def _parts(self) -> build.Parts:
+        return build.Parts(self.to_sparse(), self._classes, self.weights)
+
+    def _marked(self, labels: Iterable[Label]) -> BoolArray:
+        marked = np.zeros(self.shape[1], dtype=bool)
+        marked[build.columns_of(as_list(labels), self._classes)] = True
+        return marked
+
+    def _keep(self, keep: BoolArray) -> Self:
+        return self._from_parts(algebra.keep_columns(self._parts(), keep))
+
+    def _at(self, matrix: Any) -> AnyArray:
+        return storage.values_at(matrix, *self.pairs())
+
+    def _check_length(self, name: str, length: int) -> None:
+        if length != len(self):
+            raise CandidateError(
+                f"One entry is needed for each of the {len(self)} samples. "
+                f"Got {length} {name}."
+            )
+
+
+def _rebuild(mask: Sparse, classes: AnyArray, weights: Sparse | None) -> CandidateLabels:
+    # Through the constructor, because arrays come back from pickling writeable.
+    return CandidateLabels(mask, classes, weights=weights)
+
+
+def _same_matrix(left: Sparse | None, right: Sparse | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return (left != right).nnz == 0

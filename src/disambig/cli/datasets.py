@@ -1,0 +1,42 @@
+"""``disambig datasets``: what data there is, and what of it is at hand."""
+
+from rich.console import Console
+from rich.table import Table
+
+from disambig._core.errors import DatasetNotFoundError
+
+__all__ = ["datasets"]
+
+
+def datasets() -> None:
+    """List the named datasets and where their data is.
+
+    Example: disambig datasets
+    """
+    from disambig.datasets.catalogue import list_datasets  # noqa: PLC0415  # keeps --help quick
+
+    table = Table("name", "title", "rows", "features", "classes", "candidates", "data")
+    for column in table.columns[2:6]:
+        column.justify = "right"
+    for card in list_datasets():
+        table.add_row(
+            card.name,
+            card.title,
+            str(card.n_samples),
+            str(card.n_features),
+            str(card.n_classes),
+            f"{card.average_candidates:.2f}",
+            _whereabouts(card),
+        )
+    Console().print(table)
+
+
+def _whereabouts(card: "DatasetCard") -> str:
+    from disambig.datasets.locate import find_file  # noqa: PLC0415  # keeps --help quick
+
+    if card.is_embedded:
+        return "in the package"
+    try:
+        return f"in {find_file(card).parent}"
+    except DatasetNotFoundError:
+        return f"missing: disambig fetch {card.name}"

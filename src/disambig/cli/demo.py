@@ -1,0 +1,81 @@
+"""``disambig demo``: the main job in small, on data inside the package."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from disambig.datasets.dataset import PartialLabelDataset
+    from disambig.study.crossval import ControlledCorruption, FoldScore
+
+__all__ = ["demo"]
+
+
+def demo(
+    dataset: Annotated[str, typer.Option(help="A dataset with true labels.")] = "vehicle",
+    p: Annotated[float, typer.Option(help="Share of the rows that get false labels.")] = 0.7,
+    r: Annotated[int, typer.Option(help="False labels that each of them gets.")] = 2,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of folds, corruption and methods.")] = 0,
+) -> None:
+    """Hide the true labels of a dataset among false ones, learn, and compare.
+
+    Example: disambig demo --dataset ecoli --p 0.4 --r 3
+    """
+    from disambig.datasets.catalogue import load_dataset  # noqa: PLC0415  # keeps --help quick
+    from disambig.study.crossval import ControlledCorruption  # noqa: PLC0415
+
+    data = load_dataset(dataset)
+    corruption = ControlledCorruption(p=p, r=r)
+    console = Console()
+    console.print(
+        f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} features, "
+        f"{len(data.candidates.classes)} classes. {p:.0%} of the training rows get {r} false "
+        f"labels each. {folds} folds, seed {seed}."
+    )
+    table = Table("method", "what it is", "accuracy", "training rows set right")
+    for title, name, scores in _scores(data, corruption, folds, seed, console):
+        table.add_row(
+            name,
+            title,
+            _mean_and_std([score.accuracy for score in scores]),
+            _mean_and_std([score.transductive_accuracy for score in scores]),
+        )
+    console.print(table)
+    console.print("Mean and standard deviation over the folds; accuracy on held-out rows.")
+
+
+def _scores(
+    data: "PartialLabelDataset",
+    corruption: "ControlledCorruption",
+    folds: int,
+    seed: int,
+    console: Console,
+) -> Iterator[tuple[str, str, list["FoldScore"]]]:
+    from disambig.methods.catalogue import all_methods  # noqa: PLC0415  # keeps --help quick
+    from disambig.study.crossval import cross_validate  # noqa: PLC0415
+
+    methods = all_methods()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("folds", total=folds * len(methods))
+        for name, method in methods.items():
+            progress.update(task, description=name)
+            scores = []
+            for score in cross_validate(
+                method(), data, n_folds=folds, seed=seed, corruption=corruption
+            ):
+                scores.append(score)
+                progress.advance(task)
+            yield method.card.title, name, scores
+
+
+def _mean_and_std(values: list[float]) -> str:
+    from disambig.study.crossval import mean_and_std  # noqa: PLC0415  # keeps --help quick
+
+    mean, std = mean_and_std(values)
+    return f"{mean:.3f} ± {std:.3f}"

@@ -1,0 +1,21 @@
+"""``disambig methods``: what methods there are."""
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["methods"]
+
+
+def methods() -> None:
+    """List the methods by the name that other commands take.
+
+    Example: disambig methods
+    """
+    from disambig.methods.catalogue import all_methods  # noqa: PLC0415  # keeps --help quick
+
+    table = Table("name", "class", "what it does", "paper")
+    for name, method in all_methods().items():
+        card = method.card
+        paper = f"{card.paper}, {card.year}" if card.paper else "-"
+        table.add_row(name, method.__name__, card.title, paper)
+    Console().print(table)

@@ -1,0 +1,93 @@
+"""What is known about a named dataset: one TOML file each, in ``cards/``."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+from disambig._core.errors import UnknownNameError
+from disambig._core.names import bare_name
+
+__all__ = ["DatasetCard", "all_cards", "find_card"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCard:
+    """Identity of a dataset.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name for ``load_dataset`` and the command line, and one line for people.
+    n_samples, n_features, n_classes : int
+        Shape.
+    average_candidates : float
+        Mean size of a candidate set; 1 where the data comes with true labels only.
+    source, licence, citation : str
+        Where it comes from, what may be done with it, whom to cite.
+    hash : str
+        ``sha256:...`` or ``git-blob:...`` of the data file (of the text inside, if embedded).
+    url : str or None
+        Where the file can be downloaded; None for data inside the package.
+    classes : tuple or None
+        Class names where the labels that occur are not all of them.
+    identifier : str or None
+        A column that only numbers the rows, left out unless asked for.
+    aliases : tuple of str
+        Other names of the file.
+    notes : str
+        What a reader of results should know.
+    """
+
+    name: str
+    title: str
+    n_samples: int
+    n_features: int
+    n_classes: int
+    average_candidates: float
+    source: str
+    licence: str
+    citation: str
+    hash: str
+    url: str | None = None
+    classes: tuple[int | str, ...] | None = None
+    identifier: str | None = None
+    aliases: tuple[str, ...] = ()
+    notes: str = ""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the data is inside the package."""
+        return self.url is None
+
+    def is_called(self, name: str) -> bool:
+        """Whether ``name``, however it is spelled, means this dataset."""
+        return bare_name(name) in {bare_name(known) for known in (self.name, *self.aliases)}
+
+
+@cache
+def all_cards() -> MappingProxyType[str, DatasetCard]:
+    """Return every card by name, in alphabetical order."""
+    folder = resources.files("disambig.datasets") / "cards"
+    files = sorted(
+        (path for path in folder.iterdir() if path.name.endswith(".toml")),
+        key=lambda path: path.name,
+    )
+    cards = [_read_card(path.read_text(encoding="utf-8")) for path in files]
+    return MappingProxyType({card.name: card for card in cards})
+
+
+def find_card(name: str) -> DatasetCard:
+    """Return the card of the dataset called ``name``."""
+    for card in all_cards().values():
+        if card.is_called(name):
+            return card
+    raise UnknownNameError("dataset", name, all_cards())
+
+
+def _read_card(text: str) -> DatasetCard:
+    fields = tomllib.loads(text)
+    return DatasetCard(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    )

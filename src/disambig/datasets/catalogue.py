@@ -1,0 +1,82 @@
+"""``load_dataset``: data by name, or from a file."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from disambig._core.errors import DatasetFormatError, DatasetNotFoundError
+from disambig.datasets.card import DatasetCard, all_cards, find_card
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.datasets.fingerprint import check_fingerprint
+from disambig.datasets.locate import find_file
+from disambig.datasets.readers.delimited import read_delimited
+from disambig.datasets.readers.embedded import read_embedded
+from disambig.datasets.readers.mat import read_mat
+from disambig.datasets.readers.npz import read_npz
+
+__all__ = ["list_datasets", "load_dataset"]
+
+_READERS = {".mat": read_mat, ".npz": read_npz, ".csv": read_delimited, ".tsv": read_delimited}
+
+
+def list_datasets() -> list[DatasetCard]:
+    """Return the cards of all named datasets."""
+    return list(all_cards().values())
+
+
+def load_dataset(
+    source: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    with_id: bool = False,
+    check_hash: bool = True,
+    **reader_options: Any,
+) -> PartialLabelDataset:
+    """Load a named dataset, or a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A name from ``list_datasets``, or the path of a ``.mat``, ``.npz``, ``.csv`` or ``.tsv``.
+    folder : path, optional
+        Where the file of a real-world dataset is. By default the folder named by the environment
+        variable ``DISAMBIG_DATA``, then the downloads.
+    with_id : bool, default=False
+        Keep a column that only numbers the rows. In a sorted file it gives the class away.
+    check_hash : bool, default=True
+        Refuse a file that is not the known one.
+    **reader_options
+        For a CSV or TSV: ``labels`` (the column, "label" by default), ``separator`` ("|"), and
+        ``truth`` (a column with the true label).
+    """
+    path = Path(source)
+    if path.suffix.lower() in _READERS:
+        return _read_path(path, reader_options)
+    card = find_card(os.fspath(source))
+    if reader_options:
+        raise TypeError(f"Options for a file, but {card.name} is named: {', '.join(reader_options)}.")
+    if card.is_embedded:
+        return read_embedded(card, with_id=with_id)
+    file = find_file(card, folder)
+    if check_hash:
+        advice = "Pass check_hash=False to load it all the same."
+        check_fingerprint(file.read_bytes(), card.hash, file, advice)
+    dataset = read_mat(file)
+    _check_shape(dataset, card, file)
+    return replace(dataset, name=card.name, card=card)
+
+
+def _read_path(path: Path, options: dict[str, Any]) -> PartialLabelDataset:
+    if not path.is_file():
+        raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
+    return _READERS[path.suffix.lower()](path, **options)
+
+
+def _check_shape(dataset: PartialLabelDataset, card: DatasetCard, file: Path) -> None:
+    found = (*dataset.X.shape, len(dataset.candidates.classes))
+    needed = (card.n_samples, card.n_features, card.n_classes)
+    if found != needed:
+        raise DatasetFormatError(
+            f"{card.title} has (rows, features, classes) = {needed}. {file} has {found}."
+        )

@@ -1,0 +1,48 @@
+"""``PartialLabelDataset``: features, candidate sets and, for evaluation only, the truth."""
+
+from dataclasses import dataclass, field
+
+from disambig._core.errors import DatasetFormatError
+from disambig._core.typing import AnyArray, FloatArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.card import DatasetCard
+
+__all__ = ["PartialLabelDataset"]
+
+
+@dataclass(frozen=True)
+class PartialLabelDataset:
+    """A dataset in memory.
+
+    Attributes
+    ----------
+    name : str
+        Name of the dataset, or of its file.
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    candidates : CandidateLabels
+        Candidate sets; sets of one where the data comes with true labels only.
+    true_labels : ndarray of shape (n_samples,) or None
+        For evaluation; no method may read them.
+    feature_names : list of str
+        Names of the columns of ``X``.
+    card : DatasetCard or None
+        What is known about it; None for a file of your own.
+    """
+
+    name: str
+    X: FloatArray = field(repr=False)
+    candidates: CandidateLabels
+    true_labels: AnyArray | None = field(repr=False)
+    feature_names: list[str] = field(repr=False)
+    card: DatasetCard | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = {"X": len(self.X), "candidates": len(self.candidates)}
+        if self.true_labels is not None:
+            lengths["true_labels"] = len(self.true_labels)
+        if len(set(lengths.values())) != 1 or self.X.shape[1] != len(self.feature_names):
+            raise DatasetFormatError(
+                f"The parts of {self.name} do not fit: rows {lengths}, {self.X.shape[1]} columns "
+                f"of features and {len(self.feature_names)} names."
+            )

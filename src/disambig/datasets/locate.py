@@ -1,0 +1,44 @@
+"""Find the file of a real-world dataset on this machine."""
+
+import os
+from pathlib import Path
+
+from disambig._core.errors import DatasetNotFoundError
+from disambig.datasets.card import DatasetCard
+
+__all__ = ["DATA_VARIABLE", "cache_folder", "find_file"]
+
+DATA_VARIABLE = "DISAMBIG_DATA"
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads are kept in."""
+    import pooch  # noqa: PLC0415  # slow to import, and not needed where the data is at hand
+
+    return Path(pooch.os_cache("disambig"))
+
+
+def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the ``.mat`` file of a dataset, under whichever of its usual names.
+
+    Looks in ``folder`` if one is given, else in the folder named by ``DISAMBIG_DATA``, else among
+    the downloads. Case, spaces and punctuation of the file name do not matter.
+    """
+    folders = [Path(folder)] if folder is not None else _usual_folders()
+    for place in folders:
+        files = sorted(place.glob("*.[mM][aA][tT]")) if place.is_dir() else []
+        for path in files:
+            if card.is_called(path.stem):
+                return path
+    looked_in = " or ".join(str(place) for place in folders)
+    raise DatasetNotFoundError(
+        f"{card.title} needs its file, {card.name}.mat or a usual spelling of it. "
+        f"Found none in {looked_in}. Get it by 'disambig fetch {card.name}', or from "
+        f"{card.source}, and set {DATA_VARIABLE} to the folder that holds it. "
+        f"Licence: {card.licence}"
+    )
+
+
+def _usual_folders() -> list[Path]:
+    named = os.environ.get(DATA_VARIABLE)
+    return [*([Path(named)] if named else []), cache_folder()]

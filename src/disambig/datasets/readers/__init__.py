@@ -1,0 +1,1 @@
+"""One reader per file format. Each returns a ``PartialLabelDataset``; none ever unpickles."""

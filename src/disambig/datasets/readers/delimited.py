@@ -1,0 +1,73 @@
+"""Read a CSV or TSV whose label column reads ``cat|dog``."""
+
+from pathlib import Path
+from typing import Any
+
+from disambig._core.errors import DatasetFormatError
+from disambig._core.names import closest_name
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.datasets.readers.features import as_features
+
+__all__ = ["read_delimited"]
+
+
+def read_delimited(
+    path: Path, *, labels: str = "label", separator: str = "|", truth: str | None = None
+) -> PartialLabelDataset:
+    """Read a CSV (or, by its suffix, TSV) file; all other columns are features, and numbers.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    labels : str, default="label"
+        The column with the candidate labels.
+    separator : str, default="|"
+        What stands between two labels.
+    truth : str, optional
+        The column with the true label, for evaluation.
+    """
+    frame = _load(path)
+    for column in (labels, truth):
+        if column is not None and column not in frame.columns:
+            suggestion = closest_name(column, frame.columns)
+            hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+            raise DatasetFormatError(
+                f"{path} needs a column {column!r}.{hint} It has {', '.join(frame.columns)}."
+            )
+    features = frame.drop(columns=[labels] if truth is None else [labels, truth])
+    X = as_features(_as_numbers(features, path), path)
+    true_labels = None if truth is None else frame[truth].str.strip().to_numpy(dtype=str)
+    return PartialLabelDataset(
+        name=path.stem,
+        X=X,
+        candidates=CandidateLabels.from_strings(frame[labels], separator=separator),
+        true_labels=true_labels,
+        feature_names=[str(name) for name in features.columns],
+    )
+
+
+def _load(path: Path) -> Any:
+    import pandas as pd  # noqa: PLC0415  # slow to import, and needed here only
+
+    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    try:
+        # As text: a label 01 must stay 01, and 'NA' may be the name of a class.
+        return pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise DatasetFormatError(f"{path} is no readable table: {error}") from error
+
+
+def _as_numbers(features: Any, path: Path) -> Any:
+    import pandas as pd  # noqa: PLC0415  # see above
+
+    columns = {}
+    for name in features.columns:
+        try:
+            columns[name] = pd.to_numeric(features[name])
+        except ValueError as error:
+            raise DatasetFormatError(
+                f"Every column of {path} but the labels needs numbers. Column {name!r}: {error}."
+            ) from None
+    return pd.DataFrame(columns).to_numpy()

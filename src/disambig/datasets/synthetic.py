@@ -1,0 +1,60 @@
+"""Made-up data of any shape, for scale tests."""
+
+import numpy as np
+
+from disambig._core.parameters import check_integer, check_real
+from disambig._core.seeding import RandomState, make_generator
+from disambig.candidates.generate import corrupt_to_average
+from disambig.datasets.dataset import PartialLabelDataset
+
+__all__ = ["make_partial_label_dataset"]
+
+
+def make_partial_label_dataset(
+    n_samples: int = 1000,
+    n_features: int = 20,
+    n_classes: int = 5,
+    *,
+    average_candidates: float = 2.0,
+    overlap: float = 0.5,
+    random_state: RandomState = None,
+) -> PartialLabelDataset:
+    """Draw one Gaussian cloud per class, and candidate sets of a given average size.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_classes : int
+        Shape; every class has about the same number of samples.
+    average_candidates : float, default=2.0
+        Mean size of a candidate set, met to within one candidate in all; sizes differ by at most
+        one, false labels are uniform.
+    overlap : float, default=0.5
+        Spread of a class, in units of half the typical distance between two class centres: two
+        classes are confused with probability Phi(-1 / overlap), none at 0, 16 % at 1.
+    random_state : int, generator or None, default=None
+        Seed.
+    """
+    check_integer("n_samples", n_samples, minimum=1)
+    check_integer("n_features", n_features, minimum=1)
+    check_integer("n_classes", n_classes, minimum=2)
+    check_real("overlap", overlap, minimum=0)
+    generator = make_generator(random_state)
+    centres = generator.standard_normal((n_classes, n_features))
+    true_labels = generator.permutation(np.arange(n_samples) % n_classes)
+    # Two standard normal centres are sqrt(2 d) apart on average.
+    spread = overlap * np.sqrt(2 * n_features) / 2
+    X = generator.standard_normal((n_samples, n_features))
+    X *= spread
+    X += centres[true_labels]
+    return PartialLabelDataset(
+        name="synthetic",
+        X=X,
+        candidates=corrupt_to_average(
+            true_labels,
+            average_candidates=average_candidates,
+            classes=range(n_classes),
+            random_state=generator,
+        ),
+        true_labels=true_labels,
+        feature_names=[f"x{column}" for column in range(n_features)],
+    )

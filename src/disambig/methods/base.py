@@ -1,0 +1,132 @@
+"""The base class of every method: it validates, the subclass learns."""
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from disambig._core.errors import CandidateError
+from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.target import as_candidates
+from disambig.methods.card import MethodCard
+from disambig.metrics.label_free import covering_rate
+
+__all__ = ["PartialLabelClassifier"]
+
+
+class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """A scikit-learn classifier that learns from candidate sets.
+
+    A method writes ``_fit`` and ``_predict_proba`` (and ``_check_parameters`` if it has any) and
+    carries a ``card``. Everything that users call is here.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every training row: rows sum to one, zero outside the
+        candidate sets.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    card: ClassVar[MethodCard]
+    accepts_sparse: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from features and candidate sets.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Training features.
+        y : CandidateLabels, boolean mask, sparse mask, or plain labels
+            Candidate sets; plain labels count as sets of one.
+
+        Returns
+        -------
+        self : object
+            Fitted method.
+        """
+        self._check_parameters()
+        if y is None:
+            raise CandidateError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Give candidate sets, for example CandidateLabels.from_strings(['cat|dog', ...])."
+            )
+        X = validate_data(self, X, accept_sparse=self._sparse_formats())
+        candidates = as_candidates(y)
+        if X.shape[0] != len(candidates):
+            raise CandidateError(
+                "X and y need the same number of samples. "
+                f"Got {X.shape[0]} rows of features and {len(candidates)} candidate sets."
+            )
+        self.classes_ = candidates.classes
+        self.candidate_confidence_ = self._fit(X, candidates)
+        self._disambiguated_labels = candidates.choose(self.candidate_confidence_)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities, one row per sample, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=self._sparse_formats())
+        return self._predict_proba(X)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable label of every sample; ties go to the first class.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def disambiguate(self) -> AnyArray:
+        """Return the candidate chosen for every training row."""
+        check_is_fitted(self)
+        return self._disambiguated_labels.copy()
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the covering rate: the share of predictions inside their candidate sets.
+
+        On plain true labels this is the accuracy. It needs no true labels, so grid search works
+        without any.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        y : CandidateLabels, boolean mask, sparse mask, or plain labels
+            Candidate sets of the samples.
+        """
+        return covering_rate(as_candidates(y), self.predict(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.accepts_sparse
+        return tags
+
+    def _sparse_formats(self) -> str | bool:
+        return "csr" if self.accepts_sparse else False
+
+    def _check_parameters(self) -> None:  # noqa: B027  # optional: most methods have parameters
+        """Refuse parameters outside their allowed values."""
+
+    @abstractmethod
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        """Learn, and return the confidence of every candidate of every training row."""
+
+    @abstractmethod
+    def _predict_proba(self, X: Features) -> FloatArray:
+        """Return class probabilities; ``X`` arrives validated."""

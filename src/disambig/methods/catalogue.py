@@ -1,0 +1,51 @@
+"""Find methods by looking: every module below this package is read, no list is kept by hand."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+import disambig.methods
+from disambig._core.errors import UnknownNameError
+from disambig.methods.base import PartialLabelClassifier
+
+__all__ = ["all_methods", "get_method"]
+
+
+def all_methods() -> dict[str, type[PartialLabelClassifier]]:
+    """Return every method by its name, in alphabetical order."""
+    found = {
+        method.card.name: method
+        for module_name in _module_names()
+        for method in _methods_in(importlib.import_module(module_name))
+    }
+    return dict(sorted(found.items()))
+
+
+def get_method(name: str) -> type[PartialLabelClassifier]:
+    """Return the class of the method called ``name``."""
+    # A method's module, or its package, carries its name: importing the others can wait.
+    for module_name in _module_names():
+        if name in module_name.split("."):
+            for method in _methods_in(importlib.import_module(module_name)):
+                if method.card.name == name:
+                    return method
+    raise UnknownNameError("method", name, all_methods())
+
+
+def _module_names() -> Iterator[str]:
+    path, prefix = disambig.methods.__path__, f"{disambig.methods.__name__}."
+    for module in pkgutil.walk_packages(path, prefix):
+        yield module.name
+
+
+def _methods_in(module: ModuleType) -> Iterator[type[PartialLabelClassifier]]:
+    for value in vars(module).values():
+        if (
+            inspect.isclass(value)
+            and issubclass(value, PartialLabelClassifier)
+            and value.__module__ == module.__name__
+            and not inspect.isabstract(value)
+        ):
+            yield value

@@ -1,0 +1,1 @@
+"""Methods from the literature that need no network: one file each."""

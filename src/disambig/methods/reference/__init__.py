@@ -1,0 +1,1 @@
+"""Ceilings and floors: what true labels would give, and what no disambiguation gives."""

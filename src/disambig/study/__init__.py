@@ -1,0 +1,12 @@
+"""Evaluation: the only layer that hands true labels to anything."""
+
+from disambig.study.crossval import ControlledCorruption, FoldScore, cross_validate, mean_and_std
+from disambig.study.folds import shuffled_folds
+
+__all__ = [
+    "ControlledCorruption",
+    "FoldScore",
+    "cross_validate",
+    "mean_and_std",
+    "shuffled_folds",
+]

@@ -1,0 +1,126 @@
+"""Cross-validation of one method on one dataset, judged on true labels of held-out rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from disambig._core.errors import ParameterError
+from disambig._core.seeding import spawn_seeds
+from disambig._core.typing import IntArray
+from disambig.candidates.generate import corrupt_controlled
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.methods.base import PartialLabelClassifier
+from disambig.metrics.supervised import accuracy, transductive_accuracy
+from disambig.study.folds import shuffled_folds
+
+__all__ = ["ControlledCorruption", "FoldScore", "cross_validate", "mean_and_std"]
+
+
+@dataclass(frozen=True)
+class ControlledCorruption:
+    """The (p, r) protocol: a share ``p`` of the training rows gets ``r`` false labels each."""
+
+    p: float
+    r: int
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """How a method did on one fold.
+
+    Attributes
+    ----------
+    accuracy : float
+        On the held-out rows, against their true labels.
+    transductive_accuracy : float
+        Share of the training rows whose true label was chosen among the candidates.
+    """
+
+    accuracy: float
+    transductive_accuracy: float
+
+
+def cross_validate(
+    method: PartialLabelClassifier,
+    dataset: PartialLabelDataset,
+    *,
+    n_folds: int = 10,
+    seed: int = 0,
+    corruption: ControlledCorruption | None = None,
+) -> Iterator[FoldScore]:
+    """Yield the score of every fold, as soon as it is known.
+
+    Everything is fitted on the training rows of a fold. Folds, corruption and the method's own
+    seed follow from ``seed`` and the number of the fold alone, so all methods meet the same data.
+
+    Parameters
+    ----------
+    method : PartialLabelClassifier
+        Cloned for every fold.
+    dataset : PartialLabelDataset
+        With true labels.
+    n_folds : int, default=10
+        Number of folds.
+    seed : int, default=0
+        Seed of everything.
+    corruption : ControlledCorruption, optional
+        Makes candidate sets for the training rows from their true labels. By default the
+        dataset's own sets are used.
+    """
+    if dataset.true_labels is None:
+        raise ParameterError(f"Evaluation needs true labels, and {dataset.name} has none.")
+    folds = shuffled_folds(len(dataset.X), n_folds, seed)
+    for (train, test), fold_seed in zip(folds, spawn_seeds(seed, n_folds), strict=True):
+        corruption_seed, method_seed = spawn_seeds(fold_seed, 2)
+        candidates = _training_sets(dataset, train, corruption, corruption_seed)
+        fitted = _seeded(method, method_seed).fit(dataset.X[train], _visible(method, dataset, train, candidates))
+        yield FoldScore(
+            accuracy=accuracy(dataset.true_labels[test], fitted.predict(dataset.X[test])),
+            transductive_accuracy=transductive_accuracy(
+                dataset.true_labels[train], candidates, fitted.candidate_confidence_
+            ),
+        )
+
+
+def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean over folds and the sample standard deviation."""
+    return float(np.mean(values)), float(np.std(values, ddof=1))
+
+
+def _training_sets(
+    dataset: PartialLabelDataset,
+    train: IntArray,
+    corruption: ControlledCorruption | None,
+    seed: int,
+) -> CandidateLabels:
+    if corruption is None:
+        return dataset.candidates[train]
+    return corrupt_controlled(
+        dataset.true_labels[train],
+        p=corruption.p,
+        r=corruption.r,
+        classes=dataset.candidates.classes,
+        random_state=seed,
+    )
+
+
+def _visible(
+    method: PartialLabelClassifier,
+    dataset: PartialLabelDataset,
+    train: IntArray,
+    candidates: CandidateLabels,
+) -> CandidateLabels:
+    """Return what the method may see: candidate sets, and the truth for the oracle alone."""
+    if not method.card.reads_true_labels:
+        return candidates
+    return CandidateLabels.from_labels(
+        dataset.true_labels[train], classes=dataset.candidates.classes
+    )
+
+
+def _seeded(method: PartialLabelClassifier, seed: int) -> PartialLabelClassifier:
+    copy = clone(method)
+    return copy.set_params(random_state=seed) if "random_state" in copy.get_params() else copy
