@@ -8,20 +8,22 @@ from typing import Any
 __all__ = ["lazy_names"]
 
 
-def lazy_names(package: str, sources: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, sources: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for ``package``.
 
     ``sources`` maps each public name to the module it lives in.
     """
 
-    def __getattr__(name: str) -> Any:
+    def get_attribute(name: str) -> Any:
         if name not in sources:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(sources[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    def __dir__() -> list[str]:
+    def list_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *sources})
 
-    return __getattr__, __dir__
+    return get_attribute, list_names

@@ -9,7 +9,9 @@ from disambig._core.errors import ParameterError
 
 __all__ = ["RandomState", "make_generator", "spawn_seeds"]
 
-RandomState = int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
+RandomState = (
+    int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
+)
 
 
 def make_generator(random_state: RandomState) -> np.random.Generator:

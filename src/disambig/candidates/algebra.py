@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
-from disambig._core.typing import AnyArray, BoolArray, Label
+from disambig._core.typing import BoolArray, Label, Sparse
 from disambig.candidates.build import Parts
 from disambig.candidates.classes import as_class_array, columns_of, known_columns_of
 
@@ -67,5 +67,5 @@ def _on_common_classes(left: Parts, right: Parts) -> tuple[Parts, Parts]:
     return put_on_classes(left, names), put_on_classes(right, names)
 
 
-def _votes(parts: Parts) -> AnyArray:
+def _votes(parts: Parts) -> Sparse:
     return parts.mask.astype(float) if parts.weights is None else parts.weights

@@ -78,7 +78,8 @@ class CandidateAudit:
         rows, columns, values = pairs.row[above], pairs.col[above], pairs.data[above]
         order = np.lexsort((columns, rows, -values))[:count]
         return [
-            (self.classes[rows[i]], self.classes[columns[i]], int(values[i])) for i in order.tolist()
+            (self.classes[rows[i]], self.classes[columns[i]], int(values[i]))
+            for i in order.tolist()
         ]
 
 

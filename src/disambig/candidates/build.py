@@ -13,7 +13,7 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError
 from disambig._core.parameters import check_integer
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
+from disambig._core.typing import AnyArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.checks import check_no_empty_row
 from disambig.candidates.classes import (
     as_class_array,
@@ -37,7 +37,7 @@ __all__ = [
 class Parts(NamedTuple):
     """What ``CandidateLabels`` is made of."""
 
-    mask: Sparse | BoolArray
+    mask: Any  # a sparse or dense boolean matrix
     classes: AnyArray
     weights: Sparse | None = None
 
@@ -210,7 +210,8 @@ def _distinct_labels(rows: list[Any]) -> list[Mapping[Label, Any]]:
             distinct.append(row if isinstance(row, Mapping) else dict.fromkeys(row))
         except TypeError:
             raise CandidateError(
-                f"A label must be hashable, as texts, numbers and tuples are. Row {number} is {row!r}."
+                "A label must be hashable, as texts, numbers and tuples are. "
+                f"Row {number} is {row!r}."
             ) from None
     return distinct
 

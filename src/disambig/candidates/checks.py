@@ -86,7 +86,8 @@ def _as_matrix(values: Any) -> AnyArray:
         ) from None
     if matrix.ndim != 2:
         raise CandidateError(
-            f"A mask is a matrix, one row a sample and one column a class. Got shape {matrix.shape}. "
+            "A mask is a matrix, one row a sample and one column a class. "
+            f"Got the shape {matrix.shape}. "
             "For plain labels use from_labels, for rows that list their labels use from_sets."
         )
     return matrix

@@ -76,7 +76,9 @@ def known_columns_of(labels: Iterable[Label], classes: AnyArray) -> IntArray:
     return np.fromiter((column.get(label, -1) for label in values), np.int64, count=len(values))
 
 
-def columns_of(labels: Iterable[Label], classes: AnyArray, rows: IntArray | None = None) -> IntArray:
+def columns_of(
+    labels: Iterable[Label], classes: AnyArray, rows: IntArray | None = None
+) -> IntArray:
     """Return the column of every label; refuse a label that is not a class.
 
     ``rows`` tells the row each label belongs to, for the error; by default label i is in row i.

@@ -97,7 +97,9 @@ def corrupt_to_average(
     # With full sets nobody is left to be larger, hence the minimum.
     groups = [(order[:larger], min(base + 1, len(names) - 1)), (order[larger:], base)]
     rows = [np.repeat(group, count) for group, count in groups]
-    false = [draw_false_labels(generator, truth[group], n, len(names)).ravel() for group, n in groups]
+    false = [
+        draw_false_labels(generator, truth[group], n, len(names)).ravel() for group, n in groups
+    ]
     return _with_truth(truth, names, np.concatenate(rows), np.concatenate(false))
 
 

@@ -10,7 +10,7 @@ from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import algebra, build, storage
 from disambig.candidates.checks import as_mask_matrix, as_weight_matrix, check_no_empty_row
-from disambig.candidates.classes import as_class_array, as_list, known_columns_of
+from disambig.candidates.classes import as_class_array, as_list, columns_of, known_columns_of
 
 __all__ = ["CandidateLabels"]
 
@@ -229,7 +229,7 @@ class CandidateLabels:
     @property
     def sizes(self) -> IntArray:
         """Number of candidates of every sample."""
-        return np.diff(self.to_sparse().indptr)
+        return np.asarray(np.diff(self.to_sparse().indptr))
 
     @property
     def weights(self) -> Sparse | None:
@@ -250,7 +250,8 @@ class CandidateLabels:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # how scikit-learn asks for rows
         if isinstance(key, int | np.integer):
-            return self._set_of(range(len(self))[key])
+            row = range(len(self))[key]
+            return self[row : row + 1].to_sets()[0]
         if not isinstance(key, slice):
             key = np.asarray(key)
             if key.size == 0:
@@ -302,9 +303,6 @@ class CandidateLabels:
         average = f"{self.sizes.mean():.2f} candidates on average" if rows else "empty"
         weighted = "" if self._weights is None else ", weighted"
         return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted})"
-
-    def _set_of(self, row: int) -> set[Label]:
-        return self[row : row + 1].to_sets()[0]
 
     # Turned into -----------------------------------------------------------------------------
 
@@ -383,7 +381,8 @@ class CandidateLabels:
         # column order. The first entry of each sample is the choice.
         order = np.lexsort((-values, rows))
         starts = self.to_sparse().indptr[:-1]
-        return self._classes[columns[order][starts]]
+        chosen: AnyArray = self._classes[columns[order][starts]]
+        return chosen
 
     def restrict(self, labels: Iterable[Label]) -> Self:
         """Keep only these labels, in the sets and as classes."""
@@ -410,7 +409,7 @@ class CandidateLabels:
 
     def _marked(self, labels: Iterable[Label]) -> BoolArray:
         marked = np.zeros(self.shape[1], dtype=bool)
-        marked[build.columns_of(as_list(labels), self._classes)] = True
+        marked[columns_of(as_list(labels), self._classes)] = True
         return marked
 
     def _keep(self, keep: BoolArray) -> Self:
@@ -422,8 +421,7 @@ class CandidateLabels:
     def _check_length(self, name: str, length: int) -> None:
         if length != len(self):
             raise CandidateError(
-                f"One entry is needed for each of the {len(self)} samples. "
-                f"Got {length} {name}."
+                f"One entry is needed for each of the {len(self)} samples. Got {length} {name}."
             )
 
 
@@ -435,4 +433,4 @@ def _rebuild(mask: Sparse, classes: AnyArray, weights: Sparse | None) -> Candida
 def _same_matrix(left: Sparse | None, right: Sparse | None) -> bool:
     if left is None or right is None:
         return left is right
-    return (left != right).nnz == 0
+    return bool((left != right).nnz == 0)

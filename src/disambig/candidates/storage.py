@@ -3,7 +3,7 @@
 ``CandidateLabels`` holds its mask and its weights this way. Everything here works on both forms.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,8 @@ from disambig._core.typing import AnyArray, IntArray, Sparse
 
 __all__ = ["Storage", "as_csr", "as_dense", "compact", "nbytes", "rows_of", "values_at"]
 
-Storage: TypeAlias = AnyArray | Sparse
+# A dense array or a CSR array; SciPy ships no types, so this says no more than Any.
+Storage = Any
 
 
 def compact(matrix: Sparse) -> Storage:

@@ -1,9 +1,14 @@
 """``disambig datasets``: what data there is, and what of it is at hand."""
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.table import Table
 
 from disambig._core.errors import DatasetNotFoundError
+
+if TYPE_CHECKING:
+    from disambig.datasets.card import DatasetCard
 
 __all__ = ["datasets"]
 
@@ -13,7 +18,7 @@ def datasets() -> None:
 
     Example: disambig datasets
     """
-    from disambig.datasets.catalogue import list_datasets  # noqa: PLC0415  # keeps --help quick
+    from disambig.datasets.catalogue import list_datasets  # keeps --help quick
 
     table = Table("name", "title", "rows", "features", "classes", "candidates", "data")
     for column in table.columns[2:6]:
@@ -32,7 +37,7 @@ def datasets() -> None:
 
 
 def _whereabouts(card: "DatasetCard") -> str:
-    from disambig.datasets.locate import find_file  # noqa: PLC0415  # keeps --help quick
+    from disambig.datasets.locate import find_file  # keeps --help quick
 
     if card.is_embedded:
         return "in the package"

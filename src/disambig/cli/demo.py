@@ -10,13 +10,14 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from disambig.datasets.dataset import PartialLabelDataset
+    from disambig.methods.card import MethodCard
     from disambig.study.crossval import ControlledCorruption, FoldScore
 
 __all__ = ["demo"]
 
 
 def demo(
-    dataset: Annotated[str, typer.Option(help="A dataset with true labels.")] = "vehicle",
+    dataset: Annotated[str, typer.Option(help="A dataset with true labels.")] = "glass",
     p: Annotated[float, typer.Option(help="Share of the rows that get false labels.")] = 0.7,
     r: Annotated[int, typer.Option(help="False labels that each of them gets.")] = 2,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 10,
@@ -26,8 +27,8 @@ def demo(
 
     Example: disambig demo --dataset ecoli --p 0.4 --r 3
     """
-    from disambig.datasets.catalogue import load_dataset  # noqa: PLC0415  # keeps --help quick
-    from disambig.study.crossval import ControlledCorruption  # noqa: PLC0415
+    from disambig.datasets.catalogue import load_dataset  # keeps --help quick
+    from disambig.study.crossval import ControlledCorruption
 
     data = load_dataset(dataset)
     corruption = ControlledCorruption(p=p, r=r)
@@ -37,11 +38,12 @@ def demo(
         f"{len(data.candidates.classes)} classes. {p:.0%} of the training rows get {r} false "
         f"labels each. {folds} folds, seed {seed}."
     )
-    table = Table("method", "what it is", "accuracy", "training rows set right")
-    for title, name, scores in _scores(data, corruption, folds, seed, console):
+    table = Table("", "method", "what it is", "accuracy", "training rows set right")
+    for card, scores in _scores(data, corruption, folds, seed, console):
         table.add_row(
-            name,
-            title,
+            "" if card.role == "method" else card.role,
+            card.name,
+            card.title,
             _mean_and_std([score.accuracy for score in scores]),
             _mean_and_std([score.transductive_accuracy for score in scores]),
         )
@@ -55,27 +57,34 @@ def _scores(
     folds: int,
     seed: int,
     console: Console,
-) -> Iterator[tuple[str, str, list["FoldScore"]]]:
-    from disambig.methods.catalogue import all_methods  # noqa: PLC0415  # keeps --help quick
-    from disambig.study.crossval import cross_validate  # noqa: PLC0415
+) -> Iterator[tuple["MethodCard", list["FoldScore"]]]:
+    from disambig.methods.catalogue import all_methods  # keeps --help quick
+    from disambig.study.crossval import cross_validate
 
-    methods = all_methods()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # From the floors to the ceiling.
+    order = ("floor", "method", "ceiling")
+    methods = sorted(all_methods().values(), key=lambda method: order.index(method.card.role))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("folds", total=folds * len(methods))
-        for name, method in methods.items():
-            progress.update(task, description=name)
+        for method in methods:
+            progress.update(task, description=method.card.name)
             scores = []
             for score in cross_validate(
                 method(), data, n_folds=folds, seed=seed, corruption=corruption
             ):
                 scores.append(score)
                 progress.advance(task)
-            yield method.card.title, name, scores
+            yield method.card, scores
 
 
 def _mean_and_std(values: list[float]) -> str:
-    from disambig.study.crossval import mean_and_std  # noqa: PLC0415  # keeps --help quick
+    from disambig.study.crossval import mean_and_std  # keeps --help quick
 
     mean, std = mean_and_std(values)
     return f"{mean:.3f} ± {std:.3f}"

@@ -23,8 +23,8 @@ def fetch(
 
     Example: disambig fetch lost
     """
-    from disambig.datasets.card import find_card  # noqa: PLC0415  # keeps --help quick
-    from disambig.datasets.fetch import fetch_dataset  # noqa: PLC0415
+    from disambig.datasets.card import find_card  # keeps --help quick
+    from disambig.datasets.fetch import fetch_dataset
 
     card = find_card(name)
     console = Console()

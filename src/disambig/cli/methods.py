@@ -11,7 +11,7 @@ def methods() -> None:
 
     Example: disambig methods
     """
-    from disambig.methods.catalogue import all_methods  # noqa: PLC0415  # keeps --help quick
+    from disambig.methods.catalogue import all_methods  # keeps --help quick
 
     table = Table("name", "class", "what it does", "paper")
     for name, method in all_methods().items():

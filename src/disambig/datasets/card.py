@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
+from typing import Any
 
 from disambig._core.errors import UnknownNameError
 from disambig._core.names import bare_name
@@ -87,7 +88,6 @@ def find_card(name: str) -> DatasetCard:
 
 
 def _read_card(text: str) -> DatasetCard:
-    fields = tomllib.loads(text)
-    return DatasetCard(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    )
+    fields: dict[str, Any] = tomllib.loads(text)
+    lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
+    return DatasetCard(**(fields | lists))

@@ -55,7 +55,9 @@ def load_dataset(
         return _read_path(path, reader_options)
     card = find_card(os.fspath(source))
     if reader_options:
-        raise TypeError(f"Options for a file, but {card.name} is named: {', '.join(reader_options)}.")
+        raise TypeError(
+            f"Options for a file, but {card.name} is named: {', '.join(reader_options)}."
+        )
     if card.is_embedded:
         return read_embedded(card, with_id=with_id)
     file = find_file(card, folder)

@@ -74,8 +74,8 @@ def _is_there(target: Path, card: DatasetCard) -> bool:
 
 
 def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> Path:
-    import pooch  # noqa: PLC0415  # slow to import
-    import requests  # noqa: PLC0415  # pooch's own way to the network
+    import pooch  # slow to import
+    import requests  # pooch's own way to the network
 
     # pooch would print the archive's hash as an advice to users: the file inside is what counts.
     logger = pooch.get_logger()

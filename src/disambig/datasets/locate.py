@@ -13,7 +13,7 @@ DATA_VARIABLE = "DISAMBIG_DATA"
 
 def cache_folder() -> Path:
     """Return the folder that downloads are kept in."""
-    import pooch  # noqa: PLC0415  # slow to import, and not needed where the data is at hand
+    import pooch  # slow to import, and not needed where the data is at hand
 
     return Path(pooch.os_cache("disambig"))
 

@@ -1,4 +1,4 @@
-"""Take the one data file out of what was downloaded: a ``.mat``, or a ZIP or RAR with one inside."""
+"""Take the data file out of what was downloaded: a ``.mat``, or a ZIP or RAR with one inside."""
 
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -14,7 +14,7 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
 
     Only that one member is read, into memory: nothing in the archive decides where it is written.
     """
-    import rarfile  # noqa: PLC0415  # needed here only
+    import rarfile  # needed here only
 
     if rarfile.is_rarfile(archive):
         try:
@@ -44,5 +44,6 @@ def _choose(members: list[str], archive: Path, card: DatasetCard) -> str:
         if len(choice) == 1:
             return choice[0]
     raise DownloadError(
-        f"{archive} should hold one file {card.name}.mat. It holds: {', '.join(members) or 'nothing'}."
+        f"{archive} should hold one file {card.name}.mat. "
+        f"It holds {', '.join(members) or 'nothing'}."
     )

@@ -89,8 +89,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
             Features.
         """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        labels: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
 
     def disambiguate(self) -> AnyArray:
         """Return the candidate chosen for every training row."""
@@ -120,7 +120,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _sparse_formats(self) -> str | bool:
         return "csr" if self.accepts_sparse else False
 
-    def _check_parameters(self) -> None:  # noqa: B027  # optional: most methods have parameters
+    def _check_parameters(self) -> None:
         """Refuse parameters outside their allowed values."""
 
     @abstractmethod

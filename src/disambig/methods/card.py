@@ -1,6 +1,7 @@
 """What a method says about itself: listings, docs tables and studies read this, not the code."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 __all__ = ["MethodCard"]
 
@@ -19,8 +20,8 @@ class MethodCard:
         Where it was published.
     deviations : tuple of str
         Every way in which the code departs from the paper.
-    reads_true_labels : bool, default=False
-        True only for the oracle, which is a ceiling and no method.
+    role : {"method", "floor", "ceiling"}, default="method"
+        What it stands for in a table. A ceiling is trained on true labels and is no method.
     """
 
     name: str
@@ -29,4 +30,9 @@ class MethodCard:
     year: int | None = None
     doi: str | None = None
     deviations: tuple[str, ...] = ()
-    reads_true_labels: bool = False
+    role: Literal["method", "floor", "ceiling"] = "method"
+
+    @property
+    def reads_true_labels(self) -> bool:
+        """Whether it is trained on true labels, which only a ceiling may be."""
+        return self.role == "ceiling"

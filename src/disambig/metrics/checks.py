@@ -17,7 +17,9 @@ def as_true_labels(labels: Iterable[Label]) -> list[Label]:
     values = as_list(labels)
     missing = next((row for row, label in enumerate(values) if is_missing(label)), None)
     if missing is not None:
-        raise ParameterError(f"True labels may not be missing. Got {values[missing]!r} in row {missing}.")
+        raise ParameterError(
+            f"True labels may not be missing. Got {values[missing]!r} in row {missing}."
+        )
     return values
 
 

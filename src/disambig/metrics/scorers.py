@@ -1,4 +1,4 @@
-"""Label-free metrics as scikit-learn scorers: ``GridSearchCV(..., scoring=covering_rate_scorer)``."""
+"""Label-free metrics as scikit-learn scorers, for the ``scoring`` of a grid search."""
 
 from typing import Any
 

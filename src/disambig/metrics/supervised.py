@@ -17,7 +17,7 @@ def accuracy(true_labels: Iterable[Label], predicted: Iterable[Label]) -> float:
     """Return the share of predictions that are right."""
     truth, guesses = as_true_labels(true_labels), as_list(predicted)
     check_same_length(true_labels=len(truth), predictions=len(guesses))
-    return sum(t == g for t, g in zip(truth, guesses, strict=True)) / len(truth)
+    return sum(bool(t == g) for t, g in zip(truth, guesses, strict=True)) / len(truth)
 
 
 def transductive_accuracy(
@@ -37,11 +37,13 @@ def transductive_accuracy(
     return accuracy(true_labels, candidates.choose(confidence))
 
 
-def per_class_recall(true_labels: Iterable[Label], predicted: Iterable[Label]) -> dict[Label, float]:
+def per_class_recall(
+    true_labels: Iterable[Label], predicted: Iterable[Label]
+) -> dict[Label, float]:
     """Return for every class that occurs the share of its rows that are predicted right."""
     truth, guesses = as_true_labels(true_labels), as_list(predicted)
     check_same_length(true_labels=len(truth), predictions=len(guesses))
     hits: dict[Label, list[bool]] = {}
     for true_label, guess in zip(truth, guesses, strict=True):
         hits.setdefault(true_label, []).append(true_label == guess)
-    return {label: float(np.mean(found)) for label, found in sorted(hits.items())}  # type: ignore[type-var]  # class names are sortable
+    return {label: float(np.mean(found)) for label, found in sorted(hits.items())}

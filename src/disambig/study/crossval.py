@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from disambig._core.errors import ParameterError
 from disambig._core.seeding import spawn_seeds
-from disambig._core.typing import IntArray
+from disambig._core.typing import AnyArray
 from disambig.candidates.generate import corrupt_controlled
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
@@ -25,6 +25,10 @@ class ControlledCorruption:
 
     p: float
     r: int
+
+    def apply(self, labels: AnyArray, classes: AnyArray, seed: int) -> CandidateLabels:
+        """Make candidate sets from true labels."""
+        return corrupt_controlled(labels, p=self.p, r=self.r, classes=classes, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,24 @@ def cross_validate(
         Makes candidate sets for the training rows from their true labels. By default the
         dataset's own sets are used.
     """
-    if dataset.true_labels is None:
+    truth = dataset.true_labels
+    if truth is None:
         raise ParameterError(f"Evaluation needs true labels, and {dataset.name} has none.")
-    folds = shuffled_folds(len(dataset.X), n_folds, seed)
+    classes = dataset.candidates.classes
+    folds = shuffled_folds(len(truth), n_folds, seed)
     for (train, test), fold_seed in zip(folds, spawn_seeds(seed, n_folds), strict=True):
         corruption_seed, method_seed = spawn_seeds(fold_seed, 2)
-        candidates = _training_sets(dataset, train, corruption, corruption_seed)
-        fitted = _seeded(method, method_seed).fit(dataset.X[train], _visible(method, dataset, train, candidates))
+        candidates = dataset.candidates[train]
+        if corruption is not None:
+            candidates = corruption.apply(truth[train], classes, corruption_seed)
+        visible = candidates
+        if method.card.reads_true_labels:
+            visible = CandidateLabels.from_labels(truth[train], classes=classes)
+        fitted = _seeded(method, method_seed).fit(dataset.X[train], visible)
         yield FoldScore(
-            accuracy=accuracy(dataset.true_labels[test], fitted.predict(dataset.X[test])),
+            accuracy=accuracy(truth[test], fitted.predict(dataset.X[test])),
             transductive_accuracy=transductive_accuracy(
-                dataset.true_labels[train], candidates, fitted.candidate_confidence_
+                truth[train], candidates, fitted.candidate_confidence_
             ),
         )
 
@@ -90,37 +101,8 @@ def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1))
 
 
-def _training_sets(
-    dataset: PartialLabelDataset,
-    train: IntArray,
-    corruption: ControlledCorruption | None,
-    seed: int,
-) -> CandidateLabels:
-    if corruption is None:
-        return dataset.candidates[train]
-    return corrupt_controlled(
-        dataset.true_labels[train],
-        p=corruption.p,
-        r=corruption.r,
-        classes=dataset.candidates.classes,
-        random_state=seed,
-    )
-
-
-def _visible(
-    method: PartialLabelClassifier,
-    dataset: PartialLabelDataset,
-    train: IntArray,
-    candidates: CandidateLabels,
-) -> CandidateLabels:
-    """Return what the method may see: candidate sets, and the truth for the oracle alone."""
-    if not method.card.reads_true_labels:
-        return candidates
-    return CandidateLabels.from_labels(
-        dataset.true_labels[train], classes=dataset.candidates.classes
-    )
-
-
 def _seeded(method: PartialLabelClassifier, seed: int) -> PartialLabelClassifier:
-    copy = clone(method)
-    return copy.set_params(random_state=seed) if "random_state" in copy.get_params() else copy
+    copy: PartialLabelClassifier = clone(method)
+    if "random_state" in copy.get_params():
+        copy.set_params(random_state=seed)
+    return copy

@@ -49,7 +49,7 @@ def read_delimited(
 
 
 def _load(path: Path) -> Any:
-    import pandas as pd  # noqa: PLC0415  # slow to import, and needed here only
+    import pandas as pd  # slow to import, and needed here only
 
     delimiter = "\t" if ".tsv" in path.suffixes else ","
     try:
@@ -60,7 +60,7 @@ def _load(path: Path) -> Any:
 
 
 def _as_numbers(features: Any, path: Path) -> Any:
-    import pandas as pd  # noqa: PLC0415  # see above
+    import pandas as pd  # see above
 
     columns = {}
     for name in features.columns:

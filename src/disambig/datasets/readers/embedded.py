@@ -24,11 +24,7 @@ def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDa
     content = gzip.decompress((folder / f"{card.name}.csv.gz").read_bytes())
     check_fingerprint(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
     header, *rows = csv.reader(io.StringIO(content.decode("ascii")))
-    keep = [
-        column
-        for column, name in enumerate(header[:-1])
-        if with_id or name != card.identifier
-    ]
+    keep = [column for column, name in enumerate(header[:-1]) if with_id or name != card.identifier]
     labels = [_as_label(row[-1]) for row in rows]
     return PartialLabelDataset(
         name=card.name,

@@ -21,7 +21,7 @@ def as_features(matrix: Any, path: Path) -> FloatArray:
             f"column. Got the shape {dense.shape} and the type {dense.dtype}."
         )
     features = np.ascontiguousarray(dense, dtype=np.float64)
-    bad = ~np.isfinite(features).all(axis=1)
+    bad = np.asarray(~np.isfinite(features).all(axis=1))
     if bad.any():
         raise DatasetFormatError(
             f"The features in {path} need to be finite. They are missing or infinite in "

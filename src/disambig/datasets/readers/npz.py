@@ -1,5 +1,7 @@
-"""Read a NumPy archive: ``X``, ``candidates`` (n x c, 0 and 1), and optionally ``classes``,
-``weights``, ``true_labels`` and ``feature_names``.
+"""Read a NumPy archive.
+
+Its arrays are ``X`` and ``candidates`` (n x c, 0 and 1), and optionally ``classes``, ``weights``,
+``true_labels`` and ``feature_names``.
 """
 
 import zipfile

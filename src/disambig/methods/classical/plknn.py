@@ -111,8 +111,10 @@ class PLKNN(PartialLabelClassifier):
     def _predict_proba(self, X: Features) -> FloatArray:
         count = min(self.n_neighbors, self._votes.shape[0])
         query = self._prepared(X)
-        scores = self._scores(*self._neighbors.kneighbors(query, n_neighbors=count)).toarray()
-        return scores / scores.sum(axis=1, keepdims=True)
+        scores = self._scores(*self._neighbors.kneighbors(query, n_neighbors=count))
+        probabilities: FloatArray = scores.toarray()
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        return probabilities
 
     def _prepared(self, X: Features) -> Features:
         scaled = self._scaler.transform(X)
@@ -125,7 +127,9 @@ class PLKNN(PartialLabelClassifier):
         queries, count = neighbors.shape
         ends = np.arange(0, queries * count + 1, count)
         shape = (queries, self._votes.shape[0])
-        return sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), shape=shape) @ self._votes
+        return (
+            sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), shape=shape) @ self._votes
+        )
 
 
 def _distance_weights(distances: FloatArray) -> FloatArray:
@@ -133,7 +137,9 @@ def _distance_weights(distances: FloatArray) -> FloatArray:
     if distances.shape[1] == 1:
         # 1 - d / d would leave the only neighbour without a vote.
         return np.ones_like(distances)
-    return 1 - np.divide(distances, totals, out=np.zeros_like(distances), where=totals > 0)
+    shares: FloatArray = np.zeros_like(distances)
+    np.divide(distances, totals, out=shares, where=totals > 0)
+    return 1 - shares
 
 
 def _distance_noise(rows: Features) -> float:

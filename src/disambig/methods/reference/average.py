@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from disambig._core.typing import Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
 from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
@@ -32,7 +31,7 @@ class AverageClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="average", title="Floor: every candidate counts as equally right"
+        name="average", title="Every candidate counts as equally right", role="floor"
     )
 
     def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
@@ -41,6 +40,3 @@ class AverageClassifier(SupervisedReference):
 
     def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
         return LabelledRows(*candidates.pairs(), weights=candidates.prior().data)
-
-    def _confidence(self, candidates: CandidateLabels, labelled: LabelledRows) -> Sparse:  # noqa: ARG002
-        return candidates.prior()

@@ -2,10 +2,7 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from disambig._core.errors import CandidateError, describe_rows
-from disambig._core.typing import Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
 from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
@@ -34,7 +31,7 @@ class OracleClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="oracle", title="Ceiling: trained on the true labels", reads_true_labels=True
+        name="oracle", title="Trained on the true labels", role="ceiling"
     )
 
     def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
@@ -49,6 +46,3 @@ class OracleClassifier(SupervisedReference):
                 f"candidate for {describe_rows(ambiguous)}. Give it the true labels as y."
             )
         return LabelledRows(*candidates.pairs())
-
-    def _confidence(self, candidates: CandidateLabels, labelled: LabelledRows) -> Sparse:  # noqa: ARG002
-        return candidates.to_sparse().astype(np.float64)

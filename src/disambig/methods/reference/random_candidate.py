@@ -3,10 +3,8 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from disambig._core.seeding import RandomState, make_generator
-from disambig._core.typing import Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
 from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
@@ -37,7 +35,7 @@ class RandomCandidateClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="random_candidate", title="Floor: trained on a random candidate of every row"
+        name="random_candidate", title="Trained on a random candidate of every row", role="floor"
     )
 
     def __init__(
@@ -60,7 +58,3 @@ class RandomCandidateClassifier(SupervisedReference):
         positions = np.searchsorted(running, draws, side="right")
         positions = np.clip(positions, prior.indptr[:-1], prior.indptr[1:] - 1)
         return LabelledRows(rows, prior.indices[positions])
-
-    def _confidence(self, candidates: CandidateLabels, labelled: LabelledRows) -> Sparse:
-        ones = np.ones(len(labelled.rows))
-        return sparse.csr_array((ones, (labelled.rows, labelled.columns)), shape=candidates.shape)

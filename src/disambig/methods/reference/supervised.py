@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -18,7 +19,10 @@ __all__ = ["LabelledRows", "SupervisedReference"]
 
 
 class LabelledRows(NamedTuple):
-    """Training data for an ordinary classifier: a row may stand here more than once."""
+    """Training data for an ordinary classifier: a row may stand here more than once.
+
+    The weights of a row sum to one; they are its confidences.
+    """
 
     rows: IntArray
     columns: IntArray
@@ -44,27 +48,32 @@ class SupervisedReference(PartialLabelClassifier):
     def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
         """Choose what the classifier is trained on."""
 
-    @abstractmethod
-    def _confidence(self, candidates: CandidateLabels, labelled: LabelledRows) -> Sparse:
-        """Return the confidence of every candidate."""
-
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         labelled = self._labelled_rows(candidates)
         rows = self._scaler.transform(X)[labelled.rows]
         self._model = self._new_model(np.unique(labelled.columns).size)
-        # Not every classifier takes weights, and not every reference needs them.
-        weights = {} if labelled.weights is None else {"sample_weight": labelled.weights}
-        self._model.fit(rows, labelled.columns, **weights)
-        return self._confidence(candidates, labelled)
+        if labelled.weights is None:
+            self._model.fit(rows, labelled.columns)
+            confidence = np.ones(len(labelled.rows))
+        else:
+            # Not every classifier takes weights, and not every reference needs them.
+            self._model.fit(rows, labelled.columns, sample_weight=labelled.weights)
+            confidence = labelled.weights
+        places = (labelled.rows, labelled.columns)
+        return sparse.csr_array((confidence, places), shape=candidates.shape)
 
     def _new_model(self, n_labels: int) -> Any:
         if n_labels == 1:
             return DummyClassifier(strategy="most_frequent")
-        return LogisticRegression(max_iter=1000) if self.estimator is None else clone(self.estimator)
+        return (
+            LogisticRegression(max_iter=1000) if self.estimator is None else clone(self.estimator)
+        )
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities = np.zeros((X.shape[0], len(self.classes_)))
         # The model knows only the columns it has seen.
-        probabilities[:, self._model.classes_] = self._model.predict_proba(self._scaler.transform(X))
+        probabilities[:, self._model.classes_] = self._model.predict_proba(
+            self._scaler.transform(X)
+        )
         return probabilities

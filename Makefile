@@ -1,0 +1,36 @@
+# Two commands do everything on a machine with Python 3.11 and pip: make run, make test.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: run test lint bench clean
+
+run: $(INSTALLED)
+	$(BIN)/disambig demo
+
+test: lint
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*' --fail-under=100 --skip-covered --show-missing
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/.
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/candidate_sets_at_scale.py
+	$(BIN)/python benchmarks/plknn_scaling.py
+
+# Installed anew only when what is to be installed has changed. The constraints reach the build
+# of the package itself through the environment.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --editable '.[dev]'
+	touch $(INSTALLED)
+
+clean:
+	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

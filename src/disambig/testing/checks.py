@@ -1,0 +1,302 @@
+"""What every partial-label method must do, whatever it is.
+
+scikit-learn's ``check_estimator`` covers plain labels; these checks cover candidate sets. A failed
+one raises ``AssertionError`` (or lets the method's own error through) and says what is wrong.
+"""
+
+import inspect
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from disambig._core.typing import AnyArray, FloatArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.synthetic import make_partial_label_dataset
+
+__all__ = ["check_partial_label_estimator", "partial_label_checks"]
+
+Check = Callable[[Any], None]
+
+
+def check_partial_label_estimator(estimator: Any) -> None:
+    """Run every check on an unfitted estimator; raise at the first that fails.
+
+    Parameters
+    ----------
+    estimator : PartialLabelClassifier or anything with its methods
+        With parameters that make it quick on about a hundred rows.
+    """
+    for check in partial_label_checks():
+        check(estimator)
+
+
+def partial_label_checks() -> list[Check]:
+    """Return the checks one by one, each to be called with an unfitted estimator."""
+    return [
+        value
+        for name, value in globals().items()
+        if name.startswith("check_") and value is not check_partial_label_estimator
+    ]
+
+
+# What methods are checked on -------------------------------------------------------------------
+
+
+class _Data:
+    """Three well separated classes; the ceiling, which may, sees the truth."""
+
+    def __init__(self, estimator: Any) -> None:
+        made = make_partial_label_dataset(
+            120, 4, 3, average_candidates=1.5, overlap=0.2, random_state=0
+        )
+        assert made.true_labels is not None
+        self.X = made.X[:90]
+        self.new_X = made.X[90:]
+        self.truth = made.true_labels[:90]
+        self.new_truth = made.true_labels[90:]
+        self.y = made.candidates[:90]
+        if _reads_true_labels(estimator):
+            self.y = CandidateLabels.from_labels(self.truth)
+
+
+def _reads_true_labels(estimator: Any) -> bool:
+    return bool(getattr(getattr(estimator, "card", None), "reads_true_labels", False))
+
+
+def _is_random(estimator: Any) -> bool:
+    return "random_state" in estimator.get_params()
+
+
+def _fresh(estimator: Any) -> Any:
+    copy = clone(estimator)
+    return copy.set_params(random_state=0) if _is_random(copy) else copy
+
+
+def _confidence(fitted: Any) -> FloatArray:
+    confidence = fitted.candidate_confidence_
+    return np.asarray(confidence.toarray() if hasattr(confidence, "toarray") else confidence)
+
+
+def _refusal(action: Callable[[], Any]) -> str:
+    try:
+        action()
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("should have been refused with a ValueError, and was accepted")
+
+
+# The checks --------------------------------------------------------------------------------------
+
+
+def check_probabilities(estimator: Any) -> None:
+    """Probabilities have one column a class, are not negative and sum to one."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    probabilities = fitted.predict_proba(data.new_X)
+    assert probabilities.shape == (len(data.new_X), 3), "one row a sample, one column a class"
+    assert (probabilities >= 0).all(), "probabilities must not be negative"
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    expected = fitted.classes_[probabilities.argmax(axis=1)]
+    assert (fitted.predict(data.new_X) == expected).all(), "predict is not the most probable class"
+
+
+def check_confidences(estimator: Any) -> None:
+    """Confidences sum to one in every row and are zero outside the candidates."""
+    data = _Data(estimator)
+    confidence = _confidence(_fresh(estimator).fit(data.X, data.y))
+    assert confidence.shape == data.y.shape, "one confidence for every training row and class"
+    assert (confidence[~data.y.to_mask()] == 0).all(), "confidence outside the candidate sets"
+    assert (confidence >= 0).all(), "confidences must not be negative"
+    np.testing.assert_allclose(confidence.sum(axis=1), 1, atol=1e-5)
+
+
+def check_disambiguation(estimator: Any) -> None:
+    """The chosen label of a training row is its most confident candidate."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    chosen = fitted.disambiguate()
+    assert len(chosen) == len(data.X), "one label for every training row"
+    assert data.y.contains(chosen).all(), "a label outside the candidate set was chosen"
+    columns = np.searchsorted(fitted.classes_, chosen)
+    confidence = _confidence(fitted)
+    best = confidence.max(axis=1)
+    assert (confidence[np.arange(len(chosen)), columns] == best).all(), "not the most confident"
+
+
+def check_learns_from_candidates(estimator: Any) -> None:
+    """On separated classes with ambiguous sets, most new rows are predicted right."""
+    data = _Data(estimator)
+    predicted = _fresh(estimator).fit(data.X, data.y).predict(data.new_X)
+    accuracy = np.mean(predicted == data.new_truth)
+    assert accuracy >= 0.8, f"accuracy {accuracy:.2f} where 0.8 is easy"
+
+
+def check_learns_from_plain_labels(estimator: Any) -> None:
+    """On singletons it is an ordinary classifier."""
+    data = _Data(estimator)
+    predicted = _fresh(estimator).fit(data.X, data.truth).predict(data.new_X)
+    accuracy = np.mean(predicted == data.new_truth)
+    assert accuracy >= 0.95, f"accuracy {accuracy:.2f} where 0.95 is easy"
+
+
+def check_all_labels_everywhere(estimator: Any) -> None:
+    """Sets that hold every class teach nothing, and break nothing."""
+    data = _Data(estimator)
+    if _reads_true_labels(estimator):
+        return
+    everything = CandidateLabels.from_mask(np.ones(data.y.shape, dtype=bool))
+    fitted = _fresh(estimator).fit(data.X, everything)
+    assert np.isfinite(fitted.predict_proba(data.new_X)).all(), "probabilities must be finite"
+
+
+def check_unused_class(estimator: Any) -> None:
+    """A class that is nobody's candidate still has its column."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y.with_classes([0, 1, 2, 3]))
+    probabilities = fitted.predict_proba(data.new_X)
+    assert probabilities.shape[1] == 4, "the class that nobody has lost its column"
+    assert np.isfinite(probabilities).all(), "probabilities must be finite"
+
+
+def check_single_row(estimator: Any) -> None:
+    """One row works, or is refused with a ValueError."""
+    data = _Data(estimator)
+    try:
+        fitted = _fresh(estimator).fit(data.X[:1], data.y[:1])
+    except ValueError:
+        return
+    assert len(fitted.predict(data.new_X)) == len(data.new_X), "one prediction a row"
+
+
+def check_weights(estimator: Any) -> None:
+    """Candidates may carry weights."""
+    data = _Data(estimator)
+    mask = data.y.to_mask()
+    weighted = CandidateLabels.from_mask(mask, weights=mask * [1.0, 2.0, 3.0])
+    confidence = _confidence(_fresh(estimator).fit(data.X, weighted))
+    assert (confidence[~mask] == 0).all(), "confidence outside the candidate sets"
+    np.testing.assert_allclose(confidence.sum(axis=1), 1, atol=1e-5)
+
+
+def check_forms_of_y(estimator: Any) -> None:
+    """A container, a boolean mask and a sparse mask mean the same."""
+    data = _Data(estimator)
+    expected = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
+    for form in (data.y.to_mask(), data.y.to_sparse()):
+        got = _fresh(estimator).fit(data.X, form).predict_proba(data.new_X)
+        np.testing.assert_array_equal(got, expected, err_msg=f"y as {type(form).__name__}")
+
+
+def check_class_order(estimator: Any) -> None:
+    """Renaming and reordering classes changes nothing else, where there is no randomness."""
+    if _is_random(estimator):
+        return
+    data = _Data(estimator)
+    expected = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
+    reordered = _fresh(estimator).fit(data.X, data.y.with_classes([2, 0, 1]))
+    assert list(reordered.classes_) == [2, 0, 1], "classes_ must keep the order of the candidates"
+    np.testing.assert_allclose(
+        reordered.predict_proba(data.new_X), expected[:, [2, 0, 1]], atol=1e-3
+    )
+
+
+def check_sample_order(estimator: Any) -> None:
+    """The order of the training rows does not matter, where there is no randomness."""
+    if _is_random(estimator):
+        return
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    order = np.random.default_rng(0).permutation(len(data.X))
+    shuffled = _fresh(estimator).fit(data.X[order], data.y[order])
+    np.testing.assert_allclose(
+        shuffled.predict_proba(data.new_X), fitted.predict_proba(data.new_X), atol=1e-3
+    )
+    np.testing.assert_allclose(_confidence(shuffled), _confidence(fitted)[order], atol=1e-3)
+
+
+def check_inputs_unmodified(estimator: Any) -> None:
+    """Features and masks are left as they were."""
+    data = _Data(estimator)
+    X, mask = data.X.copy(), data.y.to_mask()
+    fitted = _fresh(estimator).fit(X, mask)
+    fitted.predict(X)
+    np.testing.assert_array_equal(X, data.X, err_msg="X was changed")
+    np.testing.assert_array_equal(mask, data.y.to_mask(), err_msg="y was changed")
+
+
+def check_refit_forgets(estimator: Any) -> None:
+    """Fitting again is as good as fitting for the first time."""
+    data = _Data(estimator)
+    used = _fresh(estimator).fit(data.X[:40] * 2, data.y[:40]).fit(data.X, data.y)
+    fresh = _fresh(estimator).fit(data.X, data.y)
+    np.testing.assert_array_equal(used.predict_proba(data.new_X), fresh.predict_proba(data.new_X))
+
+
+def check_reproducible(estimator: Any) -> None:
+    """Same seed, same bits; the global random states are not touched."""
+    data = _Data(estimator)
+    python_state, numpy_state = random.getstate(), _numpy_state()
+    first = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
+    assert random.getstate() == python_state, "the state of the module random was changed"
+    assert _numpy_state() == numpy_state, "the global state of NumPy was changed"
+    second = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
+    np.testing.assert_array_equal(first, second)
+
+
+def check_score_is_covering_rate(estimator: Any) -> None:
+    """``score`` is the share of predictions inside the candidate sets."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    covered = data.y.contains(fitted.predict(data.X)).mean()
+    assert fitted.score(data.X, data.y) == covered, "score is not the covering rate"
+
+
+def check_bad_input(estimator: Any) -> None:
+    """What cannot be learned from is refused by a message that says why."""
+    data = _Data(estimator)
+    lengths = _refusal(lambda: _fresh(estimator).fit(data.X, data.y[:-1]))
+    assert "90" in lengths, f"the message does not name the lengths: {lengths}"
+    assert "89" in lengths, f"the message does not name the lengths: {lengths}"
+    integers = data.y.to_mask().astype(int)
+    hint = _refusal(lambda: _fresh(estimator).fit(data.X, integers))
+    assert "from_mask" in hint, f"the message does not say how to give a mask: {hint}"
+    missing = data.X.copy()
+    missing[3, 1] = np.nan
+    _refusal(lambda: _fresh(estimator).fit(missing, data.y))
+
+
+def check_documentation(estimator: Any) -> None:
+    """The docstring lists the parameters as the signature does, and only attributes that exist."""
+    method = type(estimator)
+    parameters = [name for name in inspect.signature(method).parameters if name != "self"]
+    documented = _documented(method, "Parameters")
+    assert documented == parameters, f"documented {documented}, the signature has {parameters}"
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    for name in _documented(method, "Attributes"):
+        assert hasattr(fitted, name), f"the attribute {name} is documented and missing"
+
+
+def _numpy_state() -> tuple[bytes, int]:
+    _, keys, position, *_ = np.random.get_state()  # noqa: NPY002  # to see that nobody moved it
+    state: AnyArray = np.asarray(keys)
+    return state.tobytes(), int(position)
+
+
+def _documented(method: type, section: str) -> list[str]:
+    """Return the names in one section of a numpydoc docstring."""
+    text = inspect.cleandoc(method.__doc__ or "")
+    match = re.search(
+        rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
+    )
+    lines = match.group(1).splitlines() if match else []
+    return [
+        name.strip()
+        for line in lines
+        if " : " in line and not line.startswith(" ")
+        for name in line.split(" : ")[0].split(",")
+    ]
