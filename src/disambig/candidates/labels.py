@@ -344,13 +344,28 @@ class CandidateLabels:
         csr = self.to_sparse()
         return np.repeat(np.arange(len(self)), np.diff(csr.indptr)), csr.indices
 
+    def values_of(self, matrix: Any) -> AnyArray:
+        """Return the value of every candidate, in the order of ``pairs``.
+
+        Parameters
+        ----------
+        matrix : array or sparse array of shape (n_samples, n_classes)
+            One value for every sample and class, such as scores.
+        """
+        if matrix.shape != self.shape:
+            raise CandidateError(
+                f"One value is needed for every sample and class, {self.shape}. "
+                f"Got the shape {matrix.shape}."
+            )
+        return storage.values_at(matrix, *self.pairs())
+
     def prior(self) -> Sparse:
         """Return what is known before learning: rows sum to one, zero outside the sets.
 
         The weights where they were given, equal shares where not.
         """
         rows, columns = self.pairs()
-        values = np.ones(len(rows)) if self._weights is None else self._at(self._weights)
+        values = np.ones(len(rows)) if self._weights is None else self.values_of(self._weights)
         totals = np.bincount(rows, weights=values, minlength=len(self))
         return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
 
@@ -370,13 +385,8 @@ class CandidateLabels:
         confidence : array or sparse array of shape (n_samples, n_classes)
             What is outside the sets is not looked at.
         """
-        if confidence.shape != self.shape:
-            raise CandidateError(
-                f"One confidence is needed for every sample and class, {self.shape}. "
-                f"Got the shape {confidence.shape}."
-            )
         rows, columns = self.pairs()
-        values = self._at(confidence)
+        values = self.values_of(confidence)
         # Sorted by sample, then by falling confidence; the sort is stable, so equals stay in
         # column order. The first entry of each sample is the choice.
         order = np.lexsort((-values, rows))
@@ -414,9 +424,6 @@ class CandidateLabels:
 
     def _keep(self, keep: BoolArray) -> Self:
         return self._from_parts(algebra.keep_columns(self._parts(), keep))
-
-    def _at(self, matrix: Any) -> AnyArray:
-        return storage.values_at(matrix, *self.pairs())
 
     def _check_length(self, name: str, length: int) -> None:
         if length != len(self):

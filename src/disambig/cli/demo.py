@@ -39,6 +39,7 @@ def demo(
         f"labels each. {folds} folds, seed {seed}."
     )
     table = Table("", "method", "what it is", "accuracy", "training rows set right")
+    table.columns[1].no_wrap = True
     for card, scores in _scores(data, corruption, folds, seed, console):
         table.add_row(
             "" if card.role == "method" else card.role,

@@ -12,6 +12,7 @@ from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
+from disambig.methods.confidence import confidence_from_scores
 from disambig.methods.scaling import check_scaling, fit_scaler
 
 __all__ = ["PLKNN"]
@@ -100,13 +101,12 @@ class PLKNN(PartialLabelClassifier):
         rows = self._prepared(X)
         self._noise = _distance_noise(rows)
         self._neighbors = NearestNeighbors().fit(rows)
-        prior = candidates.prior()
         if len(candidates) == 1:
-            return prior
+            return candidates.prior()
         count = min(self.n_neighbors, len(candidates) - 1)
         # Without a query, a row is not its own neighbour, not even where rows are repeated.
         scores = self._scores(*self._neighbors.kneighbors(n_neighbors=count))
-        return _restricted(scores, prior)
+        return confidence_from_scores(candidates, scores)
 
     def _predict_proba(self, X: Features) -> FloatArray:
         count = min(self.n_neighbors, self._votes.shape[0])
@@ -147,15 +147,3 @@ def _distance_noise(rows: Features) -> float:
     squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
     longest = np.sqrt(squares.sum(axis=1).max())
     return float(longest * np.sqrt(np.finfo(np.float64).eps) * 10)
-
-
-def _restricted(scores: Sparse, prior: Sparse) -> Sparse:
-    """Return scores inside the candidate sets, rows summing to one.
-
-    A row none of whose candidates got a vote keeps its prior.
-    """
-    rows = np.repeat(np.arange(prior.shape[0]), np.diff(prior.indptr))
-    inside = np.asarray(scores[rows, prior.indices])
-    totals = np.bincount(rows, weights=inside, minlength=prior.shape[0])[rows]
-    shares = np.divide(inside, totals, out=prior.data.copy(), where=totals > 0)
-    return sparse.csr_array((shares, prior.indices, prior.indptr), shape=prior.shape)

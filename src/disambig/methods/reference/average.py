@@ -2,9 +2,11 @@
 
 from typing import Any, ClassVar
 
+from disambig._core.typing import Features, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
-from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
+from disambig.methods.confidence import confidence_from_scores
+from disambig.methods.reference.supervised import SupervisedReference
 
 __all__ = ["AverageClassifier"]
 
@@ -25,7 +27,7 @@ class AverageClassifier(SupervisedReference):
     classes_ : ndarray of shape (n_classes,)
         Classes, in the column order of ``predict_proba``.
     candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        The weights of the candidates, or equal shares.
+        What the classifier predicts for every training row, restricted to its candidates.
     n_features_in_ : int
         Number of features seen in ``fit``.
     """
@@ -38,5 +40,6 @@ class AverageClassifier(SupervisedReference):
         self.estimator = estimator
         self.scaling = scaling
 
-    def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
-        return LabelledRows(*candidates.pairs(), weights=candidates.prior().data)
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._train(X, *candidates.pairs(), sample_weight=candidates.prior().data)
+        return confidence_from_scores(candidates, self._predict_proba(X))

@@ -3,9 +3,10 @@
 from typing import Any, ClassVar
 
 from disambig._core.errors import CandidateError, describe_rows
+from disambig._core.typing import Features, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
-from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
+from disambig.methods.reference.supervised import SupervisedReference, certain
 
 __all__ = ["OracleClassifier"]
 
@@ -38,11 +39,13 @@ class OracleClassifier(SupervisedReference):
         self.estimator = estimator
         self.scaling = scaling
 
-    def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         ambiguous = candidates.sizes > 1
         if ambiguous.any():
             raise CandidateError(
                 "The oracle is trained on true labels, one for every sample. Got more than one "
                 f"candidate for {describe_rows(ambiguous)}. Give it the true labels as y."
             )
-        return LabelledRows(*candidates.pairs())
+        rows, columns = candidates.pairs()
+        self._train(X, rows, columns)
+        return certain(columns, len(candidates.classes))

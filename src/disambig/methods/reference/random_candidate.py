@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from disambig._core.seeding import RandomState, make_generator
+from disambig._core.typing import Features, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
-from disambig.methods.reference.supervised import LabelledRows, SupervisedReference
+from disambig.methods.reference.supervised import SupervisedReference, certain
 
 __all__ = ["RandomCandidateClassifier"]
 
@@ -49,7 +50,7 @@ class RandomCandidateClassifier(SupervisedReference):
         self.scaling = scaling
         self.random_state = random_state
 
-    def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         prior = candidates.prior()
         rows = np.arange(len(candidates))
         # Rows sum to one, so the running sum passes through [i, i + 1] inside row i.
@@ -57,4 +58,6 @@ class RandomCandidateClassifier(SupervisedReference):
         draws = rows + make_generator(self.random_state).random(len(rows))
         positions = np.searchsorted(running, draws, side="right")
         positions = np.clip(positions, prior.indptr[:-1], prior.indptr[1:] - 1)
-        return LabelledRows(rows, prior.indices[positions])
+        columns = prior.indices[positions]
+        self._train(X, rows, columns)
+        return certain(columns, len(candidates.classes))

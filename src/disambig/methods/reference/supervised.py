@@ -1,7 +1,6 @@
-"""What the references share: an ordinary classifier trained on (row, label, weight) triples."""
+"""What the references share: an ordinary classifier trained on rows and labels they choose."""
 
-from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,26 +10,14 @@ from sklearn.linear_model import LogisticRegression
 
 from disambig._core.errors import ParameterError
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
-from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.scaling import check_scaling, fit_scaler
 
-__all__ = ["LabelledRows", "SupervisedReference"]
-
-
-class LabelledRows(NamedTuple):
-    """Training data for an ordinary classifier: a row may stand here more than once.
-
-    The weights of a row sum to one; they are its confidences.
-    """
-
-    rows: IntArray
-    columns: IntArray
-    weights: FloatArray | None = None
+__all__ = ["SupervisedReference", "certain"]
 
 
 class SupervisedReference(PartialLabelClassifier):
-    """Train an ordinary classifier on labels that a subclass takes from the candidate sets."""
+    """An ordinary classifier; the subclass says in ``_fit`` what it is trained on."""
 
     accepts_sparse = True
     estimator: Any
@@ -44,31 +31,18 @@ class SupervisedReference(PartialLabelClassifier):
                 f"Got {self.estimator!r} instead."
             )
 
-    @abstractmethod
-    def _labelled_rows(self, candidates: CandidateLabels) -> LabelledRows:
-        """Choose what the classifier is trained on."""
-
-    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+    def _train(self, X: Features, rows: IntArray, columns: IntArray, **weights: FloatArray) -> None:
+        """Train on the labels ``columns`` of ``rows``; a row may stand there more than once."""
         self._scaler = fit_scaler(self.scaling, X)
-        labelled = self._labelled_rows(candidates)
-        rows = self._scaler.transform(X)[labelled.rows]
-        self._model = self._new_model(np.unique(labelled.columns).size)
-        if labelled.weights is None:
-            self._model.fit(rows, labelled.columns)
-            confidence = np.ones(len(labelled.rows))
-        else:
-            # Not every classifier takes weights, and not every reference needs them.
-            self._model.fit(rows, labelled.columns, sample_weight=labelled.weights)
-            confidence = labelled.weights
-        places = (labelled.rows, labelled.columns)
-        return sparse.csr_array((confidence, places), shape=candidates.shape)
+        self._model = self._new_model(np.unique(columns).size)
+        self._model.fit(self._scaler.transform(X)[rows], columns, **weights)
 
     def _new_model(self, n_labels: int) -> Any:
         if n_labels == 1:
             return DummyClassifier(strategy="most_frequent")
-        return (
-            LogisticRegression(max_iter=1000) if self.estimator is None else clone(self.estimator)
-        )
+        if self.estimator is None:
+            return LogisticRegression(max_iter=1000)
+        return clone(self.estimator)
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities = np.zeros((X.shape[0], len(self.classes_)))
@@ -77,3 +51,9 @@ class SupervisedReference(PartialLabelClassifier):
             self._scaler.transform(X)
         )
         return probabilities
+
+
+def certain(columns: IntArray, n_classes: int) -> Sparse:
+    """Return confidences of one for the given column of every row."""
+    rows = np.arange(len(columns))
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(rows), n_classes))
