@@ -89,7 +89,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
             Features.
         """
-        labels: AnyArray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        columns = self.predict_proba(X).argmax(axis=1)
+        labels: AnyArray = self.classes_[columns]
         return labels
 
     def disambiguate(self) -> AnyArray:
