@@ -19,6 +19,7 @@ from disambig.candidates.classes import (
     as_class_array,
     as_list,
     columns_of,
+    first_repeated,
     infer_classes,
     is_missing,
 )
@@ -126,7 +127,10 @@ def parts_from_annotations(
             f"{len(item_list)}, {len(annotator_list)} and {len(label_list)}."
         )
     _check_labels(label_list, np.arange(len(label_list)))
-    row_names = list(dict.fromkeys(item_list if order is None else as_list(order)))
+    row_names = list(dict.fromkeys(item_list)) if order is None else as_list(order)
+    repeated = first_repeated(row_names)
+    if repeated is not None:
+        raise CandidateError(f"'order' names every item once. Got {repeated!r} more than once.")
     row_of_item = {item: row for row, item in enumerate(row_names)}
     unknown = next((item for item in item_list if item not in row_of_item), None)
     if unknown is not None:

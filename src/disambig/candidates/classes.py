@@ -13,6 +13,7 @@ __all__ = [
     "as_class_array",
     "as_list",
     "columns_of",
+    "first_repeated",
     "infer_classes",
     "is_missing",
     "known_columns_of",
@@ -37,16 +38,21 @@ def is_missing(label: Any) -> bool:
         return True
 
 
+def first_repeated(values: Iterable[Hashable]) -> Any:
+    """Return the first value that is there more than once, or None."""
+    return next((value for value, count in Counter(values).items() if count > 1), None)
+
+
 def as_class_array(classes: Iterable[Label]) -> AnyArray:
     """Return class names as a read-only one-dimensional array, in the order given."""
     names = as_list(classes)
     if not names:
         raise CandidateError("At least one class is needed. Got none.")
     _check_names(names)
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
+    repeated = first_repeated(names)
+    if repeated is not None:
         raise CandidateError(
-            f"Every class may be named once. Got {repeated[0]!r} more than once. "
+            f"Every class may be named once. Got {repeated!r} more than once. "
             "Remove the repetition."
         )
     array = _to_array(names)

@@ -253,15 +253,7 @@ class CandidateLabels:
             row = range(len(self))[key]
             return self[row : row + 1].to_sets()[0]
         if not isinstance(key, slice):
-            key = np.asarray(key)
-            if key.size == 0:
-                key = key.astype(np.int64)  # an empty list has no type of its own
-            if key.ndim != 1 or key.dtype.kind not in "biu":
-                raise IndexError(
-                    "Candidate sets are selected by sample: an integer, a slice, or a "
-                    f"one-dimensional array of integers or booleans. Got shape {key.shape} and "
-                    f"type {key.dtype}. Use restrict or exclude to select classes."
-                )
+            key = _as_row_numbers(key)
         selected = object.__new__(type(self))
         selected._set(
             storage.rows_of(self._mask, key),
@@ -430,6 +422,20 @@ class CandidateLabels:
             raise CandidateError(
                 f"One entry is needed for each of the {len(self)} samples. Got {length} {name}."
             )
+
+
+def _as_row_numbers(key: Any) -> AnyArray:
+    # A tuple would be one index per axis, as for arrays.
+    array = np.asarray(key)
+    if array.size == 0:
+        array = array.astype(np.int64)  # an empty list has no type of its own
+    if isinstance(key, tuple) or array.ndim != 1 or array.dtype.kind not in "biu":
+        raise IndexError(
+            "Candidate sets are selected by sample: an integer, a slice, or a one-dimensional "
+            f"array of integers or booleans. Got {key!r}. "
+            "Use restrict or exclude to select classes."
+        )
+    return array
 
 
 def _rebuild(mask: Sparse, classes: AnyArray, weights: Sparse | None) -> CandidateLabels:

@@ -48,13 +48,17 @@ def _refuse_nested(y: Any) -> None:
     first = next(iter(y), None) if isinstance(y, list | tuple) else None
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1 and y.size:
         first = y[0]
-    if isinstance(first, set | frozenset | dict) or (
-        isinstance(first, list | tuple) and not all(isinstance(value, bool) for value in first)
-    ):
+    is_collection = isinstance(first, set | frozenset | dict)
+    if is_collection or (isinstance(first, list | tuple) and not _is_matrix_of_bits(y)):
         raise CandidateError(
             f"'y' seems to hold one collection of labels per sample, such as {first!r}. "
             "Say how to read it: y = CandidateLabels.from_sets(y)."
         )
+
+
+def _is_matrix_of_bits(rows: Any) -> bool:
+    width = len(rows[0])
+    return all(len(row) == width and all(value in (0, 1) for value in row) for row in rows)
 
 
 def _refuse_missing(labels: Any) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from disambig._core.errors import DatasetNotFoundError
@@ -21,6 +22,9 @@ def datasets() -> None:
     from disambig.datasets.catalogue import list_datasets  # keeps --help quick
 
     table = Table("name", "title", "rows", "features", "classes", "candidates", "data")
+    # Names and folders are there to be copied: never cut short.
+    table.columns[0].no_wrap = True
+    table.columns[-1].overflow = "fold"
     for column in table.columns[2:6]:
         column.justify = "right"
     for card in list_datasets():
@@ -31,7 +35,7 @@ def datasets() -> None:
             str(card.n_features),
             str(card.n_classes),
             f"{card.average_candidates:.2f}",
-            _whereabouts(card),
+            escape(_whereabouts(card)),
         )
     Console().print(table)
 

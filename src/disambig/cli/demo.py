@@ -21,7 +21,9 @@ def demo(
     p: Annotated[float, typer.Option(help="Share of the rows that get false labels.")] = 0.7,
     r: Annotated[int, typer.Option(help="False labels that each of them gets.")] = 2,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of folds, corruption and methods.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of folds, corruption and methods.")
+    ] = 0,
 ) -> None:
     """Hide the true labels of a dataset among false ones, learn, and compare.
 
@@ -36,7 +38,8 @@ def demo(
     console.print(
         f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} features, "
         f"{len(data.candidates.classes)} classes. {p:.0%} of the training rows get {r} false "
-        f"labels each. {folds} folds, seed {seed}."
+        f"labels each. {folds} folds, seed {seed}.",
+        markup=False,
     )
     table = Table("", "method", "what it is", "accuracy", "training rows set right")
     table.columns[1].no_wrap = True

@@ -47,5 +47,7 @@ def main() -> None:
     try:
         app()
     except DisambigError as error:
-        Console(stderr=True).print(f"disambig: {error}", markup=False, highlight=False)
+        Console(stderr=True).print(
+            f"disambig: {error}", markup=False, highlight=False, soft_wrap=True
+        )
         sys.exit(1 if isinstance(error, DownloadError) else 2)

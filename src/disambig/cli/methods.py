@@ -14,6 +14,8 @@ def methods() -> None:
     from disambig.methods.catalogue import all_methods  # keeps --help quick
 
     table = Table("name", "class", "what it does", "paper")
+    for column in table.columns[:2]:
+        column.no_wrap = True
     for name, method in all_methods().items():
         card = method.card
         paper = f"{card.paper}, {card.year}" if card.paper else "-"

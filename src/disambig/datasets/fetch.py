@@ -48,8 +48,8 @@ def fetch_dataset(
     if _is_there(target, card):
         return target
     archive = _download(address, target.parent, card, progress)
-    content = extract_mat(archive, card)
     try:
+        content = extract_mat(archive, card)
         check_fingerprint(
             content,
             card.hash,
@@ -81,12 +81,15 @@ def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> P
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)
+    file_name = f"{card.name}.download"
     try:
+        # pooch would take what a killed run left behind for the download.
+        (folder / file_name).unlink(missing_ok=True)
         path = pooch.retrieve(
             address,
             known_hash=None,
             path=folder,
-            fname=f"{card.name}.download",
+            fname=file_name,
             progressbar=progress,
         )
     except (requests.RequestException, OSError, ValueError) as error:

@@ -23,7 +23,8 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
         except rarfile.RarCannotExec:
             raise DownloadError(
                 f"{archive} is a RAR archive, and unpacking it needs one of the programs unrar, "
-                "unar, bsdtar or 7z. Install one and run the command again, or unpack it by hand."
+                "unar, bsdtar or 7z. Install one and run the command again, or get and unpack it "
+                f"by hand from {card.source}."
             ) from None
         except rarfile.Error as error:
             raise DownloadError(f"{archive} could not be unpacked: {error}.") from error
@@ -31,7 +32,10 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
         try:
             with zipfile.ZipFile(archive) as archive_file:
                 return archive_file.read(_choose(archive_file.namelist(), archive, card))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except DownloadError:
+            raise
+        # A damaged archive is met with whatever the decompressor stumbles over.
+        except Exception as error:
             raise DownloadError(f"{archive} could not be unpacked: {error}.") from error
     return archive.read_bytes()
 

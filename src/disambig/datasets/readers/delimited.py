@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from disambig._core.errors import DatasetFormatError
+import numpy as np
+
+from disambig._core.errors import DatasetFormatError, describe_rows
 from disambig._core.names import closest_name
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.features import as_features
@@ -38,7 +41,7 @@ def read_delimited(
             )
     features = frame.drop(columns=[labels] if truth is None else [labels, truth])
     X = as_features(_as_numbers(features, path), path)
-    true_labels = None if truth is None else frame[truth].str.strip().to_numpy(dtype=str)
+    true_labels = None if truth is None else _read_truth(frame[truth], path)
     return PartialLabelDataset(
         name=path.stem,
         X=X,
@@ -51,12 +54,19 @@ def read_delimited(
 def _load(path: Path) -> Any:
     import pandas as pd  # slow to import, and needed here only
 
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
         # As text: a label 01 must stay 01, and 'NA' may be the name of a class.
-        return pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
+        frame = pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise DatasetFormatError(f"{path} is no readable table: {error}") from error
+    # pandas takes the first column for names of the rows if the header is one column short.
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise DatasetFormatError(
+            f"{path} needs a name for every column. Its rows have more columns than its header, "
+            f"which has {', '.join(frame.columns)}."
+        )
+    return frame
 
 
 def _as_numbers(features: Any, path: Path) -> Any:
@@ -71,3 +81,14 @@ def _as_numbers(features: Any, path: Path) -> Any:
                 f"Every column of {path} but the labels needs numbers. Column {name!r}: {error}."
             ) from None
     return pd.DataFrame(columns).to_numpy()
+
+
+def _read_truth(column: Any, path: Path) -> AnyArray:
+    labels: AnyArray = column.str.strip().to_numpy(dtype=str)
+    blank = np.asarray(labels == "")
+    if blank.any():
+        raise DatasetFormatError(
+            f"Column {column.name!r} of {path} needs a true label in every row. "
+            f"Got none for {describe_rows(blank)}. Fill it in, or drop those rows."
+        )
+    return labels

@@ -4,7 +4,6 @@ Its arrays are ``X`` and ``candidates`` (n x c, 0 and 1), and optionally ``class
 ``true_labels`` and ``feature_names``.
 """
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,12 @@ def read_npz(path: Path) -> PartialLabelDataset:
     if missing:
         found = ", ".join(content) or "nothing"
         raise DatasetFormatError(f"{path} needs arrays 'X' and 'candidates'. It holds {found}.")
+    for name in ("classes", "true_labels", "feature_names"):
+        if name in content and np.ndim(content[name]) != 1:
+            raise DatasetFormatError(
+                f"{name!r} in {path} needs to have one dimension. "
+                f"Got the shape {np.shape(content[name])}."
+            )
     X = as_features(content["X"], path)
     names = content.get("feature_names", [f"x{column}" for column in range(X.shape[1])])
     return PartialLabelDataset(
@@ -42,7 +47,10 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, AttributeError, TypeError) as error:
+    # NumPy meets damaged files with whatever its parser and the decompressor stumble over.
+    except Exception as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
         raise DatasetFormatError(
             f"{path} is damaged, no NumPy archive, or holds Python objects, which are never "
             f"loaded: {error}. Save plain arrays by numpy.savez_compressed."

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from candidates.strategies import candidate_labels
+from disambig import CandidateLabels, audit_candidates
+
+
+@pytest.fixture
+def audit():
+    sets = [["a", "b"], ["a", "b", "c"], ["c"], ["d", "e"], ["d", "e", "c"]]
+    return audit_candidates(CandidateLabels.from_sets(sets, classes="abcdef"))
+
+
+def test_sizes_are_counted(audit):
+    assert (audit.n_samples, audit.n_classes) == (5, 6)
+    assert audit.size_histogram == {1: 1, 2: 2, 3: 2}
+    assert audit.average_candidates == pytest.approx(2.2)
+    assert audit.singleton_share == pytest.approx(0.2)
+
+
+def test_cooccurrence_counts_pairs_and_the_diagonal_counts_labels(audit):
+    expected = [
+        [2, 2, 1, 0, 0, 0],
+        [2, 2, 1, 0, 0, 0],
+        [1, 1, 3, 1, 1, 0],
+        [0, 0, 1, 2, 2, 0],
+        [0, 0, 1, 2, 2, 0],
+        [0, 0, 0, 0, 0, 0],
+    ]
+    assert audit.cooccurrence.toarray().tolist() == expected
+
+
+def test_labels_that_are_always_together_cannot_be_told_apart(audit):
+    assert audit.inseparable == [("a", "b"), ("d", "e")]
+
+
+def test_labels_that_are_sometimes_apart_can_be_told_apart():
+    audit = audit_candidates(CandidateLabels.from_sets([["a", "b"], ["b"]]))
+    assert audit.inseparable == []
+
+
+def test_labels_never_alone_and_never_there_are_listed(audit):
+    assert audit.never_alone == ["a", "b", "d", "e"]
+    assert audit.never_candidates == ["f"]
+
+
+def test_the_most_common_pairs_come_first(audit):
+    assert audit.most_common_pairs(3) == [("a", "b", 2), ("d", "e", 2), ("a", "c", 1)]
+
+
+def test_the_text_says_it_all(audit):
+    assert str(audit) == (
+        "5 samples, 6 classes, 2.20 candidates on average\n"
+        "20.0% of the samples have a single candidate\n"
+        "Set sizes:\n"
+        "     1         1  ####################\n"
+        "     2         2  ########################################\n"
+        "     3         2  ########################################\n"
+        "Most often together:\n"
+        "         2  a and b\n"
+        "         2  d and e\n"
+        "         1  a and c\n"
+        "         1  b and c\n"
+        "         1  c and d\n"
+        "Cannot be told apart, always together: a, b\n"
+        "Cannot be told apart, always together: d, e\n"
+        "Never the only candidate: a, b, d, e\n"
+        "Never a candidate: f"
+    )
+
+
+def test_long_lists_are_cut_in_the_text():
+    classes = [f"c{number:02}" for number in range(15)]
+    text = str(audit_candidates(CandidateLabels.from_labels(["c00"], classes=classes)))
+    assert "c10 and 4 more" in text
+    assert "c11" not in text
+
+
+def test_nothing_is_said_of_pairs_where_there_are_none():
+    text = str(audit_candidates(CandidateLabels.from_labels(["a", "b"])))
+    assert "together" not in text
+
+
+def test_no_samples_can_be_audited():
+    audit = audit_candidates(CandidateLabels.from_labels(["a"])[[]])
+    assert audit.average_candidates == 0
+    assert audit.size_histogram == {}
+    assert "0 samples" in str(audit)
+
+
+@given(candidate_labels(weighted=False))
+def test_the_counts_agree_with_the_mask(candidates):
+    audit = audit_candidates(candidates)
+    mask = candidates.to_mask().astype(int)
+    np.testing.assert_array_equal(audit.cooccurrence.toarray(), mask.T @ mask)
+    assert sum(audit.size_histogram.values()) == len(candidates)
+    groups = {}
+    for name, column in zip(candidates.classes.tolist(), mask.T.tolist(), strict=True):
+        groups.setdefault(tuple(column), []).append(name)
+    expected = [tuple(g) for column, g in groups.items() if any(column) and len(g) > 1]
+    assert audit.inseparable == expected

@@ -1,0 +1,76 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from disambig import CandidateLabels
+from disambig._core.errors import CandidateError
+from disambig.candidates import as_candidates
+
+MASK = np.array([[True, True], [False, True]])
+
+
+def test_candidate_labels_are_taken_as_they_are():
+    candidates = CandidateLabels.from_mask(MASK)
+    assert as_candidates(candidates) is candidates
+
+
+@pytest.mark.parametrize("mask", [MASK, MASK.tolist(), sparse.csr_array(MASK.astype(int))])
+def test_masks_are_read_as_masks(mask):
+    assert as_candidates(mask).to_sets() == [{0, 1}, {1}]
+
+
+def test_a_frame_of_booleans_brings_its_names():
+    frame = pd.DataFrame(MASK, columns=["cat", "dog"])
+    assert as_candidates(frame).to_sets() == [{"cat", "dog"}, {"dog"}]
+
+
+@pytest.mark.parametrize("labels", [["b", "a"], np.array(["b", "a"]), pd.Series(["b", "a"])])
+def test_plain_labels_are_sets_of_one(labels):
+    assert as_candidates(labels).to_sets() == [{"b"}, {"a"}]
+
+
+def test_a_column_of_labels_is_read_with_a_warning():
+    with pytest.warns(DataConversionWarning):
+        assert as_candidates(np.array([[5], [7]])).to_sets() == [{5}, {7}]
+
+
+@pytest.mark.parametrize(
+    "matrix", [MASK.astype(int), MASK.astype(float), MASK.astype(int).tolist()]
+)
+def test_a_matrix_of_zeros_and_ones_is_ambiguous(matrix):
+    with pytest.raises(
+        CandidateError, match=r"matrix of 0 and 1 of shape \(2, 2\).*from_mask\(y\)"
+    ):
+        as_candidates(matrix)
+
+
+@pytest.mark.parametrize(
+    "collections",
+    [
+        [{"a", "b"}, {"a"}],
+        [["a", "b"], ["a"]],
+        [("a", "b"), ("a",)],
+        [{"a": 0.5, "b": 0.5}],
+        np.array([{"a"}, {"b"}], dtype=object),
+        pd.Series([["a", "b"], ["a"]]).to_numpy(),
+    ],
+)
+def test_collections_of_labels_are_sent_to_from_sets(collections):
+    with pytest.raises(CandidateError, match=r"one collection of labels.*from_sets\(y\)"):
+        as_candidates(collections)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1.0, np.nan], np.array(["a", None], dtype=object), pd.Series(["a", None], dtype=object)],
+)
+def test_missing_labels_are_refused_with_their_row(labels):
+    with pytest.raises(CandidateError, match="Input y contains NaN or None, first in row 1"):
+        as_candidates(labels)
+
+
+def test_continuous_targets_are_refused():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        as_candidates([0.5, 1.7])

@@ -1,0 +1,50 @@
+"""The parts of a dataset fit together, or it is not made."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from disambig._core.errors import DatasetFormatError
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets import PartialLabelDataset
+
+SETS = CandidateLabels.from_strings(["a|b", "b"])
+
+
+def test_parts_that_fit_make_a_dataset() -> None:
+    dataset = PartialLabelDataset("toys", np.zeros((2, 3)), SETS, np.array(["a", "b"]), [*"xyz"])
+    assert dataset.X.shape == (2, 3)
+    assert dataset.card is None
+
+
+def test_true_labels_may_be_unknown() -> None:
+    assert PartialLabelDataset("toys", np.zeros((2, 1)), SETS, None, ["x"]).true_labels is None
+
+
+def test_features_and_sets_of_different_lengths_are_refused() -> None:
+    with pytest.raises(
+        DatasetFormatError, match=r"parts of toys do not fit: rows \{'X': 3, 'candidates': 2\}"
+    ):
+        PartialLabelDataset("toys", np.zeros((3, 1)), SETS, None, ["x"])
+
+
+def test_too_few_true_labels_are_refused() -> None:
+    with pytest.raises(DatasetFormatError, match=r"'candidates': 2, 'true_labels': 1\}"):
+        PartialLabelDataset("toys", np.zeros((2, 1)), SETS, np.array(["a"]), ["x"])
+
+
+def test_a_column_without_a_name_is_refused() -> None:
+    with pytest.raises(DatasetFormatError, match="2 columns of features and 1 names"):
+        PartialLabelDataset("toys", np.zeros((2, 2)), SETS, None, ["x"])
+
+
+def test_the_parts_cannot_be_exchanged() -> None:
+    dataset = PartialLabelDataset("toys", np.zeros((2, 1)), SETS, None, ["x"])
+    with pytest.raises(FrozenInstanceError, match="name"):
+        dataset.name = "games"  # type: ignore[misc]
+
+
+def test_printing_shows_the_name_and_the_sets_but_no_data() -> None:
+    dataset = PartialLabelDataset("toys", np.zeros((2, 1)), SETS, np.array(["a", "b"]), ["x"])
+    assert repr(dataset) == f"PartialLabelDataset(name='toys', candidates={SETS!r})"

@@ -1,0 +1,179 @@
+"""What was downloaded is a .mat, or a ZIP or RAR with one inside; nothing else gets out."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import rarfile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disambig._core.errors import DownloadError
+from disambig.datasets.card import DatasetCard, find_card
+from disambig.datasets.unpack import extract_mat
+
+MakeArchive = Callable[[dict[str, bytes]], bytes]
+CONTENT = b"MATLAB 5.0 MAT-file and so on" * 20
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "toy.download"
+
+
+def test_a_bare_file_is_taken_as_it_is(archive: Path, toy_card: DatasetCard) -> None:
+    archive.write_bytes(CONTENT)
+    assert extract_mat(archive, toy_card) == CONTENT
+
+
+def test_the_only_file_is_taken_out_whatever_its_name(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"readme.txt": b"hello", "data/x.MAT": CONTENT}))
+    assert extract_mat(archive, toy_card) == CONTENT
+
+
+def test_the_hand_written_rar_is_one_to_rarfile(
+    archive: Path, make_archive: MakeArchive, request: pytest.FixtureRequest
+) -> None:
+    archive.write_bytes(make_archive({"a.mat": CONTENT, "b.txt": b"b"}))
+    assert rarfile.is_rarfile(archive) == ("rar" in request.node.callspec.id)
+    assert zipfile.is_zipfile(archive) == ("zip" in request.node.callspec.id)
+
+
+def test_of_several_files_the_one_with_the_name_of_the_dataset_is_taken(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"a.mat": b"a", "Toy Faces.mat": CONTENT, "b.mat": b"b"}))
+    assert extract_mat(archive, toy_card) == CONTENT
+
+
+def test_several_files_of_other_names_are_refused_and_listed(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"a.mat": b"a", "b.mat": b"b"}))
+    with pytest.raises(
+        DownloadError, match=r"should hold one file toy_faces\.mat\. It holds a\.mat, b\.mat\."
+    ):
+        extract_mat(archive, toy_card)
+
+
+def test_two_files_with_the_name_of_the_dataset_are_refused(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"old/toys.mat": b"a", "new/toys.mat": b"b"}))
+    with pytest.raises(DownloadError, match=r"It holds old/toys\.mat, new/toys\.mat\."):
+        extract_mat(archive, toy_card)
+
+
+def test_an_archive_without_a_mat_file_is_refused(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"readme.txt": b"hello"}))
+    with pytest.raises(DownloadError, match=r"It holds readme\.txt\."):
+        extract_mat(archive, toy_card)
+
+
+def test_an_empty_archive_is_refused(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({}))
+    with pytest.raises(DownloadError, match="It holds nothing"):
+        extract_mat(archive, toy_card)
+
+
+@pytest.mark.parametrize("name", ["../../evil.mat", "/evil.mat", "..\\evil.mat"])
+def test_a_hostile_name_is_read_but_never_written(
+    name: str, tmp_path: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    folder = tmp_path / "one" / "two"
+    folder.mkdir(parents=True)
+    (folder / "toy.download").write_bytes(make_archive({name: CONTENT}))
+    before = sorted(tmp_path.rglob("*"))
+    assert extract_mat(folder / "toy.download", toy_card) == CONTENT
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not Path("/evil.mat").exists()
+
+
+def test_a_damaged_member_is_refused(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    content = bytearray(make_archive({"toys.mat": CONTENT}))
+    content[80] ^= 0xFF
+    archive.write_bytes(content)
+    with pytest.raises(DownloadError, match=r"toy\.download could not be unpacked: "):
+        extract_mat(archive, toy_card)
+
+
+def test_a_locked_zip_is_refused(archive: Path, toy_card: DatasetCard) -> None:
+    archive.write_bytes(_locked_zip())
+    with pytest.raises(DownloadError, match="could not be unpacked: .*password required"):
+        extract_mat(archive, toy_card)
+
+
+def _locked_zip() -> bytes:
+    """Return a ZIP that claims to be encrypted; the standard library cannot write real ones."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("toys.mat", CONTENT)
+    content = bytearray(buffer.getvalue())
+    content[6] |= 1  # the flags in front of the member
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # and those in the directory
+    return bytes(content)
+
+
+@given(
+    st.sampled_from(
+        [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+    ),
+    st.integers(0, 10**6),
+    st.integers(1, 255),
+)
+def test_a_damaged_zip_gives_bytes_or_our_error_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, compression: int, position: int, change: int
+) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as file:
+        file.writestr("lost.mat", CONTENT)
+    content = bytearray(buffer.getvalue())
+    content[position % len(content)] ^= change
+    archive = tmp_path_factory.mktemp("damaged") / "lost.download"
+    archive.write_bytes(content)
+    try:
+        result = extract_mat(archive, find_card("lost"))
+    except DownloadError as error:
+        assert "lost.download" in str(error)
+    else:
+        assert result in (CONTENT, bytes(content))
+
+
+@pytest.fixture
+def _no_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Hide every program, and have rarfile look again before and after."""
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        _forget_program()
+        yield
+    _forget_program()
+
+
+def _forget_program() -> None:
+    try:
+        rarfile.tool_setup(force=True)
+    except rarfile.RarCannotExec:
+        pass
+
+
+@pytest.mark.usefixtures("_no_programs")
+def test_a_compressed_rar_without_a_program_to_unpack_it_names_some(
+    archive: Path, toy_card: DatasetCard, compressed_rar: bytes
+) -> None:
+    archive.write_bytes(compressed_rar)
+    with pytest.raises(
+        DownloadError,
+        match=r"one of the programs unrar, unar, bsdtar or 7z\. Install one and run the command "
+        r"again, or get and unpack it by hand from http://toys\.example/page\.htm\.",
+    ):
+        extract_mat(archive, toy_card)

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from disambig import PLKNN, CandidateLabels
+from disambig._core.errors import ParameterError
+from disambig.datasets import make_partial_label_dataset
+
+
+def plain(**parameters):
+    return PLKNN(scaling="none", unit_rows=False, **parameters)
+
+
+LINE = np.array([[0.0], [1.0], [3.0], [10.0]])
+SETS = CandidateLabels.from_sets([["a", "b"], ["b"], ["c"], ["a"]])
+
+
+def test_votes_by_hand_with_equal_weights():
+    # From 0.5 the three nearest are rows 0, 1, 2: one vote for a, two for b, one for c.
+    probabilities = plain(n_neighbors=3, weights="uniform").fit(LINE, SETS).predict_proba([[0.5]])
+    np.testing.assert_allclose(probabilities, [[0.25, 0.5, 0.25]])
+
+
+def test_votes_by_hand_with_distance_weights():
+    # Distances 0.5, 0.5, 2.5 of 3.5 in all: weights 6/7, 6/7, 2/7.
+    probabilities = plain(n_neighbors=3).fit(LINE, SETS).predict_proba([[0.5]])
+    np.testing.assert_allclose(probabilities, np.array([[6, 12, 2]]) / 20)
+
+
+def test_a_training_row_does_not_vote_for_itself():
+    # The two neighbours of row 0 are rows 1 (b, weight 3/4) and 2 (c, outside its set).
+    fitted = plain(n_neighbors=2).fit(LINE, SETS)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray()[0], [0, 1, 0])
+    assert fitted.disambiguate().tolist() == ["b", "b", "c", "a"]
+
+
+def test_a_training_row_without_any_vote_keeps_equal_confidences():
+    sets = CandidateLabels.from_sets([["a", "b"], ["c"], ["c"]])
+    fitted = plain(n_neighbors=1).fit(LINE[:3], sets)
+    assert fitted.candidate_confidence_.toarray()[0].tolist() == [0.5, 0.5, 0]
+
+
+@given(st.integers(1, 12), st.sampled_from(["distance", "uniform"]), st.integers(0, 1000))
+def test_votes_agree_with_a_loop(n_neighbors, weights, seed):
+    data = make_partial_label_dataset(15, 2, 4, average_candidates=2, random_state=seed)
+    query = np.random.default_rng(seed).normal(size=(4, 2))
+    fitted = plain(n_neighbors=n_neighbors, weights=weights).fit(data.X, data.candidates)
+    mask = data.candidates.to_mask()
+    for row, found in zip(query, fitted.predict_proba(query), strict=True):
+        distances = np.linalg.norm(data.X - row, axis=1)
+        nearest = np.argsort(distances)[:n_neighbors]
+        votes = np.zeros(4)
+        for neighbor in nearest:
+            share = distances[neighbor] / distances[nearest].sum()
+            votes += mask[neighbor] * (1 if weights == "uniform" or n_neighbors == 1 else 1 - share)
+        np.testing.assert_allclose(found, votes / votes.sum())
+
+
+def test_all_rows_vote_where_there_are_fewer_than_asked_for():
+    expected = SETS.to_mask().mean(axis=0) / SETS.to_mask().mean(axis=0).sum()
+    fitted = plain(n_neighbors=100, weights="uniform").fit(LINE, SETS)
+    np.testing.assert_allclose(fitted.predict_proba([[0.0], [99.0]]), [expected, expected])
+
+
+def test_the_only_neighbour_has_a_vote():
+    assert plain(n_neighbors=1).fit(LINE, SETS).predict([[9.0]]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize("n_features", [2, 40])  # a tree, and the fast distance formula
+def test_repeated_rows_vote_equally(n_features):
+    X = np.vstack([np.full((3, n_features), 0.1), np.full((3, n_features), 9.7)])
+    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["b", "c"], ["c"], ["c"], ["c"]])
+    fitted = plain(n_neighbors=3).fit(X, sets)
+    np.testing.assert_allclose(fitted.predict_proba(X[:1]), [[0.4, 0.4, 0.2]])
+
+
+def test_two_clusters_that_share_a_candidate_are_told_apart():
+    generator = np.random.default_rng(0)
+    X = np.concatenate([generator.normal(0, 0.1, (30, 2)), generator.normal(3, 0.1, (30, 2))])
+    sets = CandidateLabels.from_sets([["a", "x"], ["a"]] * 15 + [["b", "x"], ["b"]] * 15)
+    fitted = PLKNN().fit(X, sets)
+    assert fitted.disambiguate().tolist() == ["a"] * 30 + ["b"] * 30
+    assert fitted.predict([[0.0, 0.0], [3.0, 3.0]]).tolist() == ["a", "b"]
+
+
+def test_votes_are_in_proportion_to_the_weights_of_a_set():
+    weighted = CandidateLabels.from_sets([{"a": 3, "b": 1}, {"b": 1}])
+    fitted = plain(n_neighbors=2, weights="uniform").fit([[0.0], [1.0]], weighted)
+    # A set of two has two votes in all: 1.5 for a and 0.5 for b; the set of one has one.
+    np.testing.assert_allclose(fitted.predict_proba([[0.0]]), [[0.5, 0.5]])
+
+
+def test_equal_weights_are_as_good_as_none():
+    data = make_partial_label_dataset(40, 2, 4, average_candidates=2, random_state=0)
+    mask = data.candidates.to_mask()
+    weighted = CandidateLabels.from_mask(mask, weights=mask * 7.0)
+    np.testing.assert_allclose(
+        PLKNN().fit(data.X, weighted).predict_proba(data.X),
+        PLKNN().fit(data.X, data.candidates).predict_proba(data.X),
+    )
+
+
+@pytest.mark.parametrize("unit_rows", [False, True])
+def test_sparse_features_give_the_same_as_dense_ones(unit_rows):
+    data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    X = np.where(np.abs(data.X) > 0.5, data.X, 0)
+    # Sparse features keep their mean, so the scale is compared without moving the centre.
+    method = PLKNN(scaling=StandardScaler(with_mean=False), unit_rows=unit_rows)
+    dense = method.fit(X, data.candidates).predict_proba(X)
+    for form in (sparse.csr_array, sparse.csc_matrix):
+        found = PLKNN(unit_rows=unit_rows).fit(form(X), data.candidates).predict_proba(form(X))
+        np.testing.assert_allclose(found, dense, atol=1e-9)
+
+
+def test_scaling_is_learned_from_the_training_rows():
+    data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    factors = np.array([1, 10, 100, 1000, 10000])
+    expected = PLKNN().fit(data.X, data.candidates).predict_proba(data.X)
+    found = PLKNN().fit(data.X * factors, data.candidates).predict_proba(data.X * factors)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_transformer_given_as_scaling_is_copied():
+    scaler = MinMaxScaler()
+    PLKNN(scaling=scaler).fit(LINE, SETS)
+    assert not hasattr(scaler, "scale_")
+
+
+def test_constant_features_change_nothing():
+    data = make_partial_label_dataset(60, 3, 3, random_state=0)
+    wider = np.column_stack([data.X, np.full(60, 7.0)])
+    np.testing.assert_allclose(
+        PLKNN().fit(wider, data.candidates).predict_proba(wider),
+        PLKNN().fit(data.X, data.candidates).predict_proba(data.X),
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 0}, "'n_neighbors' must be an integer >= 1. Got 0"),
+        ({"n_neighbors": 2.5}, "'n_neighbors' must be an integer >= 1. Got 2.5"),
+        ({"weights": "near"}, "'weights' must be one of 'distance', 'uniform'. Got 'near'"),
+        ({"scaling": "max"}, "'scaling' must be one of 'standard', 'none'. Got 'max'"),
+        ({"scaling": None}, "'scaling' must be one of"),
+    ],
+)
+def test_bad_parameters_are_refused_in_fit(parameters, message):
+    method = PLKNN(**parameters)
+    with pytest.raises(ParameterError, match=message):
+        method.fit(LINE, SETS)

@@ -1,0 +1,117 @@
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_backend
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_predict,
+    cross_val_score,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from disambig import PLKNN, CandidateLabels
+from disambig._core.errors import CandidateError
+from disambig.datasets import make_partial_label_dataset
+from disambig.metrics import accuracy
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_partial_label_dataset(120, 4, 3, average_candidates=1.6, random_state=0)
+
+
+def test_train_test_split_keeps_rows_together(data):
+    X_train, X_test, y_train, y_test = train_test_split(data.X, data.candidates, random_state=0)
+    assert isinstance(y_train, CandidateLabels)
+    rows = {tuple(row): members for row, members in zip(data.X, data.candidates, strict=True)}
+    for X, y in ((X_train, y_train), (X_test, y_test)):
+        assert [rows[tuple(row)] for row in X] == list(y)
+
+
+def test_k_fold_splits_candidate_sets(data):
+    for train, test in KFold(4, shuffle=True, random_state=0).split(data.X, data.candidates):
+        fitted = PLKNN().fit(data.X[train], data.candidates[train])
+        assert fitted.score(data.X[test], data.candidates[test]) > 0.7
+
+
+@pytest.mark.parametrize("cv", [3, KFold(3, shuffle=True, random_state=0)])
+def test_cross_val_score_is_the_covering_rate(data, cv):
+    scores = cross_val_score(PLKNN(), data.X, data.candidates, cv=cv)
+    assert len(scores) == 3
+    assert (scores > 0.7).all()
+
+
+def test_cross_val_predict_gives_labels_for_held_out_rows(data):
+    folds = KFold(3, shuffle=True, random_state=0)
+    predicted = cross_val_predict(PLKNN(), data.X, data.candidates, cv=folds)
+    assert accuracy(data.true_labels, predicted) > 0.8
+
+
+def test_grid_search_chooses_without_true_labels_and_in_other_processes(data):
+    grid = {"n_neighbors": [5, 100]}
+    with parallel_backend("loky", n_jobs=2):
+        search = GridSearchCV(PLKNN(), grid, cv=3).fit(data.X, data.candidates)
+    assert search.best_params_ == {"n_neighbors": 5}
+    assert search.best_estimator_.disambiguate().shape == (120,)
+
+
+def test_a_pipeline_hands_candidate_sets_through(data):
+    pipeline = make_pipeline(StandardScaler(), PLKNN(scaling="none"))
+    assert pipeline.fit(data.X, data.candidates).score(data.X, data.candidates) > 0.8
+    np.testing.assert_array_equal(
+        clone(pipeline).fit(data.X, data.candidates).predict(data.X), pipeline.predict(data.X)
+    )
+
+
+def test_clone_copies_parameters_and_nothing_learned(data):
+    fitted = PLKNN(n_neighbors=3).fit(data.X, data.candidates)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict(data.X)
+    with pytest.raises(NotFittedError):
+        copy.disambiguate()
+
+
+def test_frames_are_accepted_and_their_columns_remembered(data):
+    frame = pd.DataFrame(data.X, columns=list("abcd"))
+    fitted = PLKNN().fit(frame, data.candidates)
+    assert fitted.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(
+        fitted.predict(frame), PLKNN().fit(data.X, data.candidates).predict(data.X)
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[list("bacd")])
+
+
+def test_a_label_column_is_enough():
+    frame = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "y": [1.0, 1.1, 0.0, 0.2]})
+    labels = pd.Series(["cat|dog", "cat", "dog", "dog|cat"])
+    fitted = PLKNN(n_neighbors=1).fit(frame, CandidateLabels.from_strings(labels))
+    assert fitted.predict(frame[:1]).tolist() == ["cat"]
+    assert fitted.disambiguate().tolist() == ["cat", "cat", "dog", "dog"]
+
+
+def test_what_is_returned_does_not_lead_back_in(data):
+    fitted = PLKNN().fit(data.X, data.candidates)
+    fitted.disambiguate()[:] = -1
+    assert (fitted.disambiguate() >= 0).all()
+
+
+def test_candidate_sets_are_needed():
+    with pytest.raises(CandidateError, match="PLKNN requires y to be passed.*from_strings"):
+        PLKNN().fit([[1.0]], None)
+
+
+def test_sparse_features_are_refused_where_a_method_cannot_take_them(data):
+    class DenseOnly(PLKNN):
+        accepts_sparse = False
+
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        DenseOnly().fit(sparse.csr_array(data.X), data.candidates)

@@ -1,0 +1,41 @@
+"""Both check suites over every method that discovery finds."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from disambig.methods import all_methods
+from disambig.testing import check_partial_label_estimator, partial_label_checks
+from methods.instances import INSTANCES
+
+
+def test_every_method_is_registered():
+    assert set(INSTANCES) == set(all_methods())
+    for name, instance in INSTANCES.items():
+        assert type(instance) is all_methods()[name]
+
+
+@parametrize_with_checks(list(INSTANCES.values()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("check", partial_label_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", INSTANCES)
+def test_partial_label_checks(name, check):
+    check(INSTANCES[name])
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_the_whole_suite_in_one_call(name):
+    check_partial_label_estimator(INSTANCES[name])
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_cards_are_complete(name):
+    card = type(INSTANCES[name]).card
+    assert card.name == name
+    assert card.title
+    if card.role == "method":
+        assert card.paper
+        assert card.year
+        assert card.doi

@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+
+from disambig import PLKNN, CandidateLabels, load_dataset
+from disambig._core.errors import ParameterError
+from disambig.datasets import make_partial_label_dataset
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.methods import (
+    OracleClassifier,
+    PartialLabelClassifier,
+    RandomCandidateClassifier,
+)
+from disambig.methods.card import MethodCard
+from disambig.study import ControlledCorruption, cross_validate, mean_and_std, shuffled_folds
+
+
+class Witness(PartialLabelClassifier):
+    """Learns nothing and remembers what it was shown."""
+
+    card = MethodCard(name="witness", title="Sees what a method sees")
+    seen: list = []  # noqa: RUF012  # shared by the clones on purpose
+
+    def __init__(self, *, random_state=None):
+        self.random_state = random_state
+
+    def _fit(self, X, candidates):
+        self.seen.append((X, candidates, self.random_state))
+        return candidates.prior()
+
+    def _predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+
+@pytest.fixture
+def seen():
+    Witness.seen.clear()
+    return Witness.seen
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_partial_label_dataset(60, 3, 4, average_candidates=2, random_state=0)
+
+
+def test_folds_cover_every_row_once_and_are_shuffled():
+    folds = shuffled_folds(10, 3, seed=0)
+    assert sorted(np.concatenate([test for _, test in folds]).tolist()) == list(range(10))
+    for train, test in folds:
+        assert sorted([*train, *test]) == list(range(10))
+    assert folds[0][1].tolist() != [0, 1, 2, 3]
+
+
+def test_folds_follow_the_seed():
+    def first_test_rows(seed):
+        return shuffled_folds(30, 3, seed)[0][1].tolist()
+
+    assert first_test_rows(1) == first_test_rows(1)
+    assert first_test_rows(1) != first_test_rows(2)
+
+
+@pytest.mark.parametrize("n_folds", [1, 61])
+def test_an_impossible_number_of_folds_is_refused(data, n_folds):
+    with pytest.raises(ParameterError, match="from 2 to the number of samples, 60. Got"):
+        list(cross_validate(PLKNN(), data, n_folds=n_folds))
+
+
+def test_a_method_sees_the_candidate_sets_of_the_training_rows_and_no_more(data, seen):
+    list(cross_validate(Witness(), data, n_folds=3, seed=5))
+    for (X, candidates, _), (train, _) in zip(seen, shuffled_folds(60, 3, 5), strict=True):
+        np.testing.assert_array_equal(X, data.X[train])
+        assert candidates == data.candidates[train]
+
+
+def test_every_fold_has_its_own_seed_and_the_run_can_be_repeated(data, seen):
+    list(cross_validate(Witness(), data, n_folds=3, seed=5))
+    list(cross_validate(Witness(), data, n_folds=3, seed=5))
+    seeds = [random_state for _, _, random_state in seen]
+    assert len(set(seeds[:3])) == 3
+    assert seeds[:3] == seeds[3:]
+
+
+def test_corruption_is_made_for_training_rows_and_is_the_same_for_every_method(data, seen):
+    corruption = ControlledCorruption(p=0.5, r=2)
+    list(cross_validate(Witness(), data, n_folds=3, corruption=corruption))
+    list(cross_validate(Witness(random_state=3), data, n_folds=3, corruption=corruption))
+    for (_, first, _), (_, second, _), (train, _) in zip(
+        seen[:3], seen[3:], shuffled_folds(60, 3, 0), strict=True
+    ):
+        assert first == second
+        assert sorted(np.unique(first.sizes)) == [1, 3]
+        assert (first.sizes == 3).sum() == 20
+        assert first.contains(data.true_labels[train]).all()
+        assert first.classes.tolist() == [0, 1, 2, 3]
+
+
+def test_only_the_ceiling_is_shown_the_truth(data):
+    scores = list(cross_validate(OracleClassifier(), data, n_folds=3))
+    assert [score.transductive_accuracy for score in scores] == [1, 1, 1]
+
+
+def test_accuracy_is_measured_on_held_out_rows():
+    # Labels are noise: whatever is learned by heart, held-out accuracy is that of a guess.
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 4, 400)
+    noise = PartialLabelDataset(
+        "noise",
+        generator.normal(size=(400, 3)),
+        CandidateLabels.from_labels(labels),
+        labels,
+        ["x"] * 3,
+    )
+    scores = list(cross_validate(PLKNN(n_neighbors=1), noise, n_folds=5))
+    assert np.mean([score.accuracy for score in scores]) < 0.35
+
+
+def test_a_blind_guess_sets_one_in_two_right(data):
+    scores = list(cross_validate(RandomCandidateClassifier(), data, n_folds=10))
+    assert abs(np.mean([score.transductive_accuracy for score in scores]) - 0.5) < 0.1
+
+
+def test_true_labels_are_needed(data):
+    blind = PartialLabelDataset("blind", data.X, data.candidates, None, data.feature_names)
+    with pytest.raises(ParameterError, match="blind has none"):
+        list(cross_validate(PLKNN(), blind))
+
+
+def test_mean_and_sample_standard_deviation():
+    mean, std = mean_and_std([1.0, 2.0, 4.0])
+    assert mean == pytest.approx(7 / 3)
+    assert std == pytest.approx(np.sqrt(7 / 3))
+
+
+@pytest.mark.realdata
+def test_plknn_on_lost_is_where_others_found_it():
+    scores = [score.accuracy for score in cross_validate(PLKNN(), load_dataset("lost"))]
+    assert abs(np.mean(scores) - 0.615) < 0.02

@@ -1,0 +1,186 @@
+"""The checks must fail where a method is wrong: one broken method for each."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from disambig import PLKNN
+from disambig.methods.card import MethodCard
+from disambig.testing import check_partial_label_estimator, checks, partial_label_checks
+
+
+class OutsideTheSets(PLKNN):
+    def _fit(self, X, candidates):
+        super()._fit(X, candidates)
+        return sparse.csr_array(np.full(candidates.shape, 1 / 3))
+
+
+class NotNormalised(PLKNN):
+    def _predict_proba(self, X):
+        return super()._predict_proba(X) * 2
+
+
+class ConfidencesNotNormalised(PLKNN):
+    def _fit(self, X, candidates):
+        return super()._fit(X, candidates) * 2
+
+
+class LastOfTheSet(PLKNN):
+    def disambiguate(self):
+        confidence = self.candidate_confidence_.toarray()
+        last = confidence.shape[1] - 1 - (confidence[:, ::-1] > 0).argmax(axis=1)
+        return self.classes_[last]
+
+
+class IgnoresTheSets(PLKNN):
+    def _fit(self, X, candidates):
+        super()._fit(X, candidates[::-1])
+        return candidates.prior()
+
+
+class ChangesFeatures(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        X += 1
+        return confidence
+
+
+class ForgetsNothing(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        self.times = getattr(self, "times", 0) + 1
+        return confidence
+
+    def _predict_proba(self, X):
+        probabilities = super()._predict_proba(X) + (self.times - 1)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+class UsesGlobalRandomness(PLKNN):
+    def _fit(self, X, candidates):
+        np.random.random()  # noqa: NPY002
+        return super()._fit(X, candidates)
+
+
+class Undocumented(PLKNN):
+    """Has no section of parameters."""
+
+
+class PromisesAnAttribute(PLKNN):
+    __doc__ = (PLKNN.__doc__ or "").replace("n_features_in_ : int", "weights_ : int")
+
+
+class LikesTheFirstClass(PLKNN):
+    def _predict_proba(self, X):
+        probabilities = super()._predict_proba(X) + [0.2, *[0] * (len(self.classes_) - 1)]
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+class LikesTheFirstRow(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        self._votes = self._votes.tolil()
+        self._votes[0] *= 3
+        self._votes = self._votes.tocsr()
+        return confidence
+
+
+class ScoresHalf(PLKNN):
+    def score(self, X, y):
+        return 0.5
+
+
+class LosesUnusedClasses(PLKNN):
+    def _predict_proba(self, X):
+        probabilities = super()._predict_proba(X)
+        return probabilities[:, self._votes.sum(axis=0) > 0]
+
+
+class BreaksOnFullSets(PLKNN):
+    def _predict_proba(self, X):
+        full = self._votes.nnz == np.prod(self._votes.shape)
+        return super()._predict_proba(X) * (np.nan if full else 1)
+
+
+class BreaksOnOneRow(PLKNN):
+    def _predict_proba(self, X):
+        if self._votes.shape[0] == 1:
+            return super()._predict_proba(X)[:1]
+        return super()._predict_proba(X)
+
+
+class IgnoresShortCandidates(PLKNN):
+    def fit(self, X, y):
+        n = min(len(X), len(y)) if hasattr(y, "sizes") else len(X)
+        return super().fit(X[:n], y)
+
+
+class WeighsByIndex(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        return confidence if candidates.weights is None else candidates.weights
+
+
+class ReadsMasksInReverse(PLKNN):
+    def fit(self, X, y):
+        return super().fit(X, y[:, ::-1] if isinstance(y, np.ndarray) and y.ndim == 2 else y)
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (OutsideTheSets(), checks.check_confidences),
+        (ConfidencesNotNormalised(), checks.check_confidences),
+        (NotNormalised(), checks.check_probabilities),
+        (LastOfTheSet(), checks.check_disambiguation),
+        (IgnoresTheSets(), checks.check_learns_from_candidates),
+        (IgnoresTheSets(), checks.check_learns_from_plain_labels),
+        (ChangesFeatures(), checks.check_inputs_unmodified),
+        (ForgetsNothing(), checks.check_refit_forgets),
+        (UsesGlobalRandomness(), checks.check_reproducible),
+        (Undocumented(), checks.check_documentation),
+        (PromisesAnAttribute(), checks.check_documentation),
+        (LikesTheFirstClass(), checks.check_class_order),
+        (LikesTheFirstRow(), checks.check_sample_order),
+        (ScoresHalf(), checks.check_score_is_covering_rate),
+        (LosesUnusedClasses(), checks.check_unused_class),
+        (BreaksOnFullSets(), checks.check_all_labels_everywhere),
+        (BreaksOnOneRow(), checks.check_single_row),
+        (IgnoresShortCandidates(), checks.check_bad_input),
+        (WeighsByIndex(), checks.check_weights),
+        (ReadsMasksInReverse(), checks.check_forms_of_y),
+    ],
+)
+def test_a_broken_method_fails_its_check(broken, check):
+    with pytest.raises(AssertionError):
+        check(broken)
+    with pytest.raises(AssertionError):
+        check_partial_label_estimator(broken)
+
+
+def test_every_check_is_shown_to_fail_somewhere():
+    parameters = test_a_broken_method_fails_its_check.pytestmark[0].args[1]
+    assert {check for _, check in parameters} == set(partial_label_checks())
+
+
+def test_a_method_without_a_card_can_be_checked():
+    class Foreign(PLKNN):
+        __doc__ = PLKNN.__doc__
+        card = None
+
+    check_partial_label_estimator(Foreign())
+
+
+def test_only_a_ceiling_is_shown_the_truth_by_the_checks():
+    class Greedy(PLKNN):
+        card = MethodCard(name="greedy", title="Refuses candidate sets")
+
+        def _fit(self, X, candidates):
+            if (candidates.sizes > 1).any():
+                raise ValueError("wants the truth")
+            return super()._fit(X, candidates)
+
+    with pytest.raises(ValueError, match="wants the truth"):
+        checks.check_probabilities(Greedy())
+    Greedy.card = MethodCard(name="greedy", title="A ceiling", role="ceiling")
+    checks.check_probabilities(Greedy())
