@@ -64,10 +64,17 @@ def test_collections_of_labels_are_sent_to_from_sets(collections):
 
 @pytest.mark.parametrize(
     "labels",
-    [[1.0, np.nan], np.array(["a", None], dtype=object), pd.Series(["a", None], dtype=object)],
+    [
+        [1.0, np.nan],
+        [1.0, np.inf],
+        np.array(["a", None], dtype=object),
+        pd.Series(["a", None], dtype=object),
+    ],
 )
 def test_missing_labels_are_refused_with_their_row(labels):
-    with pytest.raises(CandidateError, match="Input y contains NaN or None, first in row 1"):
+    with pytest.raises(
+        CandidateError, match="Input y contains NaN, None or infinity for 1 sample, at row 1"
+    ):
         as_candidates(labels)
 
 

@@ -7,7 +7,8 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from disambig._core.errors import CandidateError
+from disambig._core.errors import CandidateError, describe_rows
+from disambig._core.typing import AnyArray
 from disambig.candidates.classes import is_missing
 from disambig.candidates.labels import CandidateLabels
 
@@ -61,12 +62,13 @@ def _is_matrix_of_bits(rows: Any) -> bool:
     return all(len(row) == width and all(value in (0, 1) for value in row) for row in rows)
 
 
-def _refuse_missing(labels: Any) -> None:
-    if labels.dtype.kind not in "fO":
-        return
-    missing = [row for row, label in enumerate(labels.tolist()) if is_missing(label)]
-    if missing:
+def _refuse_missing(labels: AnyArray) -> None:
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    else:
+        missing = np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
+    if missing.any():
         raise CandidateError(
-            f"Input y contains NaN or None, first in row {missing[0]}. "
+            f"Input y contains NaN, None or infinity for {describe_rows(missing)}. "
             "Drop such rows, or give them all classes."
         )

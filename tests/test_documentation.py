@@ -1,0 +1,76 @@
+"""What the documents claim is run, found, or compared."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import disambig
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def code_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in code_blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)
+
+
+def test_the_readme_shows_what_its_first_example_prints(capsys):
+    block = code_blocks(ROOT / "README.md")[0]
+    exec(compile(block, "README.md", "exec"), {})
+    promised = re.search(r"print\(.*\)\s+# (.*)", block).group(1)
+    assert capsys.readouterr().out.strip() == promised
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_source_file_is_on_the_map_of_the_architecture():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in (ROOT / "src" / "disambig").rglob("*.py"):
+        if path.name not in ("__init__.py", "__main__.py", "_version.py"):
+            assert path.name in page, path
+
+
+def test_examples_in_docstrings_are_true():
+    tried = 0
+    for module in pkgutil.walk_packages(disambig.__path__, "disambig."):
+        if module.name != "disambig.__main__":
+            result = doctest.testmod(importlib.import_module(module.name))
+            assert result.failed == 0, module.name
+            tried += result.attempted
+    assert tried > 5
+
+
+def test_the_citation_names_the_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {disambig.__version__}\n" in text
+
+
+def test_constraints_pin_every_dependency_to_one_version():
+    pins = dict(
+        line.split("==")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split("\n")
+        if line and not line.startswith("#")
+    )
+    assert pins["torch"] == "2.13.0"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[<>=]", requirement)[0].lower() for requirement in wanted}
+    assert names <= {name.lower() for name in pins}
