@@ -23,8 +23,8 @@ class LoopbackServer(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
-        # What the header claims, where it is not the length; None leaves it out.
-        self.claimed_lengths: dict[str, int | None] = {}
+        # What the header claims, where it is not the length.
+        self.claimed_lengths: dict[str, int] = {}
         self.asked_for: list[str] = []
 
     def put(self, path: str, content: bytes) -> str:
@@ -47,8 +47,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         self.send_response(200)
         length = self.server.claimed_lengths.get(self.path, len(content))
-        if length is not None:
-            self.send_header("Content-Length", str(length))
+        self.send_header("Content-Length", str(length))
         self.end_headers()
         self.wfile.write(content)
 

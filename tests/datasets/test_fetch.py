@@ -61,8 +61,8 @@ def test_wrong_content_is_refused_and_nothing_is_kept(server: Any, tmp_path: Pat
     address = server.put("/lost.mat", b"<html>Moved</html>")
     with pytest.raises(
         HashMismatchError,
-        match=rf"{address} is not the known file\. Needed {find_card('lost').hash}, got sha256:\w+\."
-        rf" Nothing was kept\. Try another address, or get the file from {PAGE}\.",
+        match=rf"{address} is not the known file\. Needed {find_card('lost').hash}, got sha256:"
+        rf"\w+\. Nothing was kept\. Try another address, or get the file from {PAGE}\.",
     ):
         fetch_dataset("lost", folder=tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
@@ -234,3 +234,14 @@ def test_a_damaged_file_is_replaced(server: Any, tmp_path: Path, lost: bytes) ->
     path = fetch_dataset("lost", folder=tmp_path, url=server.put("/lost.mat", lost))
     assert path.read_bytes() == lost
     assert server.asked_for == ["/lost.mat"]
+
+
+@pytest.mark.realdata
+def test_who_reads_the_old_file_meanwhile_never_sees_half_of_the_new_one(
+    server: Any, tmp_path: Path, lost: bytes
+) -> None:
+    (tmp_path / "lost.mat").write_bytes(b"damaged")
+    with (tmp_path / "lost.mat").open("rb") as reader:
+        fetch_dataset("lost", folder=tmp_path, url=server.put("/lost.mat", lost))
+        assert reader.read() == b"damaged"
+    assert [path.name for path in tmp_path.iterdir()] == ["lost.mat"]

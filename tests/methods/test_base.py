@@ -23,7 +23,9 @@ from disambig.metrics import accuracy
 
 @pytest.fixture(scope="module")
 def data():
-    return make_partial_label_dataset(120, 4, 3, average_candidates=1.6, random_state=0)
+    return make_partial_label_dataset(
+        120, 4, 3, average_candidates=1.6, overlap=0.3, random_state=0
+    )
 
 
 def test_train_test_split_keeps_rows_together(data):

@@ -29,7 +29,5 @@ def test_getting_one_method_does_not_import_the_others():
         "import sys; from disambig.methods import get_method; get_method('plknn');"
         "print('disambig.methods.reference.oracle' in sys.modules)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "False"
+    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert printed.strip() == "False"

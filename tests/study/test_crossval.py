@@ -102,13 +102,8 @@ def test_accuracy_is_measured_on_held_out_rows():
     # Labels are noise: whatever is learned by heart, held-out accuracy is that of a guess.
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 4, 400)
-    noise = PartialLabelDataset(
-        "noise",
-        generator.normal(size=(400, 3)),
-        CandidateLabels.from_labels(labels),
-        labels,
-        ["x"] * 3,
-    )
+    X, y = generator.normal(size=(400, 3)), CandidateLabels.from_labels(labels)
+    noise = PartialLabelDataset("noise", X, y, labels, feature_names=["a", "b", "c"])
     scores = list(cross_validate(PLKNN(n_neighbors=1), noise, n_folds=5))
     assert np.mean([score.accuracy for score in scores]) < 0.35
 

@@ -105,7 +105,7 @@ def test_equal_weights_are_as_good_as_none():
 
 @pytest.mark.parametrize("unit_rows", [False, True])
 def test_sparse_features_give_the_same_as_dense_ones(unit_rows):
-    data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    data = make_partial_label_dataset(60, 12, 3, random_state=0)
     X = np.where(np.abs(data.X) > 0.5, data.X, 0)
     # Sparse features keep their mean, so the scale is compared without moving the centre.
     method = PLKNN(scaling=StandardScaler(with_mean=False), unit_rows=unit_rows)

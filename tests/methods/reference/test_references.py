@@ -17,7 +17,7 @@ REFERENCES = [AverageClassifier, OracleClassifier, RandomCandidateClassifier]
 @pytest.fixture(scope="module")
 def data():
     return make_partial_label_dataset(
-        200, 4, 3, average_candidates=1.8, overlap=0.6, random_state=0
+        200, 4, 3, average_candidates=1.8, overlap=0.3, random_state=0
     )
 
 

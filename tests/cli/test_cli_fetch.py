@@ -1,0 +1,94 @@
+"""``disambig fetch`` shows the licence, downloads, and says what went wrong."""
+
+import os
+import socket
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from disambig._core.errors import DownloadError, HashMismatchError
+from disambig.datasets.card import find_card
+
+Invoke = Callable[..., Result]
+RunCommand = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_licence_and_the_paper_are_shown_before_anything_happens(
+    invoke: Invoke, address: str
+) -> None:
+    card = find_card("lost")
+    result = invoke("fetch", "lost", "--url", f"{address}/gone.rar")
+    assert result.output.splitlines()[:3] == [
+        card.title,
+        f"Licence: {card.licence}",
+        f"Cite: {card.citation}",
+    ]
+    assert isinstance(result.exception, DownloadError)
+
+
+def test_a_page_that_is_not_there_is_a_failure_not_bad_input(
+    run_command: RunCommand, address: str, tmp_path: Path
+) -> None:
+    result = run_command("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone.rar")
+    assert result.returncode == 1
+    assert f"disambig: {address}/gone.rar could not be downloaded: 404" in result.stderr
+    assert find_card("lost").source in result.stderr
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_connection_is_a_failure(run_command: RunCommand) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/lost.mat"
+    result = run_command("fetch", "lost", "--url", url)
+    assert result.returncode == 1
+    assert f"disambig: {url} could not be downloaded: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("file_name", ["lost.mat", "unsized.mat"])
+def test_wrong_content_is_refused_and_nothing_is_kept(
+    file_name: str, invoke: Invoke, address: str, served_folder: Path, cache: Path
+) -> None:
+    (served_folder / file_name).write_bytes(bytes(5000))
+    result = invoke("fetch", "lost", "--url", f"{address}/{file_name}")
+    assert isinstance(result.exception, HashMismatchError)
+    assert "The data is in" not in result.output
+    assert list(cache.iterdir()) == []
+
+
+def test_embedded_data_needs_no_download(invoke: Invoke) -> None:
+    result = invoke("fetch", "glass")
+    assert isinstance(result.exception, DownloadError)
+    assert "Use load_dataset('glass')" in str(result.exception)
+
+
+@pytest.mark.realdata
+def test_a_download_ends_in_the_given_folder(
+    run_command: RunCommand, address: str, served_folder: Path, tmp_path: Path
+) -> None:
+    content = (Path(os.environ["DISAMBIG_DATA"]) / "lost.mat").read_bytes()
+    with zipfile.ZipFile(served_folder / "lost.zip", "w") as archive:
+        archive.writestr("Lost.mat", content)
+    folder = tmp_path / "a folder [b]"
+    result = run_command("fetch", "Lost", "--folder", str(folder), "--url", f"{address}/lost.zip")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert result.stdout.splitlines()[-1] == f"The data is in {folder / 'lost.mat'}"
+    assert [path.read_bytes() for path in folder.iterdir()] == [content]
+
+
+@pytest.mark.realdata
+def test_a_file_that_is_there_is_not_downloaded_again(
+    invoke: Invoke, address: str, tmp_path: Path
+) -> None:
+    content = (Path(os.environ["DISAMBIG_DATA"]) / "lost.mat").read_bytes()
+    (tmp_path / "lost.mat").write_bytes(content)
+    result = invoke("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone.rar")
+    assert result.exit_code == 0
+    assert "The data is in" in result.output

@@ -1,0 +1,91 @@
+"""The command as a whole: help, version, exit codes, and how little it imports."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from click import unstyle
+from click.testing import Result
+
+import disambig
+
+Invoke = Callable[..., Result]
+RunCommand = Callable[..., subprocess.CompletedProcess[str]]
+COMMANDS = ["demo", "datasets", "fetch", "methods"]
+
+
+def plain(text: str) -> str:
+    """Return a text without colours, frames and line breaks."""
+    return " ".join(re.sub(r"[─-╿]", " ", unstyle(text)).split())
+
+
+def test_help_lists_every_command(run_command: RunCommand) -> None:
+    result = run_command("--help")
+    assert result.returncode == 0
+    for command in COMMANDS:
+        assert re.search(rf"\b{command}\b", plain(result.stdout))
+
+
+def test_no_command_at_all_shows_the_help(invoke: Invoke) -> None:
+    assert plain(invoke().output) == plain(invoke("--help").output)
+
+
+def test_version_prints_the_version_and_nothing_else(invoke: Invoke) -> None:
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.output == f"{disambig.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_has_an_example(command: str, invoke: Invoke) -> None:
+    result = invoke(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: disambig {command}" in plain(result.output)
+
+
+def test_an_unknown_command_is_bad_input(invoke: Invoke) -> None:
+    result = invoke("fecth")
+    assert result.exit_code == 2
+    assert "No such command 'fecth'" in plain(result.output)
+
+
+def test_an_unknown_dataset_is_bad_input_met_with_a_suggestion(run_command: RunCommand) -> None:
+    result = run_command("demo", "--dataset", "glas")
+    assert result.returncode == 2
+    assert result.stderr.startswith("disambig: There is no dataset called 'glas'. Did you mean")
+    assert "'glass'?" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_message_is_one_line_however_narrow_the_terminal(run_command: RunCommand) -> None:
+    result = run_command("fetch", "glas", COLUMNS="30")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_brackets_in_a_message_are_not_taken_for_markup(run_command: RunCommand) -> None:
+    assert "'[bold]glass'" in run_command("fetch", "[bold]glass").stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import disambig",
+        "import runpy, sys; sys.argv = ['disambig', '--help']\n"
+        "try: runpy.run_module('disambig', run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0",
+    ],
+    ids=["import", "help"],
+)
+def test_what_is_slow_to_import_waits_until_it_is_needed(code: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    modules = set(result.stderr.split())
+    assert "disambig" in modules
+    assert modules.isdisjoint({"torch", "pandas", "matplotlib", "sklearn", "pooch"})

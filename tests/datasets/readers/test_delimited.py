@@ -1,0 +1,194 @@
+"""A table is read with its labels as they are written, and its faults are named."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disambig._core.errors import CandidateError, DatasetFormatError
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.datasets.readers.delimited import read_delimited
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toys.csv"
+
+
+def read(path: Path, text: str, **options: Any) -> PartialLabelDataset:
+    path.write_text(text, encoding="utf-8")
+    return read_delimited(path, **options)
+
+
+def test_every_column_but_the_labels_is_a_feature(path: Path) -> None:
+    dataset = read(path, "height,label,width\n1,cat|dog,0.5\n2,dog,1e-3\n")
+    assert dataset.X.tolist() == [[1, 0.5], [2, 0.001]]
+    assert dataset.feature_names == ["height", "width"]
+    assert dataset.candidates.to_sets() == [{"cat", "dog"}, {"dog"}]
+    assert dataset.true_labels is None
+    assert (dataset.name, dataset.card) == ("toys", None)
+
+
+def test_the_column_of_labels_can_be_named(path: Path) -> None:
+    dataset = read(path, "a,species\n1,cat\n", labels="species")
+    assert dataset.candidates.to_sets() == [{"cat"}]
+
+
+def test_the_separator_can_be_chosen(path: Path) -> None:
+    dataset = read(path, "a,label\n1,cat;dog\n2,a|b\n", separator=";")
+    assert dataset.candidates.to_sets() == [{"cat", "dog"}, {"a|b"}]
+
+
+def test_the_column_of_true_labels_is_no_feature(path: Path) -> None:
+    dataset = read(path, "a,label,truth\n1,cat|dog, dog \n2,cat,cat\n", truth="truth")
+    assert dataset.true_labels.tolist() == ["dog", "cat"]
+    assert dataset.feature_names == ["a"]
+
+
+@pytest.mark.parametrize("name", ["toys.tsv", "TOYS.TSV"])
+def test_a_tsv_is_split_at_tabs(name: str, tmp_path: Path) -> None:
+    dataset = read(tmp_path / name, "a\tlabel\n1\tcat, big|dog\n")
+    assert dataset.candidates.to_sets() == [{"cat, big", "dog"}]
+
+
+def test_a_csv_with_tsv_in_its_name_is_split_at_commas(tmp_path: Path) -> None:
+    assert read(tmp_path / "from.tsv.csv", "a,label\n1,cat\n").X.tolist() == [[1]]
+
+
+def test_labels_that_look_like_numbers_stay_as_they_are_written(path: Path) -> None:
+    dataset = read(path, "a,label,truth\n1,01|1,01\n2,1.0,1.0\n", truth="truth")
+    assert dataset.candidates.to_sets() == [{"01", "1"}, {"1.0"}]
+    assert dataset.true_labels.tolist() == ["01", "1.0"]
+
+
+@pytest.mark.parametrize("label", ["NA", "nan", "null", "None", "N/A"])
+def test_a_word_for_nothing_is_a_label_like_any_other(label: str, path: Path) -> None:
+    dataset = read(path, f"a,label,truth\n1,{label}|cat,{label}\n", truth="truth")
+    assert dataset.candidates.to_sets() == [{label, "cat"}]
+    assert dataset.true_labels.tolist() == [label]
+
+
+def test_quotes_and_a_byte_order_mark_are_understood(path: Path) -> None:
+    dataset = read(path, '\ufeff"a","label"\n1,"cat, big|dög"\n')
+    assert dataset.feature_names == ["a"]
+    assert dataset.candidates.to_sets() == [{"cat, big", "dög"}]
+
+
+LABELS = st.text(alphabet="abc019 NA.-'\"#,é", min_size=1).map(str.strip).filter(bool)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(NUMBERS, NUMBERS, st.sets(LABELS, min_size=1, max_size=3)), min_size=1, max_size=6
+    ),
+    suffix=st.sampled_from([".csv", ".tsv"]),
+)
+def test_whatever_was_written_is_read_back_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[float, float, set[str]]],
+    suffix: str,
+) -> None:
+    path = tmp_path_factory.mktemp("table") / f"any{suffix}"
+    expected = CandidateLabels.from_sets([labels for _, _, labels in rows])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter="\t" if suffix == ".tsv" else ",")
+        writer.writerow(["first", "label", "second"])
+        for (first, second, _), text in zip(rows, expected.to_strings(), strict=True):
+            writer.writerow([repr(first), text, repr(second)])
+    dataset = read_delimited(path)
+    np.testing.assert_array_equal(dataset.X, [[float(a), float(b)] for a, b, _ in rows])
+    assert dataset.candidates == expected
+
+
+def test_a_slip_in_the_column_of_labels_is_met_with_a_suggestion(path: Path) -> None:
+    with pytest.raises(
+        DatasetFormatError,
+        match=r"toys\.csv needs a column 'label'\. Did you mean 'Labels'\? It has a, Labels\.",
+    ):
+        read(path, "a,Labels\n1,cat\n")
+
+
+def test_a_column_of_truth_like_no_other_is_met_with_the_list_alone(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"a column 'gold'\. It has a, label\."):
+        read(path, "a,label\n1,cat\n", truth="gold")
+
+
+@pytest.mark.parametrize("value", ["red", "NA", "True"])
+def test_a_column_that_is_not_numbers_is_named(value: str, path: Path) -> None:
+    with pytest.raises(
+        DatasetFormatError,
+        match=rf"toys\.csv but the labels needs numbers\. Column 'colour': .*{value}",
+    ):
+        read(path, f"a,colour,label\n1,2,cat\n2,{value},dog\n")
+
+
+@pytest.mark.parametrize("value", ["", "inf", "-inf"])
+def test_a_missing_or_infinite_feature_is_refused(value: str, path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"need to be finite\. .* 1 sample, at row 1\."):
+        read(path, f"a,b,label\n1,2,cat\n{value},4,dog\n")
+
+
+def test_a_row_without_labels_is_refused(path: Path) -> None:
+    with pytest.raises(CandidateError, match="Got none for 1 sample, at row 1"):
+        read(path, "a,label\n1,cat\n2,\n")
+
+
+@pytest.mark.parametrize("last", ["2,dog,", "2,dog, ", "2,dog"])
+def test_a_row_without_a_true_label_is_refused(last: str, path: Path) -> None:
+    with pytest.raises(
+        DatasetFormatError,
+        match=r"Column 'truth' of .*toys\.csv needs a true label in every row\. "
+        r"Got none for 1 sample, at row 1\.",
+    ):
+        read(path, f"a,label,truth\n1,cat,cat\n{last}\n", truth="truth")
+
+
+def test_an_empty_file_is_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"toys\.csv is no readable table: No columns"):
+        read(path, "")
+
+
+def test_a_header_alone_is_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"at least one row .* Got the shape \(0, 1\)"):
+        read(path, "a,label\n")
+
+
+def test_labels_alone_are_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match="at least one row and one column"):
+        read(path, "label\ncat\n")
+
+
+def test_a_row_that_is_too_long_is_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match="no readable table: .*line 3, saw 3"):
+        read(path, "a,label\n1,cat\n2,dog,bird\n")
+
+
+def test_a_header_that_is_too_short_is_refused(path: Path) -> None:
+    with pytest.raises(
+        DatasetFormatError,
+        match=r"a name for every column\. Its rows have more columns than its header, which has "
+        r"a, label\.",
+    ):
+        read(path, "a,label\n1,2,cat\n3,4,dog\n")
+
+
+def test_a_row_that_is_too_short_is_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"infinite in 1 sample, at row 1"):
+        read(path, "label,a,b\ncat,1,2\ndog,3\n")
+
+
+def test_another_encoding_is_refused(path: Path) -> None:
+    path.write_bytes("a,label\n1,dög\n".encode("latin-1"))
+    with pytest.raises(DatasetFormatError, match="no readable table: 'utf-8' codec"):
+        read_delimited(path)
+
+
+def test_an_unclosed_quote_is_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match="no readable table: .*EOF inside string"):
+        read(path, 'a,label\n1,"cat\n2,dog\n')
