@@ -95,7 +95,7 @@ def test_a_file_without_true_labels_is_refused(invoke: Invoke, tmp_path: Path) -
     [
         ("--p", "1.5", r"'p' must be a number from 0 to 1\. Got 1\.5"),
         ("--r", "6", r"'r' must be an integer from 1 to 5\. Got 6"),
-        ("--folds", "1", r"'n_folds' must be from 2 to the number of samples, 214\. Got 1"),
+        ("--folds", "1", r"'n_folds' must be an integer from 2 to 214\. Got 1"),
     ],
 )
 def test_a_number_out_of_range_is_refused(

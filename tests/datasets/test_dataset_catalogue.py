@@ -12,6 +12,7 @@ from disambig._core.errors import (
     DatasetFormatError,
     DatasetNotFoundError,
     HashMismatchError,
+    ParameterError,
     UnknownNameError,
 )
 from disambig.datasets import list_datasets, load_dataset
@@ -204,3 +205,9 @@ def test_real_data_is_found_under_another_name_in_a_given_folder(tmp_path: Path)
     content = (Path(os.environ["DISAMBIG_DATA"]) / "birdsong.mat").read_bytes()
     (tmp_path / "Bird-Song.mat").write_bytes(content)
     assert load_dataset("birdsong", folder=tmp_path).X.shape == (4998, 38)
+
+
+@pytest.mark.parametrize("source", ["lost", "table.csv"])
+def test_a_column_that_numbers_the_rows_is_there_only_where_one_is_known(source: str) -> None:
+    with pytest.raises(ParameterError, match="no column known to number the rows"):
+        load_dataset(source, with_id=True)

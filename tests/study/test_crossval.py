@@ -60,8 +60,14 @@ def test_folds_follow_the_seed():
 
 @pytest.mark.parametrize("n_folds", [1, 61])
 def test_an_impossible_number_of_folds_is_refused(data, n_folds):
-    with pytest.raises(ParameterError, match="from 2 to the number of samples, 60. Got"):
+    with pytest.raises(ParameterError, match="'n_folds' must be an integer from 2 to 60. Got"):
         list(cross_validate(PLKNN(), data, n_folds=n_folds))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(ParameterError, match="'seed' must be an integer from 0 to"):
+        shuffled_folds(10, 3, seed)
 
 
 def test_a_method_sees_the_candidate_sets_of_the_training_rows_and_no_more(data, seen):

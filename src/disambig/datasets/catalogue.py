@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disambig._core.errors import DatasetFormatError, DatasetNotFoundError
+from disambig._core.errors import DatasetFormatError, DatasetNotFoundError, ParameterError
 from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.fingerprint import check_fingerprint
@@ -52,6 +52,7 @@ def load_dataset(
     """
     path = Path(source)
     if path.suffix.lower() in _READERS:
+        _refuse_identifier(with_id, path)
         return _read_path(path, reader_options)
     card = find_card(os.fspath(source))
     if reader_options:
@@ -60,6 +61,7 @@ def load_dataset(
         )
     if card.is_embedded:
         return read_embedded(card, with_id=with_id)
+    _refuse_identifier(with_id, card.title)
     file = find_file(card, folder)
     if check_hash:
         advice = "Pass check_hash=False to load it all the same."
@@ -67,6 +69,11 @@ def load_dataset(
     dataset = read_mat(file)
     _check_shape(dataset, card, file)
     return replace(dataset, name=card.name, card=card)
+
+
+def _refuse_identifier(with_id: bool, source: object) -> None:
+    if with_id:
+        raise ParameterError(f"{source} has no column known to number the rows: with_id=False.")
 
 
 def _read_path(path: Path, options: dict[str, Any]) -> PartialLabelDataset:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +48,7 @@ def fetch_dataset(
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
     if _is_there(target, card):
         return target
-    archive = _download(address, target.parent, card, progress)
-    try:
-        content = extract_mat(archive, card)
-        check_fingerprint(
-            content,
-            card.hash,
-            address,
-            f"Nothing was kept. Try another address, or get the file from {card.source}.",
-        )
-    finally:
-        archive.unlink()
+    content = _download(address, target.parent, card, progress)
     with written_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
@@ -73,30 +64,37 @@ def _is_there(target: Path, card: DatasetCard) -> bool:
     return True
 
 
-def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> Path:
+def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
+    """Return the content of the dataset's file; nothing else of the download is kept."""
+    by_hand = f"Try another address, or get the file by hand from {card.source}."
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # A folder of its own: two downloads at once do not meet, and a killed one is not taken up.
+        with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
+            archive = _retrieve(address, Path(workspace), progress)
+            content = extract_mat(archive, card)
+    except DownloadError:
+        raise
+    except (OSError, ValueError) as error:
+        raise DownloadError(f"{address} could not be downloaded: {error}. {by_hand}") from error
+    try:
+        check_fingerprint(content, card.hash, address, f"Nothing was kept. {by_hand}")
+    except HashMismatchError as error:
+        raise DownloadError(str(error)) from error
+    return content
+
+
+def _retrieve(address: str, folder: Path, progress: Any) -> Path:
     import pooch  # slow to import
-    import requests  # pooch's own way to the network
 
     # pooch would print the archive's hash as an advice to users: the file inside is what counts.
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)
-    file_name = f"{card.name}.download"
     try:
-        # pooch would take what a killed run left behind for the download.
-        (folder / file_name).unlink(missing_ok=True)
         path = pooch.retrieve(
-            address,
-            known_hash=None,
-            path=folder,
-            fname=file_name,
-            progressbar=progress,
+            address, known_hash=None, path=folder, fname="archive", progressbar=progress
         )
-    except (requests.RequestException, OSError, ValueError) as error:
-        raise DownloadError(
-            f"{address} could not be downloaded: {error}. Check the connection, give another "
-            f"address, or get the file by hand from {card.source}."
-        ) from error
     finally:
         logger.setLevel(level)
     return Path(path)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.model_selection import KFold
 
-from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_integer
 from disambig._core.typing import IntArray
 
 __all__ = ["shuffled_folds"]
@@ -14,9 +14,7 @@ def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArr
 
     Shuffled, because data files are often sorted by class; scikit-learn's ``cv=10`` is not.
     """
-    if not 2 <= n_folds <= n_samples:
-        raise ParameterError(
-            f"'n_folds' must be from 2 to the number of samples, {n_samples}. Got {n_folds}."
-        )
+    check_integer("n_folds", n_folds, minimum=2, maximum=n_samples)
+    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
     splitter = KFold(n_splits=n_folds, shuffle=True, random_state=seed)
     return list(splitter.split(np.empty((n_samples, 0))))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig._core.errors import CandidateError, DatasetFormatError
+from disambig._core.errors import DatasetFormatError
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.delimited import read_delimited
@@ -135,7 +135,7 @@ def test_a_missing_or_infinite_feature_is_refused(value: str, path: Path) -> Non
 
 
 def test_a_row_without_labels_is_refused(path: Path) -> None:
-    with pytest.raises(CandidateError, match="Got none for 1 sample, at row 1"):
+    with pytest.raises(DatasetFormatError, match="'label' in .*Got none for 1 sample, at row 1"):
         read(path, "a,label\n1,cat\n2,\n")
 
 

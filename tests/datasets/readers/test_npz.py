@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig._core.errors import CandidateError, DatasetFormatError
+from disambig._core.errors import DatasetFormatError
 from disambig.datasets.readers.npz import read_npz
 
 X = np.array([[0.5, 1.0], [1.5, 2.0]])
@@ -200,7 +200,7 @@ def test_feature_names_of_another_number_are_refused(path: Path) -> None:
 
 def test_a_set_of_nothing_is_refused(path: Path) -> None:
     write(path, candidates=np.array([[1, 0, 0], [0, 0, 0]]))
-    with pytest.raises(CandidateError, match="Got none for 1 sample, at row 1"):
+    with pytest.raises(DatasetFormatError, match="'candidates' in .*Got none for 1 sample"):
         read_npz(path)
 
 

@@ -10,7 +10,7 @@ from disambig._core.names import closest_name
 from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.readers.features import as_features
+from disambig.datasets.readers.checks import as_features, candidates_of
 
 __all__ = ["read_delimited"]
 
@@ -41,11 +41,13 @@ def read_delimited(
             )
     features = frame.drop(columns=[labels] if truth is None else [labels, truth])
     X = as_features(_as_numbers(features, path), path)
+    with candidates_of(path, labels):
+        sets = CandidateLabels.from_strings(frame[labels], separator=separator)
     true_labels = None if truth is None else _read_truth(frame[truth], path)
     return PartialLabelDataset(
         name=path.stem,
         X=X,
-        candidates=CandidateLabels.from_strings(frame[labels], separator=separator),
+        candidates=sets,
         true_labels=true_labels,
         feature_names=[str(name) for name in features.columns],
     )

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import io, sparse
 
-from disambig._core.errors import CandidateError, DatasetFormatError, describe_rows
+from disambig._core.errors import DatasetFormatError, describe_rows
 from disambig._core.typing import AnyArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.readers.features import as_features
+from disambig.datasets.readers.checks import as_features, candidates_of
 
 __all__ = ["read_mat"]
 
@@ -25,10 +25,8 @@ def read_mat(path: Path) -> PartialLabelDataset:
     X = as_features(_variable(content, "data", path), path)
     candidates = _variable(content, "partial_target", path)
     mask = _samples_in_rows(candidates, "partial_target", len(X), path)
-    try:
+    with candidates_of(path, "partial_target"):
         sets = CandidateLabels.from_mask(mask)
-    except CandidateError as error:
-        raise DatasetFormatError(f"'partial_target' in {path}: {error}") from error
     true_labels = None
     if "target" in content:
         truth = _samples_in_rows(content["target"], "target", len(X), path)
@@ -77,10 +75,8 @@ def _samples_in_rows(matrix: Any, name: str, n_samples: int, path: Path) -> Spar
 
 
 def _read_truth(truth: Sparse, candidates: CandidateLabels, path: Path) -> AnyArray:
-    try:
+    with candidates_of(path, "target"):
         labels = CandidateLabels.from_mask(truth, candidates.classes)
-    except CandidateError as error:
-        raise DatasetFormatError(f"'target' in {path}: {error}") from error
     several = labels.sizes > 1
     if several.any():
         raise DatasetFormatError(

@@ -12,7 +12,7 @@ import numpy as np
 from disambig._core.errors import DatasetFormatError
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.readers.features import as_features
+from disambig.datasets.readers.checks import as_features, candidates_of
 
 __all__ = ["read_npz"]
 
@@ -32,12 +32,14 @@ def read_npz(path: Path) -> PartialLabelDataset:
             )
     X = as_features(content["X"], path)
     names = content.get("feature_names", [f"x{column}" for column in range(X.shape[1])])
+    with candidates_of(path, "candidates"):
+        sets = CandidateLabels.from_mask(
+            content["candidates"], content.get("classes"), weights=content.get("weights")
+        )
     return PartialLabelDataset(
         name=path.stem,
         X=X,
-        candidates=CandidateLabels.from_mask(
-            content["candidates"], content.get("classes"), weights=content.get("weights")
-        ),
+        candidates=sets,
         true_labels=content.get("true_labels"),
         feature_names=[str(name) for name in names],
     )

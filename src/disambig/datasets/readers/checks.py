@@ -1,15 +1,26 @@
-"""What every reader asks of features."""
+"""What every reader asks of a file, and errors that name it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from disambig._core.errors import DatasetFormatError, describe_rows
+from disambig._core.errors import CandidateError, DatasetFormatError, describe_rows
 from disambig._core.typing import FloatArray
 
-__all__ = ["as_features"]
+__all__ = ["as_features", "candidates_of"]
+
+
+@contextmanager
+def candidates_of(path: Path, variable: str) -> Iterator[None]:
+    """Turn an error about candidate sets into one that names the file and the variable in it."""
+    try:
+        yield
+    except CandidateError as error:
+        raise DatasetFormatError(f"{variable!r} in {path}: {error}") from error
 
 
 def as_features(matrix: Any, path: Path) -> FloatArray:
