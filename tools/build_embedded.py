@@ -4,7 +4,7 @@
     .venv/bin/python tools/build_embedded.py --check    # only compare with what is there
 
 The package carries the original UCI files. Their SHA-256 is checked first, so that a change at the
-source is noticed; the SHA-256 of what is written belongs into the dataset's card.
+source is noticed; the SHA-256 of what is built must be the one in the dataset's card.
 """
 
 import argparse
@@ -12,9 +12,11 @@ import gzip
 import hashlib
 import importlib.util
 import sys
+import tomllib
 from pathlib import Path
 
-EMBEDDED = Path(__file__).resolve().parent.parent / "src" / "disambig" / "datasets" / "embedded"
+DATASETS = Path(__file__).resolve().parent.parent / "src" / "disambig" / "datasets"
+CARDS, EMBEDDED = DATASETS / "cards", DATASETS / "embedded"
 
 SOURCE_HASHES = {
     "abalone/abalone.data.txt": "de37cdcdcaaa50c309d514f248f7c2302a5f1f88c168905eba23fe2fbc78449f",
@@ -121,6 +123,10 @@ def main() -> None:
     check = parser.parse_args().check
     for name, build in BUILDERS.items():
         content = build().encode("ascii")
+        found = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        card = tomllib.loads((CARDS / f"{name}.toml").read_text(encoding="utf-8"))
+        if found != card["hash"]:
+            sys.exit(f"{name} has the hash {found}, its card says {card['hash']}.")
         path = EMBEDDED / f"{name}.csv.gz"
         if check:
             if gzip.decompress(path.read_bytes()) != content:
@@ -128,7 +134,7 @@ def main() -> None:
         else:
             # No time stamp inside: the same source gives the same bytes.
             path.write_bytes(gzip.compress(content, mtime=0))
-        print(f"{name}: SHA-256 {hashlib.sha256(content).hexdigest()}")
+        print(f"{name}: {found}")
 
 
 if __name__ == "__main__":

@@ -40,4 +40,5 @@ __getattr__, __dir__ = lazy_names(
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
     },
+    subpackages=("candidates", "datasets", "methods", "metrics", "study", "testing"),
 )

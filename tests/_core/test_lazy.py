@@ -1,5 +1,7 @@
 import ast
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -20,6 +22,15 @@ def test_the_names_for_type_checkers_are_the_public_ones(package):
     block = next(node for node in tree.body if isinstance(node, ast.If))
     typed = {alias.name for node in block.body for alias in node.names}
     assert typed == set(package.__all__) - {"__version__"}
+
+
+@pytest.mark.parametrize("name", ["candidates", "datasets", "methods", "metrics", "study"])
+def test_subpackages_are_attributes_without_being_imported_by_name(name):
+    code = f"import disambig; print(disambig.{name}.__name__)"
+    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert printed.strip() == f"disambig.{name}"
+    assert disambig.__getattr__(name) is sys.modules[f"disambig.{name}"]
+    assert name in dir(disambig)
 
 
 def test_an_unknown_name_is_an_attribute_error():

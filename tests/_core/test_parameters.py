@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig._core.parameters import check_choice, check_integer, check_real
+from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 
 
 def test_a_choice_from_the_list_passes():
@@ -15,6 +15,17 @@ def test_a_choice_from_the_list_passes():
 def test_another_choice_is_refused_with_what_is_allowed(bad):
     with pytest.raises(ParameterError, match="'weights' must be one of 'distance', 'uniform'. Got"):
         check_choice("weights", bad, ("distance", "uniform"))
+
+
+@pytest.mark.parametrize("good", [True, False, np.True_])
+def test_true_and_false_pass(good):
+    check_boolean("unit_rows", good)
+
+
+@pytest.mark.parametrize("bad", ["no", 0, None])
+def test_other_than_true_and_false_is_refused(bad):
+    with pytest.raises(ParameterError, match="'unit_rows' must be True or False. Got"):
+        check_boolean("unit_rows", bad)
 
 
 @pytest.mark.parametrize("good", [1, 5, np.int32(3)])

@@ -6,14 +6,19 @@ from hypothesis.extra import numpy as hnp
 
 from disambig import CandidateLabels
 
+# A few classes are kept dense, a few candidates of many classes are kept sparse.
+class_counts = st.one_of(st.integers(1, 6), st.integers(40, 60))
+
 
 @st.composite
-def masks(draw, max_rows=8, max_classes=6):
-    """Boolean masks without an empty row."""
-    shape = draw(st.tuples(st.integers(1, max_rows), st.integers(1, max_classes)))
-    mask = draw(hnp.arrays(bool, shape))
-    always = draw(hnp.arrays(np.int64, shape[0], elements=st.integers(0, shape[1] - 1)))
-    mask[np.arange(shape[0]), always] = True
+def masks(draw, max_rows=8):
+    """Boolean masks without an empty row, for both ways to store them."""
+    n_classes = draw(class_counts)
+    columns = st.integers(0, n_classes - 1)
+    rows = draw(st.lists(st.sets(columns, min_size=1, max_size=5), min_size=1, max_size=max_rows))
+    mask = np.zeros((len(rows), n_classes), dtype=bool)
+    for row, members in enumerate(rows):
+        mask[row, list(members)] = True
     return mask
 
 

@@ -9,7 +9,7 @@ from disambig import CandidateLabels, audit_candidates
 @pytest.fixture
 def audit():
     sets = [["a", "b"], ["a", "b", "c"], ["c"], ["d", "e"], ["d", "e", "c"]]
-    return audit_candidates(CandidateLabels.from_sets(sets, classes="abcdef"))
+    return audit_candidates(CandidateLabels.from_sets(sets, classes=list("abcdef")))
 
 
 def test_sizes_are_counted(audit):

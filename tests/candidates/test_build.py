@@ -62,9 +62,10 @@ def test_weights_are_for_every_row_or_for_none():
         CandidateLabels.from_sets([{"cat": 1}, ["dog"]])
 
 
-def test_a_weight_that_is_no_number_is_refused_with_its_row():
-    with pytest.raises(CandidateError, match="Row 1 is {'cat': 'much'}"):
-        CandidateLabels.from_sets([{"cat": 1}, {"cat": "much"}])
+@pytest.mark.parametrize("weight", ["much", [1], 1j, None])
+def test_a_weight_that_is_no_number_is_refused_with_its_row(weight):
+    with pytest.raises(CandidateError, match="Every weight must be a number. Row 1 is {'cat': "):
+        CandidateLabels.from_sets([{"cat": 1}, {"cat": weight}])
 
 
 def test_an_empty_set_is_refused_with_its_row():
@@ -122,6 +123,22 @@ def test_classes_may_be_named_once():
 def test_a_missing_class_name_is_refused():
     with pytest.raises(CandidateError, match="may not be missing"):
         CandidateLabels.from_sets([["a"]], classes=["a", None])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[-1, 2**63], [1, 2**63 + 1], ["a", "a\0"], np.array(["2020-01-01", "2021-01-01"], "M8[ns]")],
+)
+def test_labels_that_arrays_would_change_stay_as_they_are(labels):
+    candidates = CandidateLabels.from_labels(labels)
+    assert candidates.to_sets() == [{label} for label in labels]
+    assert candidates.classes.tolist() == list(labels)
+
+
+@pytest.mark.parametrize("bad", [[["cat", "dog"], ["dog"]], [{"cat"}], np.array([[1, 2], [2, 1]])])
+def test_collections_are_no_plain_labels(bad):
+    with pytest.raises(CandidateError, match="Row 0 is .* use from_sets"):
+        CandidateLabels.from_labels(bad)
 
 
 def test_whole_numbers_too_large_for_numpy_are_class_names():
@@ -225,11 +242,43 @@ def test_every_column_needs_a_name():
         ([[-1.0, 2], [1, 0]], "finite and not negative. Not so for 1 sample, at row 0"),
         ([[math.inf, 2], [math.nan, 0]], "finite and not negative. Not so for 2 samples"),
         ([[1.0, 1]], r"the shape of the mask, \(2, 2\). Got \(1, 2\)"),
+        ([[1j, 1], [1, 0]], "Weights holds numbers .* Got values of type complex128"),
     ],
 )
 def test_what_is_no_weighting_is_refused(form, weights, message):
     with pytest.raises(CandidateError, match=message):
         CandidateLabels.from_mask([[1, 1], [1, 0]], weights=form(weights))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], r"Weights: a matrix is needed.* Got the shape \(2,\)"),
+        ([[1.0, 1], [1]], "Weights: every row needs the same number of columns"),
+        ([["a", "b"], ["c", "d"]], "Weights holds numbers .* Got values of type <U1"),
+    ],
+)
+def test_what_is_no_matrix_of_weights_is_refused_as_such(weights, message):
+    with pytest.raises(CandidateError, match=message):
+        CandidateLabels.from_mask([[1, 1], [1, 0]], weights=weights)
+
+
+def test_weights_in_a_frame_are_matched_by_their_names():
+    mask = pd.DataFrame({"a": [True], "b": [True]})
+    weights = pd.DataFrame({"b": [0.9], "a": [0.1]})
+    candidates = CandidateLabels.from_mask(mask, weights=weights)
+    assert candidates.weights.toarray().tolist() == [[0.1, 0.9]]
+    with pytest.raises(CandidateError, match="must be the classes, a, b. Got b, z"):
+        CandidateLabels.from_mask(mask, weights=weights.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize("kind", ["boolean", "Int64", "Float64"])
+def test_frames_of_nullable_types_are_masks(kind):
+    frame = pd.DataFrame({"a": [1, 0], "b": [1, 1]}).astype(kind)
+    assert CandidateLabels.from_mask(frame).to_sets() == [{"a", "b"}, {"b"}]
+    frame.iloc[0, 0] = pd.NA
+    with pytest.raises(CandidateError, match="A mask holds"):
+        CandidateLabels.from_mask(frame)
 
 
 # Plain labels -------------------------------------------------------------------------------------
@@ -332,6 +381,14 @@ def test_annotations_refuse_missing_labels_and_bad_thresholds():
         CandidateLabels.from_annotations([1, 2], ["ann", "ann"], ["a", None])
     with pytest.raises(ValueError, match="'min_votes' must be an integer >= 1"):
         CandidateLabels.from_annotations([1], ["ann"], ["a"], min_votes=0)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_annotations_need_items_and_annotators(missing):
+    with pytest.raises(CandidateError, match="Row 1 has no item"):
+        CandidateLabels.from_annotations([1, missing], ["ann", "bob"], ["a", "b"])
+    with pytest.raises(CandidateError, match="Row 0 has no annotator"):
+        CandidateLabels.from_annotations([1, 2], [missing, "bob"], ["a", "b"])
 
 
 def test_annotations_may_name_all_classes():

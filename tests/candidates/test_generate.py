@@ -63,6 +63,30 @@ def test_partial_rows_and_false_labels_are_uniform():
         np.testing.assert_allclose(np.delete(false, label), expected, atol=0.3 * expected)
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        corrupt_controlled(LABELS, p=0.3, r=1, random_state=0).sizes == 2,
+        corrupt_coupled(LABELS, p=0.3, epsilon=0.5, random_state=0).sizes == 2,
+        corrupt_to_average(LABELS, average_candidates=1.3, random_state=0).sizes == 2,
+        ~leave_out_truth(
+            CandidateLabels.from_labels(LABELS), LABELS, rate=0.3, random_state=0
+        ).contains(LABELS),
+    ],
+    ids=["controlled", "coupled", "average", "truth left out"],
+)
+def test_which_rows_are_taken_does_not_depend_on_where_they_stand(marked):
+    # 900 of 3000 rows: 300 in each third, with a standard deviation of 12.
+    np.testing.assert_allclose(marked.reshape(3, 1000).sum(axis=1), 300, atol=50)
+
+
+def test_false_labels_need_another_class():
+    with pytest.raises(CandidateError, match="at least 2 classes. Got 1"):
+        corrupt_controlled(["a"], p=1, r=1)
+    with pytest.raises(CandidateError, match="at least 2 classes. Got 1"):
+        corrupt_by_confusion(["a"], [[1.0]], rate=1)
+
+
 @pytest.mark.parametrize(("p", "r"), [(-0.1, 1), (1.1, 1), (0.5, 0), (0.5, 6), (0.5, 1.5)])
 def test_controlled_sets_refuse_impossible_settings(p, r):
     with pytest.raises(ParameterError, match="must be"):
@@ -216,10 +240,15 @@ def test_a_certain_classifier_confuses_all_labels_alike():
     np.testing.assert_allclose(candidates.to_mask().mean(axis=0), [1, 0.3, 0.3], atol=0.03)
 
 
-@pytest.mark.parametrize("bad", [[[0.5, 0.5, 0]], [[np.nan, 1]], [[-0.5, 1.5]]])
-def test_confusion_needs_probabilities_of_every_class(bad):
-    with pytest.raises(CandidateError, match=r"for every sample and class, \(1, 2\)"):
-        corrupt_by_confusion([0], bad, rate=0.5, classes=range(2))
+def test_confusion_needs_probabilities_of_every_class():
+    with pytest.raises(CandidateError, match=r"class, \(1, 2\). Got the shape \(1, 3\)"):
+        corrupt_by_confusion([0], [[0.5, 0.5, 0]], rate=0.5, classes=range(2))
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 1], [-0.5, 1.5], [np.inf, 0]])
+def test_confusion_refuses_what_is_no_probability(bad):
+    with pytest.raises(CandidateError, match="not negative. Not so for 1 sample, at row 1"):
+        corrupt_by_confusion([0, 0], [[0.5, 0.5], bad], rate=0.5, classes=range(2))
 
 
 # Unreliable sets ----------------------------------------------------------------------------------
@@ -246,15 +275,20 @@ def test_leaving_the_truth_out_needs_it_to_be_in():
 
 
 def test_leaving_the_truth_out_needs_another_class():
-    candidates = CandidateLabels.from_labels(["a"])
-    assert leave_out_truth(candidates, ["a"], rate=0) == candidates
-    with pytest.raises(CandidateError, match="at least 2 classes"):
-        leave_out_truth(candidates, ["a"], rate=1)
+    with pytest.raises(CandidateError, match="False labels need at least 2 classes. Got 1"):
+        leave_out_truth(CandidateLabels.from_labels(["a"]), ["a"], rate=1)
+
+
+def test_where_the_truth_was_alone_any_other_label_takes_its_place():
+    singletons = CandidateLabels.from_labels(LABELS)
+    candidates = leave_out_truth(singletons, LABELS, rate=1, random_state=0)
+    steps = (candidates.pairs()[1] - LABELS) % 6
+    np.testing.assert_allclose(np.bincount(steps, minlength=6), [0, *[600] * 5], atol=90)
 
 
 def test_leaving_the_truth_out_refuses_weights():
     weighted = CandidateLabels.from_sets([{"a": 1, "b": 1}])
-    with pytest.raises(CandidateError, match="without weights only"):
+    with pytest.raises(CandidateError, match="without weights only. Drop the weights by"):
         leave_out_truth(weighted, ["a"], rate=1)
 
 

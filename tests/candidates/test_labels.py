@@ -1,4 +1,5 @@
 import pickle
+import tracemalloc
 from copy import deepcopy
 
 import numpy as np
@@ -56,6 +57,11 @@ def test_one_row_is_its_set(pets):
     assert list(pets) == [{"cat", "dog"}, {"dog"}, {"bird", "cat"}]
 
 
+def test_iterating_gives_every_row_in_order():
+    labels = np.arange(10_000) % 7
+    assert list(CandidateLabels.from_labels(labels)) == [{label} for label in labels.tolist()]
+
+
 def test_a_row_that_is_not_there_is_an_index_error(pets):
     with pytest.raises(IndexError):
         pets[3]
@@ -95,6 +101,11 @@ def test_repr_says_what_is_inside():
 # Immutable ----------------------------------------------------------------------------------------
 
 
+def test_attributes_cannot_be_removed(pets):
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del pets._mask
+
+
 def test_attributes_cannot_be_set(pets):
     with pytest.raises(AttributeError, match="cannot be changed"):
         pets.classes = ["a"]
@@ -110,10 +121,9 @@ def test_what_is_handed_out_does_not_lead_back_in(n_classes):
     original[:] = True
     candidates.to_mask()[:] = True
     np.asarray(candidates)[:] = True
-    handed_out = candidates.to_sparse()
-    handed_out.indices = handed_out.indices * 0
-    handed_out_weights = candidates.weights
-    handed_out_weights.data = handed_out_weights.data * 5
+    candidates.to_sparse().data[:] = False
+    candidates.to_sparse().indices[:] = 0
+    candidates.weights.data[:] = 5
     assert candidates == before
     with pytest.raises(ValueError, match="read-only"):
         candidates.classes[0] = 7
@@ -143,6 +153,16 @@ def test_candidate_sets_are_not_hashable(pets):
         hash(pets)
 
 
+class Special(CandidateLabels):
+    """A subclass that must stay one."""
+
+
+def test_a_subclass_stays_one():
+    special = Special.from_labels(["a"])
+    for other in (pickle.loads(pickle.dumps(special)), special[:1], special.union(special)):
+        assert type(other) is Special
+
+
 # Storage ------------------------------------------------------------------------------------------
 
 
@@ -169,6 +189,25 @@ def test_a_million_rows_and_a_thousand_classes_fit_into_200_megabytes():
     assert half[1] == candidates[2] == {2, 15}
 
 
+@given(masks())
+def test_the_smaller_form_is_kept(mask):
+    dense, n_entries = mask.size, int(mask.sum())
+    sparse_form = 5 * n_entries + 4 * (len(mask) + 1)
+    assert CandidateLabels.from_mask(mask).nbytes == min(dense, sparse_form)
+    assert CandidateLabels.from_mask(sparse.csr_array(mask)).nbytes == min(dense, sparse_form)
+
+
+def test_full_sets_are_never_spread_out_into_indices():
+    mask = np.ones((2000, 500), dtype=bool)
+    tracemalloc.start()
+    candidates = CandidateLabels.from_mask(mask)
+    sizes = candidates.sizes
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sizes.tolist() == [500] * 2000
+    assert peak < 4 * mask.nbytes  # a CSR form would take five times as much
+
+
 # Worked with --------------------------------------------------------------------------------------
 
 
@@ -183,6 +222,12 @@ def test_the_prior_is_equal_shares_or_the_weights():
     assert CandidateLabels.from_sets([["a", "b"]]).prior().toarray().tolist() == [[0.5, 0.5]]
     weighted = CandidateLabels.from_sets([{"a": 3, "b": 1}])
     assert weighted.prior().toarray().tolist() == [[0.75, 0.25]]
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e-320])
+def test_the_prior_does_not_overflow(scale):
+    weighted = CandidateLabels.from_sets([{"a": scale, "b": scale}])
+    np.testing.assert_allclose(weighted.prior().toarray(), [[0.5, 0.5]])
 
 
 def test_a_candidate_of_weight_zero_stays_a_candidate():
@@ -226,6 +271,18 @@ def test_choose_takes_the_best_candidate_and_the_first_of_equals(candidates, ran
     np.testing.assert_array_equal(candidates.choose(sparse.csr_array(confidence)), expected)
 
 
+def test_confidences_may_be_given_in_any_form(pets):
+    rows = [[0, 1, 2], [3, 4, 5], [8, 7, 6]]
+    for form in (rows, np.array(rows), pd.DataFrame(rows), sparse.coo_matrix(rows)):
+        assert pets.choose(form).tolist() == ["dog", "dog", "bird"]
+
+
+def test_a_missing_confidence_is_below_all_others(pets):
+    confidence = np.full((3, 3), np.nan)
+    confidence[0, 2] = -5
+    assert pets.choose(confidence).tolist() == ["dog", "dog", "bird"]
+
+
 def test_values_need_the_shape_of_the_sets(pets):
     with pytest.raises(CandidateError, match=r"\(3, 3\). Got the shape \(3, 2\)"):
         pets.choose(np.ones((3, 2)))
@@ -251,6 +308,17 @@ def test_a_row_that_becomes_empty_is_named(pets):
         pets.intersect(CandidateLabels.from_labels(["cat", "cat", "dog"]))
 
 
+def test_excluding_every_class_empties_the_first_row(pets):
+    with pytest.raises(CandidateError, match="Got none for 3 samples, first at row 0"):
+        pets.exclude(["bird", "cat", "dog"])
+
+
+@pytest.mark.parametrize("method", ["restrict", "exclude", "contains", "with_classes"])
+def test_one_text_is_no_collection_of_labels(pets, method):
+    with pytest.raises(CandidateError, match=r"Got the text 'cat'. Write \['cat'\]"):
+        getattr(pets, method)("cat")
+
+
 def test_restricting_to_an_unknown_label_is_refused(pets):
     with pytest.raises(CandidateError, match="one of the 3 classes. Got 'cow'"):
         pets.restrict(["cow"])
@@ -272,7 +340,9 @@ def test_weights_multiply_in_an_intersection_and_add_up_in_a_union():
     both = votes.intersect(CandidateLabels.from_sets([{"a": 2, "b": 5}]))
     assert both.weights.toarray().tolist() == [[6, 5]]
     assert votes.union(plain).weights.toarray().tolist() == [[3, 2, 1]]
-    assert plain.union(votes).with_classes("abc").weights.toarray().tolist() == [[3, 2, 1]]
+    assert plain.union(votes).with_classes(["a", "b", "c"]).weights.toarray().tolist() == [
+        [3, 2, 1]
+    ]
     assert votes.intersect(plain).weights.toarray().tolist() == [[0, 1, 0]]
 
 

@@ -78,6 +78,34 @@ def test_missing_labels_are_refused_with_their_row(labels):
         as_candidates(labels)
 
 
+@pytest.mark.parametrize(
+    "mixed", [["cat", ["dog"], "dog"], [[1, 0], 3], pd.Series([["a", "b"], ["b"], ["a"]])]
+)
+def test_a_collection_anywhere_among_the_labels_is_noticed(mixed):
+    with pytest.raises(CandidateError, match="one collection of labels"):
+        as_candidates(mixed)
+
+
+def test_a_label_that_looks_like_several_is_warned_about():
+    with pytest.warns(UserWarning, match=r"label 'cat\|dog' is taken as one class.*from_strings"):
+        candidates = as_candidates(["cat|dog", "cat"])
+    assert candidates.to_sets() == [{"cat|dog"}, {"cat"}]
+
+
+def test_a_mask_without_names_takes_the_names_given():
+    for mask in (MASK, sparse.csr_array(MASK)):
+        assert as_candidates(mask, classes=["a", "b"]).to_sets() == [{"a", "b"}, {"b"}]
+    frame = pd.DataFrame(MASK, columns=["cat", "dog"])
+    assert as_candidates(frame, classes=["a", "b"]).to_sets() == [{"cat", "dog"}, {"dog"}]
+    with pytest.raises(CandidateError, match="Got 2 columns and 3 names"):
+        as_candidates(MASK, classes=["a", "b", "c"])
+
+
+def test_a_frame_of_nullable_booleans_is_a_mask():
+    frame = pd.DataFrame(MASK, columns=["cat", "dog"]).astype("boolean")
+    assert as_candidates(frame).to_sets() == [{"cat", "dog"}, {"dog"}]
+
+
 def test_continuous_targets_are_refused():
     with pytest.raises(ValueError, match="Unknown label type"):
         as_candidates([0.5, 1.7])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from disambig._core.errors import DownloadError
+from disambig._core.errors import DownloadError, ParameterError
 from disambig.datasets.card import find_card
 
 Invoke = Callable[..., Result]
@@ -64,7 +64,7 @@ def test_wrong_content_is_refused_and_nothing_is_kept(
 
 def test_embedded_data_needs_no_download(invoke: Invoke) -> None:
     result = invoke("fetch", "glass")
-    assert isinstance(result.exception, DownloadError)
+    assert isinstance(result.exception, ParameterError)
     assert "Use load_dataset('glass')" in str(result.exception)
 
 

@@ -1,6 +1,7 @@
 """The parts of a dataset fit together, or it is not made."""
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,3 +49,17 @@ def test_the_parts_cannot_be_exchanged() -> None:
 def test_printing_shows_the_name_and_the_sets_but_no_data() -> None:
     dataset = PartialLabelDataset("toys", np.zeros((2, 1)), SETS, np.array(["a", "b"]), ["x"])
     assert repr(dataset) == f"PartialLabelDataset(name='toys', candidates={SETS!r})"
+
+
+@pytest.mark.parametrize("truth", [["a", "zebra"], ["a", None], [0, 1]])
+def test_a_true_label_that_is_no_class_is_refused(truth: list[Any]) -> None:
+    sets = CandidateLabels.from_sets([["a", "b"], ["b"]])
+    with pytest.raises(DatasetFormatError, match="must be one of its classes. Not so for"):
+        PartialLabelDataset("toys", np.zeros((2, 1)), sets, np.array(truth, dtype=object), ["x"])
+
+
+def test_datasets_compare_by_identity() -> None:
+    sets = CandidateLabels.from_labels(["a"])
+    made = [PartialLabelDataset("toys", np.zeros((1, 1)), sets, None, ["x"]) for _ in range(2)]
+    assert made[0] == made[0]
+    assert made[0] != made[1]

@@ -125,7 +125,7 @@ def test_options_reach_the_reader_of_a_table(tmp_path: Path) -> None:
 
 
 def test_options_of_a_table_do_not_go_with_a_name() -> None:
-    with pytest.raises(TypeError, match="Options for a file, but glass is named: labels, truth"):
+    with pytest.raises(ParameterError, match="'labels', 'truth' cannot be used with glass"):
         load_dataset("glass", labels="a", truth="b")
 
 
@@ -209,5 +209,25 @@ def test_real_data_is_found_under_another_name_in_a_given_folder(tmp_path: Path)
 
 @pytest.mark.parametrize("source", ["lost", "table.csv"])
 def test_a_column_that_numbers_the_rows_is_there_only_where_one_is_known(source: str) -> None:
-    with pytest.raises(ParameterError, match="no column known to number the rows"):
+    with pytest.raises(ParameterError, match="'with_id' cannot be used with"):
         load_dataset(source, with_id=True)
+
+
+def test_options_that_do_not_apply_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "toys.mat"
+    path.touch()
+    with pytest.raises(ParameterError, match="'labels' cannot be used with .*toys.mat"):
+        load_dataset(path, labels="a")
+    with pytest.raises(ParameterError, match="'folder' cannot be used with .*toys.mat"):
+        load_dataset(path, folder=tmp_path)
+    with pytest.raises(ParameterError, match="'folder' cannot be used with glass"):
+        load_dataset("glass", folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["toys.xlsx", "toys.csv.gz", "toys"])
+def test_a_file_of_an_unknown_format_is_refused_with_the_known_ones(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(DatasetFormatError, match=r"Known are files ending in \.mat, \.npz, \.csv"):
+        load_dataset(tmp_path / name)

@@ -4,15 +4,19 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pooch
 import pytest
+from scipy.io import savemat
 
-from disambig._core.errors import DownloadError
+from disambig._core.errors import DownloadError, ParameterError
 from disambig.datasets import fetch_dataset, load_dataset
-from disambig.datasets.card import find_card
+from disambig.datasets.card import DatasetCard, find_card
+from disambig.datasets.fingerprint import fingerprint
 
 MakeArchive = Callable[[dict[str, bytes]], bytes]
 PAGE = r"http://palm\.seu\.edu\.cn/zhangml/Resources\.htm"
@@ -52,9 +56,61 @@ class ProgressRecord:
 @pytest.mark.parametrize("name", ["glass", "Abalone"])
 def test_an_embedded_dataset_has_nothing_to_download(name: str, tmp_path: Path) -> None:
     with pytest.raises(
-        DownloadError, match=rf"nothing to download\. Use load_dataset\('{name.lower()}'\)"
+        ParameterError, match=rf"nothing to download\. Use load_dataset\('{name.lower()}'\)"
     ):
         fetch_dataset(name, folder=tmp_path, url="http://127.0.0.1/glass.mat")
+
+
+@pytest.fixture
+def toy_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return a file of the usual layout: 3 rows, 2 features, 4 classes."""
+    path = tmp_path_factory.mktemp("toys") / "faces.mat"
+    sets = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 1], [0, 0, 1]])
+    savemat(path, {"data": np.arange(6.0).reshape(3, 2), "partial_target": sets})
+    return path.read_bytes()
+
+
+@pytest.fixture
+def known_toy(toy_card: DatasetCard, toy_file: bytes) -> DatasetCard:
+    """Return a card that knows the file."""
+    return replace(toy_card, hash=fingerprint(toy_file, "sha256"))
+
+
+def test_a_file_is_downloaded_checked_and_put_in_place(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes
+) -> None:
+    address = server.put("/faces.mat", toy_file)
+    path = fetch_dataset(known_toy, folder=tmp_path, url=address)
+    assert path == tmp_path / "toy_faces.mat"
+    assert list(tmp_path.iterdir()) == [path]
+    assert load_dataset(path).candidates.to_sets() == [{0, 1}, {1, 2}, {2, 3}]
+
+
+def test_an_archive_is_downloaded_unpacked_checked_and_put_in_place(
+    server: Any, cache: Path, known_toy: DatasetCard, toy_file: bytes, make_archive: MakeArchive
+) -> None:
+    members = {"readme.txt": b"hello", "../../Toy Faces.mat": toy_file}
+    path = fetch_dataset(known_toy, url=server.put("/faces", make_archive(members)))
+    assert path == cache / "toy_faces.mat"
+    assert path.read_bytes() == toy_file
+    assert [file for file in cache.parent.rglob("*") if file.is_file()] == [path]
+
+
+def test_a_known_file_is_not_downloaded_again(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes
+) -> None:
+    address = server.put("/faces.mat", toy_file)
+    for _ in range(2):
+        fetch_dataset(known_toy, folder=tmp_path, url=address)
+    assert server.asked_for == ["/faces.mat"]
+
+
+def test_an_unknown_file_in_its_place_is_replaced(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes
+) -> None:
+    (tmp_path / "toy_faces.mat").write_bytes(toy_file[:50])
+    path = fetch_dataset(known_toy, folder=tmp_path, url=server.put("/faces.mat", toy_file))
+    assert path.read_bytes() == toy_file
 
 
 def test_wrong_content_is_refused_and_nothing_is_kept(server: Any, tmp_path: Path) -> None:
@@ -159,7 +215,7 @@ def test_an_address_of_no_known_kind_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file_is_refused(server: Any, tmp_path: Path) -> None:
     (tmp_path / "taken").touch()
-    with pytest.raises(DownloadError, match="could not be downloaded: .*taken"):
+    with pytest.raises(DownloadError, match="The folder .*taken cannot be used"):
         fetch_dataset("lost", folder=tmp_path / "taken", url=server.put("/lost.mat", b""))
 
 

@@ -1,12 +1,14 @@
 """The file of a dataset is found under any of its usual names, in the usual folders."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from disambig._core.errors import DatasetNotFoundError
 from disambig.datasets.card import DatasetCard, find_card
+from disambig.datasets.fingerprint import fingerprint
 from disambig.datasets.locate import cache_folder, find_file
 
 
@@ -109,3 +111,22 @@ def test_a_missing_file_is_a_file_not_found_error() -> None:
 
 def test_downloads_are_kept_in_the_users_cache(cache: Path) -> None:
     assert cache_folder() == cache
+
+
+def test_of_two_spellings_the_known_file_is_taken(tmp_path: Path, toy_card: DatasetCard) -> None:
+    (tmp_path / "Toy Faces.mat").write_bytes(b"somebody else's")
+    (tmp_path / "toy_faces.mat").write_bytes(b"the known one")
+    (tmp_path / "Toys.mat").mkdir()
+    known = replace(toy_card, hash=fingerprint(b"the known one", "sha256"))
+    assert find_file(known, tmp_path) == tmp_path / "toy_faces.mat"
+    # Where neither is, the first is as good as the other.
+    assert find_file(toy_card, tmp_path) == tmp_path / "Toy Faces.mat"
+
+
+def test_a_home_folder_in_the_variable_is_understood(
+    tmp_path: Path, toy_card: DatasetCard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toys.mat").touch()
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    monkeypatch.setenv("DISAMBIG_DATA", f"~/{tmp_path.name}")
+    assert find_file(toy_card) == tmp_path / "toys.mat"

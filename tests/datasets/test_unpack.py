@@ -173,3 +173,17 @@ def test_a_compressed_rar_without_a_program_to_unpack_it_names_some(
         r"again, or get and unpack it by hand from http://toys\.example/page\.htm\.",
     ):
         extract_mat(archive, toy_card)
+
+
+def test_a_member_that_would_fill_the_memory_is_refused(
+    archive: Path, toy_card: DatasetCard
+) -> None:
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("toys.mat", CONTENT)
+    buffer = bytearray(archive.read_bytes())
+    # The size after unpacking, in the central directory.
+    entry = buffer.index(b"PK\x01\x02")
+    buffer[entry + 24 : entry + 28] = (2**30 + 1).to_bytes(4, "little")
+    archive.write_bytes(buffer)
+    with pytest.raises(DownloadError, match="would unpack to 1,073,741,825 bytes"):
+        extract_mat(archive, toy_card)

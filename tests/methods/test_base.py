@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from disambig import PLKNN, CandidateLabels
 from disambig._core.errors import CandidateError
 from disambig.datasets import make_partial_label_dataset
+from disambig.methods import OracleClassifier
 from disambig.metrics import accuracy
 
 
@@ -104,6 +105,36 @@ def test_what_is_returned_does_not_lead_back_in(data):
     fitted = PLKNN().fit(data.X, data.candidates)
     fitted.disambiguate()[:] = -1
     assert (fitted.disambiguate() >= 0).all()
+
+
+def test_the_columns_of_a_mask_are_the_classes_that_were_learned(data):
+    names = ["wolf", "cat", "dog"]
+    sets = CandidateLabels.from_mask(data.candidates.to_mask(), names)
+    fitted = PLKNN().fit(data.X, sets)
+    assert fitted.score(data.X, sets.to_mask()) == fitted.score(data.X, sets) > 0.5
+    with pytest.raises(CandidateError, match="Got 2 columns and 3 names"):
+        fitted.score(data.X, np.ones((120, 2), dtype=bool))
+
+
+def test_a_refused_fit_leaves_nothing_to_predict_with(data):
+    method = OracleClassifier().fit(data.X, data.true_labels)
+    with pytest.raises(CandidateError, match="more than one candidate"):
+        method.fit(data.X, np.ones((120, 5), dtype=bool))
+    with pytest.raises(NotFittedError):
+        method.predict_proba(data.X)
+
+
+def test_dense_rows_teach_what_sparse_rows_are_asked(data):
+    fitted = PLKNN().fit(data.X, data.candidates)
+    asked = fitted.predict_proba(sparse.csr_array(data.X))
+    np.testing.assert_allclose(asked, fitted.predict_proba(data.X))
+
+
+def test_ties_go_to_the_first_class():
+    # Each row's only neighbour votes for neither of its candidates, so both stay as likely.
+    y = CandidateLabels.from_sets([["b", "a"], ["d", "c"]])
+    fitted = PLKNN(n_neighbors=1).fit([[0.0], [1.0]], y)
+    assert fitted.disambiguate().tolist() == ["a", "c"]
 
 
 def test_candidate_sets_are_needed():

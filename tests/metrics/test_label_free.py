@@ -60,6 +60,12 @@ def test_columns_may_be_in_another_order_or_for_other_classes(pets):
     assert reduced == pytest.approx((0.5 + 1 + 1) / 3)
 
 
+def test_masks_and_plain_labels_are_candidate_sets_too():
+    assert covering_rate(["a", "b"], ["a", "a"]) == 0.5
+    assert covering_rate(np.array([[True, True], [False, True]]), [0, 0]) == 0.5
+    assert approximated_accuracy(["a", "b"], [[0.9, 0.1], [0.8, 0.2]]) == 0.5
+
+
 def test_label_free_metrics_refuse_what_does_not_fit(pets):
     with pytest.raises(ParameterError, match="Got 3 candidate sets, 1 predictions"):
         covering_rate(pets, ["cat"])

@@ -1,7 +1,7 @@
 import pytest
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from disambig import PLKNN
+from disambig import PLKNN, CandidateLabels
 from disambig.datasets import make_partial_label_dataset
 from disambig.metrics import (
     approximated_accuracy,
@@ -22,6 +22,17 @@ def test_scorers_are_the_metrics_on_held_out_sets(data):
     assert covering_rate_scorer(method, X, y) == covering_rate(y, method.predict(X))
     expected = approximated_accuracy(y, method.predict_proba(X))
     assert approximated_accuracy_scorer(method, X, y) == expected
+
+
+def test_scorers_name_the_columns_of_a_mask_as_the_method_does(data):
+    names = ["wolf", "cat", "dog", "cow"]
+    sets = CandidateLabels.from_mask(data.candidates.to_mask(), names)
+    method = PLKNN().fit(data.X, sets)
+    for scorer in (covering_rate_scorer, approximated_accuracy_scorer):
+        expected = scorer(method, data.X, sets)
+        assert expected > 0.5
+        assert scorer(method, data.X, sets.to_mask()) == expected
+        assert scorer(method, data.X, sets.to_sparse()) == expected
 
 
 def test_scorers_take_plain_labels_the_method_never_saw(data):

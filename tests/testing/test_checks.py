@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from disambig import PLKNN
+from disambig import PLKNN, CandidateLabels
 from disambig.methods.card import MethodCard
 from disambig.testing import check_partial_label_estimator, checks, partial_label_checks
 
@@ -127,6 +127,45 @@ class ReadsMasksInReverse(PLKNN):
         return super().fit(X, y[:, ::-1] if isinstance(y, np.ndarray) and y.ndim == 2 else y)
 
 
+class ChoosesTheWorst(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        confidence.data = 1.0001 - confidence.data
+        totals = np.asarray(confidence.sum(axis=1)).ravel()
+        confidence.data /= np.repeat(totals, np.diff(confidence.indptr))
+        return confidence
+
+
+class IgnoresWeights(PLKNN):
+    def _fit(self, X, candidates):
+        return super()._fit(X, CandidateLabels.from_mask(candidates.to_mask(), candidates.classes))
+
+
+class ReturnsColumns(PLKNN):
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+class HoldsALambda(PLKNN):
+    def _fit(self, X, candidates):
+        self._shape = lambda: candidates.shape
+        return super()._fit(X, candidates)
+
+
+class LooksAtTheBatch(PLKNN):
+    def _predict_proba(self, X):
+        return super()._predict_proba(X - X.mean(axis=0))
+
+
+class MixesOldAndNew(PLKNN):
+    def fit(self, X, y):
+        if getattr(self, "fitted_once", False):
+            self._votes = self._votes[::-1]
+            raise ValueError("refused")
+        self.fitted_once = True
+        return super().fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -150,6 +189,12 @@ class ReadsMasksInReverse(PLKNN):
         (IgnoresShortCandidates(), checks.check_bad_input),
         (WeighsByIndex(), checks.check_weights),
         (ReadsMasksInReverse(), checks.check_forms_of_y),
+        (ChoosesTheWorst(), checks.check_disambiguates_better_than_a_guess),
+        (IgnoresWeights(), checks.check_weights_count),
+        (ReturnsColumns(), checks.check_class_names),
+        (HoldsALambda(), checks.check_pickling),
+        (LooksAtTheBatch(), checks.check_rows_are_independent),
+        (MixesOldAndNew(), checks.check_refused_fit),
     ],
 )
 def test_a_broken_method_fails_its_check(broken, check):
@@ -164,11 +209,11 @@ def test_every_check_is_shown_to_fail_somewhere():
     assert {check for _, check in parameters} == set(partial_label_checks())
 
 
-def test_a_method_without_a_card_can_be_checked():
-    class Foreign(PLKNN):
-        __doc__ = PLKNN.__doc__
-        card = None
+class Foreign(PLKNN):
+    card = None
 
+
+def test_a_method_without_a_card_can_be_checked():
     check_partial_label_estimator(Foreign())
 
 

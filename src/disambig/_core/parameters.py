@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from disambig._core.errors import ParameterError
 
-__all__ = ["check_choice", "check_integer", "check_real"]
+__all__ = ["check_boolean", "check_choice", "check_integer", "check_real"]
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -16,6 +18,12 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)
         raise ParameterError(f"{name!r} must be one of {listed}. Got {value!r} instead.")
+
+
+def check_boolean(name: str, value: Any) -> None:
+    """Refuse a ``value`` that is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name!r} must be True or False. Got {value!r} instead.")
 
 
 def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = None) -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from disambig._core.errors import CandidateError
 from disambig._core.typing import BoolArray, Label, Sparse
 from disambig.candidates.build import Parts
-from disambig.candidates.classes import as_class_array, columns_of, known_columns_of
+from disambig.candidates.classes import as_class_array, columns_of
 
 __all__ = ["keep_columns", "parts_of_intersection", "parts_of_union", "put_on_classes"]
 
@@ -26,14 +26,11 @@ def keep_columns(parts: Parts, keep: BoolArray) -> Parts:
 def put_on_classes(parts: Parts, classes: Iterable[Label]) -> Parts:
     """Use another list of classes; every label that is somebody's candidate must be in it."""
     names = as_class_array(classes)
-    used = np.unique(parts.mask.indices)
-    columns_of(parts.classes[used], names)
     # A column without candidates may have no place in the new list: it is dropped.
-    target = np.maximum(known_columns_of(parts.classes, names), 0)
-    size = (len(parts.classes), len(names))
-    move = sparse.csr_array(
-        (np.ones(used.size, dtype=bool), (used, target[used])), shape=size, dtype=bool
-    )
+    used = np.unique(parts.mask.indices)
+    places = (used, columns_of(parts.classes[used], names))
+    shape = (len(parts.classes), len(names))
+    move = sparse.csr_array((np.ones(used.size, dtype=bool), places), shape=shape)
     weights = None if parts.weights is None else parts.weights @ move
     return Parts(parts.mask @ move, names, weights)
 

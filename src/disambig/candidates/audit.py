@@ -11,7 +11,7 @@ from disambig.candidates.labels import CandidateLabels
 __all__ = ["CandidateAudit", "audit_candidates"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class CandidateAudit:
     """Facts about candidate sets. ``str()`` of it is a text for people.
 

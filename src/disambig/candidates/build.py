@@ -6,6 +6,7 @@ that no row is empty and that the weights fit.
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,10 +92,11 @@ def parts_from_strings(
 def parts_from_labels(labels: Iterable[Label], classes: Iterable[Label] | None) -> Parts:
     """Read plain labels: every row has exactly one candidate."""
     values = as_list(labels)
-    _check_labels(values, np.arange(len(values)))
-    names = infer_classes(values) if classes is None else as_class_array(classes)
-    columns = columns_of(values, names)
     rows = np.arange(len(values))
+    _check_hashable(values)
+    _check_labels(values, rows)
+    names = infer_classes(values) if classes is None else as_class_array(classes)
+    columns = columns_of(values, names, rows)
     mask = _csr(np.ones(len(values), dtype=bool), rows, columns, (len(values), len(names)))
     return Parts(mask, names)
 
@@ -127,6 +129,13 @@ def parts_from_annotations(
             f"{len(item_list)}, {len(annotator_list)} and {len(label_list)}."
         )
     _check_labels(label_list, np.arange(len(label_list)))
+    for name, column in (("item", item_list), ("annotator", annotator_list)):
+        missing = next((row for row, value in enumerate(column) if is_missing(value)), None)
+        if missing is not None:
+            raise CandidateError(
+                f"Every annotation needs an item and an annotator. Row {missing} has no {name}. "
+                "Drop it, or fill it in."
+            )
     row_names = list(dict.fromkeys(item_list)) if order is None else as_list(order)
     repeated = first_repeated(row_names)
     if repeated is not None:
@@ -228,6 +237,15 @@ def _flatten(rows: list[Mapping[Label, Any]]) -> tuple[IntArray, list[Label]]:
     return row_of, labels
 
 
+def _check_hashable(labels: list[Any]) -> None:
+    for row, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            raise CandidateError(
+                f"A plain label is one text, number or tuple. Row {row} is {label!r}. "
+                "For rows that list their labels use from_sets."
+            )
+
+
 def _check_labels(labels: list[Label], rows: IntArray) -> None:
     for position, label in enumerate(labels):
         if is_missing(label):
@@ -238,18 +256,12 @@ def _check_labels(labels: list[Label], rows: IntArray) -> None:
 
 
 def _flat_weights(rows: list[Mapping[Label, Any]]) -> FloatArray:
-    weights = list(chain.from_iterable(row.values() for row in rows))
-    try:
-        return np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        number, row = next(
-            (number, row)
-            for number, row in enumerate(rows)
-            if any(not isinstance(weight, int | float | np.number) for weight in row.values())
-        )
-        raise CandidateError(
-            f"Every weight must be a number. Row {number} is {dict(row)!r}."
-        ) from None
+    for number, row in enumerate(rows):
+        if not all(isinstance(weight, Real) for weight in row.values()):
+            raise CandidateError(
+                f"Every weight must be a number. Row {number} is {dict(row)!r}. Correct it."
+            )
+    return np.fromiter(chain.from_iterable(row.values() for row in rows), dtype=float)
 
 
 def _csr(values: AnyArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:

@@ -22,9 +22,18 @@ __all__ = [
 
 def as_list(values: Iterable[Any]) -> list[Any]:
     """Return a list of plain Python values (NumPy scalars compare and print less predictably)."""
-    if hasattr(values, "tolist"):
+    if isinstance(values, str | bytes):
+        raise CandidateError(
+            f"A collection of labels is needed. Got the text {values!r}. Write [{values!r}]."
+        )
+    # NumPy's dates stay what they are: as plain values some would be bare numbers.
+    is_array_of_dates = isinstance(values, np.ndarray) and values.dtype.kind in "mM"
+    if hasattr(values, "tolist") and not is_array_of_dates:
         return list(values.tolist())
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+    return [
+        value.item() if isinstance(value, np.generic) and value.dtype.kind not in "mM" else value
+        for value in values
+    ]
 
 
 def is_missing(label: Any) -> bool:
@@ -87,17 +96,16 @@ def columns_of(
 ) -> IntArray:
     """Return the column of every label; refuse a label that is not a class.
 
-    ``rows`` tells the row each label belongs to, for the error; by default label i is in row i.
+    ``rows`` tells the row each label belongs to, for the error.
     """
     values = as_list(labels)
     columns = known_columns_of(values, classes)
     unknown = columns < 0
     if unknown.any():
         first = int(np.flatnonzero(unknown)[0])
-        row = first if rows is None else rows[first]
+        place = "" if rows is None else f" in row {rows[first]}"
         raise CandidateError(
-            f"Every label must be one of the {len(classes)} classes. Got "
-            f"{values[first]!r} in row {row}"
+            f"Every label must be one of the {len(classes)} classes. Got {values[first]!r}{place}"
             f"{_and_others(values, unknown)}. Add it to 'classes', or correct the label."
         )
     return columns
@@ -119,7 +127,8 @@ def _to_array(names: list[Hashable]) -> AnyArray:
     # NumPy would turn a mixture of types into strings and tuples into a matrix.
     if len({type(name) for name in names}) == 1 and isinstance(names[0], bool | int | float | str):
         array = np.asarray(names)
-        if array.dtype != object:
+        # Large numbers would become floats, and texts would lose a zero byte at their end.
+        if array.tolist() == names:
             return array
     array = np.empty(len(names), dtype=object)
     array[:] = names

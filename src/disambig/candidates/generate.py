@@ -58,6 +58,7 @@ def corrupt_controlled(
     """
     check_real("p", p, minimum=0, maximum=1)
     truth, names = _true_columns(labels, classes)
+    _check_several_classes(names)
     check_integer("r", r, minimum=1, maximum=len(names) - 1)
     generator = make_generator(random_state)
     partial = _draw_share(generator, len(truth), p)
@@ -207,6 +208,7 @@ def corrupt_by_confusion(
     """
     check_real("rate", rate, minimum=0, maximum=1)
     truth, names = _true_columns(labels, classes)
+    _check_several_classes(names)
     confusion = _read_probabilities(probabilities, (len(truth), len(names)))
     confusion[np.arange(len(truth)), truth] = 0
     totals = confusion.sum(axis=1, keepdims=True)
@@ -241,7 +243,10 @@ def leave_out_truth(
     """
     check_real("rate", rate, minimum=0, maximum=1)
     if candidates.weights is not None:
-        raise CandidateError("The truth can be left out of sets without weights only.")
+        raise CandidateError(
+            "The truth can be left out of sets without weights only. "
+            "Drop the weights by CandidateLabels.from_mask(y.to_sparse(), y.classes)."
+        )
     truth, names = _true_columns(labels, candidates.classes)
     inside = candidates.contains(names[truth])
     if not inside.all():
@@ -249,8 +254,7 @@ def leave_out_truth(
             "The truth can be left out only where it is in the set. "
             f"It is not for {describe_rows(~inside)}."
         )
-    if len(names) < 2 and rate > 0:
-        raise CandidateError("Leaving the truth out needs at least 2 classes. Got 1.")
+    _check_several_classes(names)
     generator = make_generator(random_state)
     wrong = _draw_share(generator, len(truth), rate)
     alone = wrong[candidates.sizes[wrong] == 1]
@@ -283,6 +287,13 @@ def _true_columns(
 ) -> tuple[IntArray, AnyArray]:
     parts = parts_from_labels(labels, classes)
     return parts.mask.indices.astype(np.int64), parts.classes
+
+
+def _check_several_classes(names: AnyArray) -> None:
+    if len(names) < 2:
+        raise CandidateError(
+            f"False labels need at least 2 classes. Got {len(names)}. Name them all in 'classes'."
+        )
 
 
 def _draw_share(generator: np.random.Generator, n_samples: int, share: float) -> IntArray:
@@ -319,10 +330,15 @@ def _read_coupling(coupling: Mapping[Label, Label], names: AnyArray) -> IntArray
 
 def _read_probabilities(probabilities: Any, shape: tuple[int, int]) -> FloatArray:
     matrix = np.array(probabilities, dtype=float)
-    if matrix.shape != shape or not np.isfinite(matrix).all() or (matrix < 0).any():
+    if matrix.shape != shape:
         raise CandidateError(
-            f"Probabilities are needed for every sample and class, {shape}, finite and not "
-            f"negative. Got the shape {matrix.shape}."
+            f"Probabilities are needed for every sample and class, {shape}. "
+            f"Got the shape {matrix.shape}."
+        )
+    bad = np.asarray(~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1))
+    if bad.any():
+        raise CandidateError(
+            f"Probabilities must be finite and not negative. Not so for {describe_rows(bad)}."
         )
     return matrix
 

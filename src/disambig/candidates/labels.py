@@ -14,6 +14,8 @@ from disambig.candidates.classes import as_class_array, as_list, columns_of, kno
 
 __all__ = ["CandidateLabels"]
 
+_ROWS_AT_A_TIME = 4096
+
 
 class CandidateLabels:
     """Candidate sets of ``n`` samples over ``c`` classes. Immutable.
@@ -57,18 +59,17 @@ class CandidateLabels:
         if classes is None and hasattr(mask, "columns"):
             classes = mask.columns
         matrix = as_mask_matrix(mask)
-        names = as_class_array(range(matrix.shape[1]) if classes is None else classes)
+        names = list(range(matrix.shape[1])) if classes is None else as_list(classes)
         if len(names) != matrix.shape[1]:
             raise CandidateError(
                 f"Every column of the mask needs a class name. Got {matrix.shape[1]} columns "
                 f"and {len(names)} names."
             )
-        check_no_empty_row(np.diff(matrix.indptr))
-        self._set(
-            storage.compact(matrix),
-            names,
-            None if weights is None else storage.compact(as_weight_matrix(weights, matrix)),
-        )
+        check_no_empty_row(storage.row_counts(matrix))
+        class_array = as_class_array(names)
+        if weights is not None:
+            weights = storage.compact(as_weight_matrix(weights, matrix, class_array))
+        self._set(storage.compact(matrix), class_array, weights)
 
     def _set(
         self, mask: storage.Storage, classes: AnyArray, weights: storage.Storage | None
@@ -229,12 +230,12 @@ class CandidateLabels:
     @property
     def sizes(self) -> IntArray:
         """Number of candidates of every sample."""
-        return np.asarray(np.diff(self.to_sparse().indptr))
+        return storage.row_counts(self._mask)
 
     @property
     def weights(self) -> Sparse | None:
-        """Weights as a sparse array, or None where none were given."""
-        return None if self._weights is None else storage.as_csr(self._weights)
+        """Weights as a CSR array of its own, or None where none were given."""
+        return None if self._weights is None else storage.as_csr(self._weights).copy()
 
     @property
     def nbytes(self) -> int:
@@ -263,7 +264,9 @@ class CandidateLabels:
         return selected
 
     def __iter__(self) -> Iterator[set[Label]]:
-        return iter(self.to_sets())
+        # Many rows at a time, because one at a time is slow and all at once may not fit.
+        for start in range(0, len(self), _ROWS_AT_A_TIME):
+            yield from self[start : start + _ROWS_AT_A_TIME].to_sets()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
@@ -275,8 +278,14 @@ class CandidateLabels:
             f"CandidateLabels cannot be changed; {name!r} was to be set. Make a new one instead."
         )
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(
+            f"CandidateLabels cannot be changed; {name!r} was to go. Make a new one instead."
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.to_sparse(), self._classes, self.weights)
+        # Through the constructor, because arrays come back from pickling writeable.
+        return type(self)._from_parts, (self._parts(),)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateLabels):
@@ -284,8 +293,8 @@ class CandidateLabels:
         return (
             self.shape == other.shape
             and self._classes.tolist() == other._classes.tolist()
-            and _same_matrix(self.to_sparse(), other.to_sparse())
-            and _same_matrix(self.weights, other.weights)
+            and _same_matrix(self._mask, other._mask)
+            and _same_matrix(self._weights, other._weights)
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, as for arrays
@@ -300,7 +309,7 @@ class CandidateLabels:
 
     def to_sets(self) -> list[set[Label]]:
         """Return one set of labels per sample."""
-        csr = self.to_sparse()
+        csr = self._csr()
         names = self._classes.tolist()
         labels = [names[column] for column in csr.indices.tolist()]
         ends = csr.indptr.tolist()
@@ -315,7 +324,7 @@ class CandidateLabels:
                 f"The label {clash!r} contains the separator {separator!r}, so the text could not "
                 "be read back. Choose another separator."
             )
-        csr = self.to_sparse()
+        csr = self._csr()
         return [
             separator.join(names[column] for column in csr.indices[start:end])
             for start, end in zip(csr.indptr[:-1], csr.indptr[1:], strict=True)
@@ -327,13 +336,13 @@ class CandidateLabels:
 
     def to_sparse(self) -> Sparse:
         """Return a boolean CSR array of shape (n_samples, n_classes)."""
-        return storage.as_csr(self._mask)
+        return self._csr().copy()
 
     # Worked with -----------------------------------------------------------------------------
 
     def pairs(self) -> tuple[IntArray, IntArray]:
         """Return (sample, column) of every candidate, sample by sample."""
-        csr = self.to_sparse()
+        csr = self._csr()
         return np.repeat(np.arange(len(self)), np.diff(csr.indptr)), csr.indices
 
     def values_of(self, matrix: Any) -> AnyArray:
@@ -341,15 +350,16 @@ class CandidateLabels:
 
         Parameters
         ----------
-        matrix : array or sparse array of shape (n_samples, n_classes)
+        matrix : array-like or sparse array of shape (n_samples, n_classes)
             One value for every sample and class, such as scores.
         """
-        if matrix.shape != self.shape:
+        values = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+        if values.shape != self.shape:
             raise CandidateError(
                 f"One value is needed for every sample and class, {self.shape}. "
-                f"Got the shape {matrix.shape}."
+                f"Got the shape {values.shape}."
             )
-        return storage.values_at(matrix, *self.pairs())
+        return storage.values_at(values, *self.pairs())
 
     def prior(self) -> Sparse:
         """Return what is known before learning: rows sum to one, zero outside the sets.
@@ -358,6 +368,8 @@ class CandidateLabels:
         """
         rows, columns = self.pairs()
         values = np.ones(len(rows)) if self._weights is None else self.values_of(self._weights)
+        # Relative to the largest of the row, so that no sum overflows.
+        values = values / _row_maxima(values, self._csr().indptr)[rows]
         totals = np.bincount(rows, weights=values, minlength=len(self))
         return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
 
@@ -374,16 +386,16 @@ class CandidateLabels:
 
         Parameters
         ----------
-        confidence : array or sparse array of shape (n_samples, n_classes)
-            What is outside the sets is not looked at.
+        confidence : array-like or sparse array of shape (n_samples, n_classes)
+            What is outside the sets is not looked at; a missing value is below all others.
         """
         rows, columns = self.pairs()
         values = self.values_of(confidence)
-        # Sorted by sample, then by falling confidence; the sort is stable, so equals stay in
-        # column order. The first entry of each sample is the choice.
-        order = np.lexsort((-values, rows))
-        starts = self.to_sparse().indptr[:-1]
-        chosen: AnyArray = self._classes[columns[order][starts]]
+        values = np.where(np.isnan(values), -np.inf, values)
+        ends = self._csr().indptr
+        best = np.flatnonzero(values == _row_maxima(values, ends)[rows])
+        first_best = best[np.searchsorted(best, ends[:-1])]
+        chosen: AnyArray = self._classes[columns[first_best]]
         return chosen
 
     def restrict(self, labels: Iterable[Label]) -> Self:
@@ -406,8 +418,11 @@ class CandidateLabels:
         """Use another list of classes, in its order; all candidates must be in it."""
         return self._from_parts(algebra.put_on_classes(self._parts(), classes))
 
+    def _csr(self) -> Sparse:
+        return storage.as_csr(self._mask)
+
     def _parts(self) -> build.Parts:
-        return build.Parts(self.to_sparse(), self._classes, self.weights)
+        return build.Parts(self._csr(), self._classes, self.weights)
 
     def _marked(self, labels: Iterable[Label]) -> BoolArray:
         marked = np.zeros(self.shape[1], dtype=bool)
@@ -424,6 +439,11 @@ class CandidateLabels:
             )
 
 
+def _row_maxima(values: AnyArray, ends: IntArray) -> AnyArray:
+    # reduceat refuses to reduce nothing.
+    return np.maximum.reduceat(values, ends[:-1]) if len(values) else values
+
+
 def _as_row_numbers(key: Any) -> AnyArray:
     # A tuple would be one index per axis, as for arrays.
     array = np.asarray(key)
@@ -438,12 +458,7 @@ def _as_row_numbers(key: Any) -> AnyArray:
     return array
 
 
-def _rebuild(mask: Sparse, classes: AnyArray, weights: Sparse | None) -> CandidateLabels:
-    # Through the constructor, because arrays come back from pickling writeable.
-    return CandidateLabels(mask, classes, weights=weights)
-
-
-def _same_matrix(left: Sparse | None, right: Sparse | None) -> bool:
+def _same_matrix(left: storage.Storage | None, right: storage.Storage | None) -> bool:
     if left is None or right is None:
         return left is right
-    return bool((left != right).nnz == 0)
+    return bool((storage.as_csr(left) != storage.as_csr(right)).nnz == 0)

@@ -10,22 +10,38 @@ from scipy import sparse
 
 from disambig._core.typing import AnyArray, IntArray, Sparse
 
-__all__ = ["Storage", "as_csr", "as_dense", "compact", "nbytes", "rows_of", "values_at"]
+__all__ = [
+    "Storage",
+    "as_csr",
+    "as_dense",
+    "compact",
+    "nbytes",
+    "row_counts",
+    "rows_of",
+    "values_at",
+]
 
 # A dense array or a CSR array; SciPy ships no types, so this says no more than Any.
 Storage = Any
 
+_INDEX_BYTES = np.dtype(np.int32).itemsize
 
-def compact(matrix: Sparse) -> Storage:
-    """Return the smaller of the two forms of a CSR array, read-only."""
+
+def compact(matrix: Storage) -> Storage:
+    """Return the smaller of the two forms, read-only. ``matrix`` must be nobody else's."""
     rows, columns = matrix.shape
-    if rows * columns * matrix.dtype.itemsize <= nbytes(matrix):
-        return _frozen(matrix.toarray())
-    return _frozen(matrix)
+    item = matrix.dtype.itemsize
+    n_entries = matrix.nnz if sparse.issparse(matrix) else np.count_nonzero(matrix)
+    dense_is_smaller = rows * columns * item <= n_entries * (item + _INDEX_BYTES) + (
+        (rows + 1) * _INDEX_BYTES
+    )
+    if dense_is_smaller:
+        return _frozen(matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return _frozen(_with_short_indices(sparse.csr_array(matrix)))
 
 
 def as_csr(storage: Storage) -> Sparse:
-    """Return the CSR form, as an object of its own: changing it leaves ``storage`` alone."""
+    """Return the CSR form; its arrays may be those of ``storage``, and then are read-only."""
     return sparse.csr_array(storage)
 
 
@@ -40,6 +56,13 @@ def nbytes(storage: Storage) -> int:
     return sum(array.nbytes for array in _arrays(storage))
 
 
+def row_counts(storage: Storage) -> IntArray:
+    """Return the number of entries other than zero in every row."""
+    if sparse.issparse(storage):
+        return np.asarray(np.diff(storage.indptr))
+    return np.asarray(np.count_nonzero(storage, axis=1))
+
+
 def rows_of(storage: Storage, key: Any) -> Storage:
     """Return the rows that ``key`` (a slice, indices or a boolean array) selects, read-only."""
     return _frozen(storage[key])
@@ -50,6 +73,13 @@ def values_at(storage: Storage, rows: IntArray, columns: IntArray) -> AnyArray:
     if sparse.issparse(storage):
         return np.asarray(sparse.csr_array(storage)[rows, columns])
     return np.asarray(storage[rows, columns])
+
+
+def _with_short_indices(csr: Sparse) -> Sparse:
+    largest = max(csr.nnz, csr.shape[1])
+    kind = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+    indices, ends = (part.astype(kind, copy=False) for part in (csr.indices, csr.indptr))
+    return sparse.csr_array((csr.data, indices, ends), shape=csr.shape)
 
 
 def _frozen(storage: Storage) -> Storage:

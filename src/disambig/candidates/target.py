@@ -1,21 +1,23 @@
 """What a method accepts as ``y``, read as candidate sets."""
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from disambig._core.errors import CandidateError, describe_rows
-from disambig._core.typing import AnyArray
+from disambig._core.typing import AnyArray, Label
 from disambig.candidates.classes import is_missing
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = ["as_candidates"]
 
+_COLLECTIONS = (set, frozenset, dict, list, tuple, np.ndarray)
 
-def as_candidates(y: Any) -> CandidateLabels:
+
+def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> CandidateLabels:
     """Read ``y`` as candidate sets.
 
     Parameters
@@ -24,42 +26,72 @@ def as_candidates(y: Any) -> CandidateLabels:
         A boolean matrix (dense, sparse, or a data frame) is a mask; a one-dimensional array holds
         plain labels, so that every set has one member. A matrix of integers 0 and 1 could be
         either and is refused.
+    classes : iterable of labels, optional
+        Names for the columns of a mask that brings none.
     """
     if isinstance(y, CandidateLabels):
         return y
     if sparse.issparse(y):
-        return CandidateLabels.from_mask(y)
+        return CandidateLabels.from_mask(y, classes)
     _refuse_nested(y)
     array = np.asarray(y)
-    if array.ndim == 2 and array.dtype == bool:
-        return CandidateLabels.from_mask(y)
+    if array.ndim == 2 and _is_boolean(array):
+        return CandidateLabels.from_mask(y, None if hasattr(y, "columns") else classes)
     if array.ndim == 2 and array.shape[1] > 1 and np.isin(array, (0, 1)).all():
         raise CandidateError(
             f"'y' is a matrix of 0 and 1 of shape {array.shape}, which could be a mask of "
             "candidates or several outputs. Say that it is a mask: "
             "y = CandidateLabels.from_mask(y)."
         )
-    labels = column_or_1d(y, warn=True)
+    return CandidateLabels.from_labels(_plain_labels(y))
+
+
+def _plain_labels(y: Any) -> AnyArray:
+    # Here, because scikit-learn takes longer to import than all the rest of this layer.
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    labels: AnyArray = column_or_1d(y, warn=True)
     _refuse_missing(labels)
     check_classification_targets(labels)
-    return CandidateLabels.from_labels(labels)
+    delimited = next((text for text in labels if isinstance(text, str) and "|" in text), None)
+    if delimited is not None:
+        warnings.warn(
+            f"The label {str(delimited)!r} is taken as one class. If it stands for several "
+            "labels, say y = CandidateLabels.from_strings(y).",
+            stacklevel=4,
+        )
+    return labels
+
+
+def _is_boolean(array: AnyArray) -> bool:
+    # A data frame with columns of pandas' nullable type arrives as an array of objects.
+    return array.dtype == bool or (
+        array.dtype == object and all(isinstance(value, bool) for value in array.flat)
+    )
 
 
 def _refuse_nested(y: Any) -> None:
-    first = next(iter(y), None) if isinstance(y, list | tuple) else None
-    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1 and y.size:
-        first = y[0]
-    is_collection = isinstance(first, set | frozenset | dict)
-    if is_collection or (isinstance(first, list | tuple) and not _is_matrix_of_bits(y)):
+    """Refuse rows that are collections, unless they are the rows of a matrix of bits."""
+    is_column_of_objects = getattr(y, "ndim", 1) == 1 and getattr(y, "dtype", "O") == "O"
+    if not isinstance(y, Iterable) or not is_column_of_objects:
+        return
+    rows = list(y)
+    collection = next((row for row in rows if isinstance(row, _COLLECTIONS)), None)
+    if collection is not None and not _is_matrix_of_bits(rows):
         raise CandidateError(
-            f"'y' seems to hold one collection of labels per sample, such as {first!r}. "
+            f"'y' seems to hold one collection of labels per sample, such as {collection!r}. "
             "Say how to read it: y = CandidateLabels.from_sets(y)."
         )
 
 
-def _is_matrix_of_bits(rows: Any) -> bool:
-    width = len(rows[0])
-    return all(len(row) == width and all(value in (0, 1) for value in row) for row in rows)
+def _is_matrix_of_bits(rows: list[Any]) -> bool:
+    return all(
+        isinstance(row, list | tuple | np.ndarray)
+        and len(row) == len(rows[0])
+        and all(np.ndim(value) == 0 and value in (0, 1) for value in row)
+        for row in rows
+    )
 
 
 def _refuse_missing(labels: AnyArray) -> None:

@@ -35,12 +35,6 @@ def demo(
     data = load_dataset(dataset)
     corruption = ControlledCorruption(p=p, r=r)
     console = Console()
-    console.print(
-        f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} features, "
-        f"{len(data.candidates.classes)} classes. {p:.0%} of the training rows get {r} false "
-        f"labels each. {folds} folds, seed {seed}.",
-        markup=False,
-    )
     table = Table("", "method", "what it is", "accuracy", "training rows set right")
     table.columns[1].no_wrap = True
     for card, scores in _scores(data, corruption, folds, seed, console):
@@ -51,6 +45,12 @@ def demo(
             _mean_and_std([score.accuracy for score in scores]),
             _mean_and_std([score.transductive_accuracy for score in scores]),
         )
+    console.print(
+        f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} features, "
+        f"{len(data.candidates.classes)} classes. {p:.0%} of the training rows get {r} false "
+        f"labels each. {folds} folds, seed {seed}.",
+        markup=False,
+    )
     console.print(table)
     console.print("Mean and standard deviation over the folds; accuracy on held-out rows.")
 
@@ -74,7 +74,8 @@ def _scores(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task("folds", total=folds * len(methods))
         for method in methods:
             progress.update(task, description=method.card.name)

@@ -1,6 +1,7 @@
 """``load_dataset``: data by name, or from a file."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,12 @@ from disambig.datasets.readers.npz import read_npz
 
 __all__ = ["list_datasets", "load_dataset"]
 
-_READERS = {".mat": read_mat, ".npz": read_npz, ".csv": read_delimited, ".tsv": read_delimited}
+_READERS: dict[str, Callable[..., PartialLabelDataset]] = {
+    ".mat": read_mat,
+    ".npz": read_npz,
+    ".csv": read_delimited,
+    ".tsv": read_delimited,
+}
 
 
 def list_datasets() -> list[DatasetCard]:
@@ -51,17 +57,15 @@ def load_dataset(
         ``truth`` (a column with the true label).
     """
     path = Path(source)
-    if path.suffix.lower() in _READERS:
-        _refuse_identifier(with_id, path)
+    if path.suffix.lower() in _READERS or path.exists():
+        _refuse_options(path, folder=folder, with_id=with_id)
         return _read_path(path, reader_options)
     card = find_card(os.fspath(source))
-    if reader_options:
-        raise TypeError(
-            f"Options for a file, but {card.name} is named: {', '.join(reader_options)}."
-        )
+    _refuse_options(card.name, **reader_options)
     if card.is_embedded:
+        _refuse_options(card.name, folder=folder)
         return read_embedded(card, with_id=with_id)
-    _refuse_identifier(with_id, card.title)
+    _refuse_options(card.name, with_id=with_id)
     file = find_file(card, folder)
     if check_hash:
         advice = "Pass check_hash=False to load it all the same."
@@ -71,15 +75,26 @@ def load_dataset(
     return replace(dataset, name=card.name, card=card)
 
 
-def _refuse_identifier(with_id: bool, source: object) -> None:
-    if with_id:
-        raise ParameterError(f"{source} has no column known to number the rows: with_id=False.")
+def _refuse_options(source: object, **options: Any) -> None:
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise ParameterError(
+            f"{', '.join(map(repr, given))} cannot be used with {source}. Leave it out; the "
+            "documentation of load_dataset says what goes with what."
+        )
 
 
 def _read_path(path: Path, options: dict[str, Any]) -> PartialLabelDataset:
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DatasetFormatError(
+            f"{path} cannot be read. Known are files ending in {', '.join(_READERS)}."
+        )
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
-    return _READERS[path.suffix.lower()](path, **options)
+    if reader is not read_delimited:
+        _refuse_options(path, **options)
+    return reader(path, **options)
 
 
 def _check_shape(dataset: PartialLabelDataset, card: DatasetCard, file: Path) -> None:

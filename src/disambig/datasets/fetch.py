@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from disambig._core.errors import DownloadError, HashMismatchError
+from disambig._core.errors import DownloadError, HashMismatchError, ParameterError
 from disambig._core.files import written_atomically
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.fingerprint import check_fingerprint
+from disambig.datasets.fingerprint import check_fingerprint, is_known
 from disambig.datasets.locate import cache_folder
 from disambig.datasets.unpack import extract_mat
 
@@ -17,11 +17,11 @@ __all__ = ["fetch_dataset"]
 
 
 def fetch_dataset(
-    name: str,
+    dataset: str | DatasetCard,
     *,
     folder: str | os.PathLike[str] | None = None,
     url: str | None = None,
-    progress: Any = False,
+    progress: Any = None,
 ) -> Path:
     """Download a dataset and return the path of its file; do nothing if it is there already.
 
@@ -29,54 +29,47 @@ def fetch_dataset(
 
     Parameters
     ----------
-    name : str
-        Name of a real-world dataset.
+    dataset : str or DatasetCard
+        Name, or card, of a real-world dataset.
     folder : path, optional
         Where to put the file. By default the cache, where ``load_dataset`` looks.
     url : str, optional
         Another address, for example of a mirror; the content is checked all the same.
-    progress : bool or object, default=False
-        Passed to pooch: an object with ``total``, ``update``, ``reset`` and ``close``.
+    progress : object, optional
+        Told about the download: its ``total`` is set, then ``update``, ``reset`` and ``close``
+        are called, as pooch does.
     """
-    card = find_card(name)
-    address = url or card.url
-    if card.is_embedded or address is None:
-        raise DownloadError(
+    card = find_card(dataset) if isinstance(dataset, str) else dataset
+    if card.url is None:
+        raise ParameterError(
             f"{card.title} is inside the package, there is nothing to download. "
             f"Use load_dataset({card.name!r})."
         )
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
-    if _is_there(target, card):
+    if target.is_file() and is_known(target.read_bytes(), card.hash):
         return target
-    content = _download(address, target.parent, card, progress)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(
+            f"The folder {target.parent} cannot be used: {error}. Choose another."
+        ) from error
+    content = _download(url or card.url, target.parent, card, progress)
     with written_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
 
 
-def _is_there(target: Path, card: DatasetCard) -> bool:
-    if not target.is_file():
-        return False
-    try:
-        check_fingerprint(target.read_bytes(), card.hash, target, "")
-    except HashMismatchError:
-        return False
-    return True
-
-
 def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
     """Return the content of the dataset's file; nothing else of the download is kept."""
     by_hand = f"Try another address, or get the file by hand from {card.source}."
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # A folder of its own: two downloads at once do not meet, and a killed one is not taken up.
-        with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
+    # A folder of its own: two downloads at once do not meet, and a killed one is not taken up.
+    with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
+        try:
             archive = _retrieve(address, Path(workspace), progress)
-            content = extract_mat(archive, card)
-    except DownloadError:
-        raise
-    except (OSError, ValueError) as error:
-        raise DownloadError(f"{address} could not be downloaded: {error}. {by_hand}") from error
+        except (OSError, ValueError) as error:
+            raise DownloadError(f"{address} could not be downloaded: {error}. {by_hand}") from error
+        content = extract_mat(archive, card)
     try:
         check_fingerprint(content, card.hash, address, f"Nothing was kept. {by_hand}")
     except HashMismatchError as error:
@@ -93,7 +86,7 @@ def _retrieve(address: str, folder: Path, progress: Any) -> Path:
     logger.setLevel(logging.WARNING)
     try:
         path = pooch.retrieve(
-            address, known_hash=None, path=folder, fname="archive", progressbar=progress
+            address, known_hash=None, path=folder, fname="archive", progressbar=progress or False
         )
     finally:
         logger.setLevel(level)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from disambig._core.errors import HashMismatchError
 
-__all__ = ["check_fingerprint", "fingerprint"]
+__all__ = ["check_fingerprint", "fingerprint", "is_known"]
 
 
 def fingerprint(content: bytes, kind: str) -> str:
@@ -17,10 +17,15 @@ def fingerprint(content: bytes, kind: str) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
+def is_known(content: bytes, expected: str) -> bool:
+    """Tell whether ``content`` has the ``expected`` fingerprint."""
+    return fingerprint(content, expected.partition(":")[0]) == expected
+
+
 def check_fingerprint(content: bytes, expected: str, path: Path | str, advice: str) -> None:
     """Refuse ``content`` that does not have the ``expected`` fingerprint."""
-    found = fingerprint(content, expected.partition(":")[0])
-    if found != expected:
+    if not is_known(content, expected):
+        found = fingerprint(content, expected.partition(":")[0])
         raise HashMismatchError(
             f"{path} is not the known file. Needed {expected}, got {found}. {advice}"
         )

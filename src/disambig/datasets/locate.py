@@ -5,6 +5,7 @@ from pathlib import Path
 
 from disambig._core.errors import DatasetNotFoundError
 from disambig.datasets.card import DatasetCard
+from disambig.datasets.fingerprint import is_known
 
 __all__ = ["DATA_VARIABLE", "cache_folder", "find_file"]
 
@@ -26,10 +27,10 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     """
     folders = [Path(folder)] if folder is not None else _usual_folders()
     for place in folders:
-        files = sorted(place.glob("*.[mM][aA][tT]")) if place.is_dir() else []
-        for path in files:
-            if card.is_called(path.stem):
-                return path
+        files = [path for path in sorted(place.glob("*.[mM][aA][tT]")) if path.is_file()]
+        named = [path for path in files if card.is_called(path.stem)]
+        if named:
+            return _the_known_one(named, card)
     looked_in = " or ".join(str(place) for place in folders)
     raise DatasetNotFoundError(
         f"{card.title} needs its file, {card.name}.mat or a usual spelling of it. "
@@ -41,4 +42,13 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
 
 def _usual_folders() -> list[Path]:
     named = os.environ.get(DATA_VARIABLE)
-    return [*([Path(named)] if named else []), cache_folder()]
+    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+
+
+def _the_known_one(paths: list[Path], card: DatasetCard) -> Path:
+    """Of several spellings in one folder, prefer the file that the card describes."""
+    if len(paths) > 1:
+        for path in paths:
+            if is_known(path.read_bytes(), card.hash):
+                return path
+    return paths[0]

@@ -2,11 +2,14 @@
 
 import zipfile
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from disambig._core.errors import DownloadError
 from disambig.datasets.card import DatasetCard
 
 __all__ = ["extract_mat"]
+
+_LARGEST_FILE = 2**30
 
 
 def extract_mat(archive: Path, card: DatasetCard) -> bytes:
@@ -17,41 +20,42 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
     import rarfile  # needed here only
 
     if rarfile.is_rarfile(archive):
-        try:
-            with rarfile.RarFile(archive) as rar:
-                return bytes(rar.read(_choose(rar.namelist(), card)))
-        except rarfile.RarCannotExec:
-            raise DownloadError(
-                f"{card.title} comes as a RAR archive, and unpacking it needs one of the programs "
-                "unrar, unar, bsdtar or 7z. Install one and try again, or get and unpack it by "
-                f"hand from {card.source}."
-            ) from None
-        except rarfile.Error as error:
-            raise DownloadError(
-                f"The archive of {card.title} could not be unpacked: {error}."
-            ) from error
-    if zipfile.is_zipfile(archive):
-        try:
-            with zipfile.ZipFile(archive) as archive_file:
-                return archive_file.read(_choose(archive_file.namelist(), card))
-        except DownloadError:
-            raise
-        # A damaged archive is met with whatever the decompressor stumbles over.
-        except Exception as error:
-            raise DownloadError(
-                f"The archive of {card.title} could not be unpacked: {error}."
-            ) from error
-    return archive.read_bytes()
+        open_archive = rarfile.RarFile
+    elif zipfile.is_zipfile(archive):
+        open_archive = zipfile.ZipFile
+    else:
+        return archive.read_bytes()
+    try:
+        with open_archive(archive) as packed:
+            return bytes(packed.read(_choose(packed.infolist(), card)))
+    except DownloadError:
+        raise
+    except rarfile.RarCannotExec:
+        raise DownloadError(
+            f"{card.title} comes as a RAR archive, and unpacking it needs one of the programs "
+            "unrar, unar, bsdtar or 7z. Install one and try again, or get and unpack it by "
+            f"hand from {card.source}."
+        ) from None
+    # A damaged archive is met with whatever the parser or the decompressor stumbles over.
+    except Exception as error:
+        raise DownloadError(
+            f"The archive of {card.title} could not be unpacked: {error}."
+        ) from error
 
 
-def _choose(members: list[str], card: DatasetCard) -> str:
-    files = [name for name in members if name.lower().endswith(".mat")]
-    named = [name for name in files if card.is_called(PurePosixPath(name).stem)]
+def _choose(members: list[Any], card: DatasetCard) -> Any:
+    files = [member for member in members if member.filename.lower().endswith(".mat")]
+    named = [member for member in files if card.is_called(PurePosixPath(member.filename).stem)]
     # An archive of one file needs no name to go by.
-    for choice in (named, files):
-        if len(choice) == 1:
-            return choice[0]
-    raise DownloadError(
-        f"The archive of {card.title} should hold one file {card.name}.mat. "
-        f"It holds {', '.join(members) or 'nothing'}."
-    )
+    choice = next((choice[0] for choice in (named, files) if len(choice) == 1), None)
+    if choice is None:
+        held = ", ".join(member.filename for member in members) or "nothing"
+        raise DownloadError(
+            f"The archive of {card.title} should hold one file {card.name}.mat. It holds {held}."
+        )
+    if choice.file_size > _LARGEST_FILE:
+        raise DownloadError(
+            f"{choice.filename} in the archive of {card.title} would unpack to "
+            f"{choice.file_size:,} bytes, and no known dataset is above {_LARGEST_FILE:,}."
+        )
+    return choice

@@ -3,6 +3,8 @@
 from abc import ABCMeta, abstractmethod
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -52,6 +54,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             Fitted method.
         """
         self._check_parameters()
+        # A refused fit leaves a method that is not fitted, never half of an old and a new one.
+        self.__dict__.pop("candidate_confidence_", None)
         if y is None:
             raise CandidateError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -65,8 +69,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"Got {X.shape[0]} rows of features and {len(candidates)} candidate sets."
             )
         self.classes_ = candidates.classes
+        self._fitted_on_sparse = sparse.issparse(X)
         self.candidate_confidence_ = self._fit(X, candidates)
-        self._disambiguated_labels = candidates.choose(self.candidate_confidence_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -79,6 +83,8 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=self._sparse_formats())
+        if sparse.issparse(X) and not self._fitted_on_sparse:
+            X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
         return self._predict_proba(X)
 
     def predict(self, X: Any) -> AnyArray:
@@ -94,9 +100,12 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return labels
 
     def disambiguate(self) -> AnyArray:
-        """Return the candidate chosen for every training row."""
+        """Return the most confident candidate of every training row; ties go to the first."""
         check_is_fitted(self)
-        return self._disambiguated_labels.copy()
+        # Rows sum to one, so the largest entry is above zero and inside the set.
+        columns = np.asarray(self.candidate_confidence_.argmax(axis=1)).ravel()
+        labels: AnyArray = self.classes_[columns]
+        return labels
 
     def score(self, X: Any, y: Any) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
@@ -111,7 +120,11 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
             Candidate sets of the samples.
         """
-        return covering_rate(as_candidates(y), self.predict(X))
+        check_is_fitted(self)
+        return covering_rate(as_candidates(y, classes=self.classes_), self.predict(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "candidate_confidence_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

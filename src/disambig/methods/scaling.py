@@ -1,11 +1,13 @@
 """Put features on a common scale, learned from the training rows only."""
 
+import inspect
 from typing import Any
 
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice
 from disambig._core.typing import Features
 
@@ -16,6 +18,11 @@ _NAMES = ("standard", "none")
 
 def check_scaling(scaling: Any) -> None:
     """Refuse what is neither a known name nor a transformer."""
+    if inspect.isclass(scaling):
+        raise ParameterError(
+            f"'scaling' must be a name or a transformer. Got the class {scaling.__name__}: "
+            f"write {scaling.__name__}()."
+        )
     if not hasattr(scaling, "transform"):
         check_choice("scaling", scaling, _NAMES)
 

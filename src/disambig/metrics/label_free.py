@@ -8,6 +8,7 @@ import numpy as np
 from disambig._core.typing import Label
 from disambig.candidates.classes import as_list, known_columns_of
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.target import as_candidates
 from disambig.metrics.checks import as_probabilities, check_same_length
 
 __all__ = ["approximated_accuracy", "covering_rate"]
@@ -18,10 +19,17 @@ def covering_rate(candidates: CandidateLabels, predicted: Iterable[Label]) -> fl
 
     On plain labels (sets of one) this is the accuracy; otherwise it is an upper bound of it
     wherever the true label is in the set.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels, or anything a method accepts as ``y``
+        Candidate sets of held-out rows.
+    predicted : iterable of labels
+        One prediction per row.
     """
-    guesses = as_list(predicted)
-    check_same_length(candidate_sets=len(candidates), predictions=len(guesses))
-    return float(candidates.contains(guesses).mean())
+    sets, guesses = as_candidates(candidates), as_list(predicted)
+    check_same_length(candidate_sets=len(sets), predictions=len(guesses))
+    return float(sets.contains(guesses).mean())
 
 
 def approximated_accuracy(
@@ -38,21 +46,20 @@ def approximated_accuracy(
 
     Parameters
     ----------
-    candidates : CandidateLabels
+    candidates : CandidateLabels, or anything a method accepts as ``y``
         Candidate sets of held-out rows.
     probabilities : array-like of shape (n_samples, n_columns)
         Predicted class probabilities.
     classes : iterable of labels, optional
         Names of the columns of ``probabilities``. By default those of ``candidates``.
     """
-    matrix, names = as_probabilities(
-        probabilities, candidates.classes if classes is None else classes
-    )
-    check_same_length(candidate_sets=len(candidates), probabilities=len(matrix))
+    sets = as_candidates(candidates)
+    matrix, names = as_probabilities(probabilities, sets.classes if classes is None else classes)
+    check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
     best = matrix.argmax(axis=1)
-    covered = candidates.contains(names[best])
-    rows, columns = candidates.pairs()
-    places = known_columns_of(candidates.classes, names)[columns]
+    covered = sets.contains(names[best])
+    rows, columns = sets.pairs()
+    places = known_columns_of(sets.classes, names)[columns]
     inside = np.where(places >= 0, matrix[rows, places], 0)
     total_inside = np.bincount(rows, weights=inside, minlength=len(matrix))
     highest = matrix[np.arange(len(matrix)), best]

@@ -10,11 +10,11 @@ __all__ = ["approximated_accuracy_scorer", "covering_rate_scorer"]
 
 def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:
     """Score by the share of predictions inside the candidate sets ``y``."""
-    return covering_rate(as_candidates(y), estimator.predict(X))
+    return covering_rate(as_candidates(y, classes=estimator.classes_), estimator.predict(X))
 
 
 def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     """Score by the share of the candidates' probability that the predictions hold."""
-    return approximated_accuracy(
-        as_candidates(y), estimator.predict_proba(X), classes=estimator.classes_
-    )
+    classes = estimator.classes_
+    sets = as_candidates(y, classes=classes)
+    return approximated_accuracy(sets, estimator.predict_proba(X), classes=classes)

@@ -5,6 +5,7 @@ one raises ``AssertionError`` (or lets the method's own error through) and says 
 """
 
 import inspect
+import pickle
 import random
 import re
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
@@ -64,7 +66,11 @@ class _Data:
 
 
 def _reads_true_labels(estimator: Any) -> bool:
-    return bool(getattr(getattr(estimator, "card", None), "reads_true_labels", False))
+    return _role(estimator) == "ceiling"
+
+
+def _role(estimator: Any) -> str:
+    return str(getattr(getattr(estimator, "card", None), "role", "method"))
 
 
 def _is_random(estimator: Any) -> bool:
@@ -121,10 +127,18 @@ def check_disambiguation(estimator: Any) -> None:
     chosen = fitted.disambiguate()
     assert len(chosen) == len(data.X), "one label for every training row"
     assert data.y.contains(chosen).all(), "a label outside the candidate set was chosen"
-    columns = np.searchsorted(fitted.classes_, chosen)
     confidence = _confidence(fitted)
     best = confidence.max(axis=1)
-    assert (confidence[np.arange(len(chosen)), columns] == best).all(), "not the most confident"
+    assert (confidence[np.arange(len(chosen)), chosen] == best).all(), "not the most confident"
+
+
+def check_disambiguates_better_than_a_guess(estimator: Any) -> None:
+    """On separated classes most training rows are set right; a floor need not be that good."""
+    if _role(estimator) == "floor":
+        return
+    data = _Data(estimator)
+    accuracy = np.mean(_fresh(estimator).fit(data.X, data.y).disambiguate() == data.truth)
+    assert accuracy >= 0.85, f"{accuracy:.2f} of the training rows set right, a guess does 0.75"
 
 
 def check_learns_from_candidates(estimator: Any) -> None:
@@ -180,6 +194,63 @@ def check_weights(estimator: Any) -> None:
     confidence = _confidence(_fresh(estimator).fit(data.X, weighted))
     assert (confidence[~mask] == 0).all(), "confidence outside the candidate sets"
     np.testing.assert_allclose(confidence.sum(axis=1), 1, atol=1e-5)
+
+
+def check_weights_count(estimator: Any) -> None:
+    """Where only the weights tell candidates apart, they are learned from."""
+    if _reads_true_labels(estimator):
+        return
+    data = _Data(estimator)
+    weights = np.where(np.arange(3) == data.truth[:, np.newaxis], 0.9, 0.05)
+    everything = CandidateLabels.from_mask(np.ones(data.y.shape, dtype=bool), weights=weights)
+    predicted = _fresh(estimator).fit(data.X, everything).predict(data.new_X)
+    accuracy = np.mean(predicted == data.new_truth)
+    assert accuracy >= 0.8, f"accuracy {accuracy:.2f}: the weights of candidates are ignored"
+
+
+def check_class_names(estimator: Any) -> None:
+    """Labels come back as they went in, in the order of the candidates' classes."""
+    data = _Data(estimator)
+    names = np.array(["wolf", "cat", "dog"])  # not sorted
+    sets = CandidateLabels.from_mask(data.y.to_mask(), names)
+    fitted = _fresh(estimator).fit(data.X, sets)
+    assert list(fitted.classes_) == list(names), "classes_ are not the classes of the candidates"
+    assert sets.contains(fitted.disambiguate()).all(), "disambiguate does not return labels"
+    accuracy = np.mean(fitted.predict(data.new_X) == names[data.new_truth])
+    assert accuracy >= 0.8, f"accuracy {accuracy:.2f}: predict does not return the right labels"
+
+
+def check_rows_are_independent(estimator: Any) -> None:
+    """What is predicted for a row does not depend on the rows asked about with it."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    one_by_one = np.vstack([fitted.predict_proba(row[np.newaxis]) for row in data.new_X])
+    np.testing.assert_allclose(one_by_one, fitted.predict_proba(data.new_X), atol=1e-5)
+
+
+def check_pickling(estimator: Any) -> None:
+    """A fitted method can be sent to another process."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, data.y)
+    try:
+        copy = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # made on the same line
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise AssertionError(f"it cannot be pickled: {error}") from error
+    np.testing.assert_array_equal(copy.predict_proba(data.new_X), fitted.predict_proba(data.new_X))
+    np.testing.assert_array_equal(copy.disambiguate(), fitted.disambiguate())
+
+
+def check_refused_fit(estimator: Any) -> None:
+    """A fit that is refused does not leave an old and a new one mixed."""
+    data = _Data(estimator)
+    used = _fresh(estimator).fit(data.X, data.y)
+    _refusal(lambda: used.fit(data.X, data.y[:-1]))
+    try:
+        probabilities = used.predict_proba(data.new_X)
+    except NotFittedError:
+        return
+    expected = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
+    np.testing.assert_array_equal(probabilities, expected)
 
 
 def check_forms_of_y(estimator: Any) -> None:
@@ -289,7 +360,7 @@ def _numpy_state() -> tuple[bytes, int]:
 
 def _documented(method: type, section: str) -> list[str]:
     """Return the names in one section of a numpydoc docstring."""
-    text = inspect.cleandoc(method.__doc__ or "")
+    text = inspect.getdoc(method) or ""
     match = re.search(
         rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
     )

@@ -127,6 +127,6 @@ def test_the_embedded_files_are_what_the_source_gives() -> None:
     )
     assert check.stderr == ""
     assert check.stdout.splitlines() == [
-        f"{name}: SHA-256 {find_card(name).hash.removeprefix('sha256:')}" for name in EMBEDDED
+        f"{name}: sha256:{find_card(name).hash.removeprefix('sha256:')}" for name in EMBEDDED
     ]
     assert check.returncode == 0

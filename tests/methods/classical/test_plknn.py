@@ -65,6 +65,26 @@ def test_all_rows_vote_where_there_are_fewer_than_asked_for():
     np.testing.assert_allclose(fitted.predict_proba([[0.0], [99.0]]), [expected, expected])
 
 
+@pytest.mark.parametrize("n_features", [3, 40])  # a tree, and the fast distance formula
+def test_nearer_neighbours_count_more_however_far_the_data_is_from_zero(n_features):
+    data = make_partial_label_dataset(60, n_features, 4, average_candidates=2, random_state=0)
+    X = data.X + 1000
+    X[-1] += 1e9  # one outlier must not blur all the others
+    query = X[:20]
+    near = plain(n_neighbors=8).fit(data.X[:-1], data.candidates[:-1])
+    far = plain(n_neighbors=8).fit(X, data.candidates)
+    np.testing.assert_allclose(far.predict_proba(query), near.predict_proba(data.X[:20]), atol=1e-6)
+
+
+def test_unit_rows_compare_directions():
+    # From (1, 1) the nearest place is (3, 0), the nearest direction that of (20, 30).
+    X = [[3.0, 0.0], [20.0, 30.0]]
+    sets = CandidateLabels.from_labels(["east", "north-east"])
+    assert plain(n_neighbors=1).fit(X, sets).predict([[1.0, 1.0]]).tolist() == ["east"]
+    by_direction = PLKNN(n_neighbors=1, scaling="none", unit_rows=True).fit(X, sets)
+    assert by_direction.predict([[1.0, 1.0]]).tolist() == ["north-east"]
+
+
 def test_the_only_neighbour_has_a_vote():
     assert plain(n_neighbors=1).fit(LINE, SETS).predict([[9.0]]).tolist() == ["a"]
 
@@ -146,6 +166,8 @@ def test_constant_features_change_nothing():
         ({"weights": "near"}, "'weights' must be one of 'distance', 'uniform'. Got 'near'"),
         ({"scaling": "max"}, "'scaling' must be one of 'standard', 'none'. Got 'max'"),
         ({"scaling": None}, "'scaling' must be one of"),
+        ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
+        ({"unit_rows": "no"}, "'unit_rows' must be True or False. Got 'no'"),
     ],
 )
 def test_bad_parameters_are_refused_in_fit(parameters, message):

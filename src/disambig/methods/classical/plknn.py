@@ -4,10 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
-from disambig._core.parameters import check_choice, check_integer
+from disambig._core.parameters import check_boolean, check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
@@ -17,13 +19,16 @@ from disambig.methods.scaling import check_scaling, fit_scaler
 
 __all__ = ["PLKNN"]
 
+_QUERIES_AT_A_TIME = 1000
+
 
 class PLKNN(PartialLabelClassifier):
     """Vote over the candidate sets of the nearest neighbours.
 
     The score of class j for a query with neighbours at the distances d_1 .. d_k is
     ``sum_r w_r [j is a candidate of neighbour r]`` with ``w_r = 1``, or
-    ``w_r = 1 - d_r / sum_q d_q`` where nearer neighbours count more. A set of many candidates
+    ``w_r = 1 - d_r / sum_q d_q`` where nearer neighbours count more (a single neighbour counts
+    one). A set of many candidates
     votes for each of them in full. Scores divided by their sum are the probabilities.
 
     For a training row, its own set takes no part in the vote: the confidences are the scores from
@@ -37,8 +42,9 @@ class PLKNN(PartialLabelClassifier):
         Whether nearer neighbours count more.
     scaling : {"standard", "none"} or transformer, default="standard"
         How features are scaled before distances are taken, fitted on the training rows.
-    unit_rows : bool, default=True
-        Whether rows are then scaled to length one, so that distance compares directions.
+    unit_rows : bool, default=False
+        Whether rows are then scaled to length one, so that distance compares directions. It helps
+        where there are many features, and hurts where there are few.
 
     Attributes
     ----------
@@ -69,8 +75,8 @@ class PLKNN(PartialLabelClassifier):
         year=2006,
         doi="10.3233/IDA-2006-10503",
         deviations=(
-            "Features are standardised and rows scaled to length one before distances are taken; "
-            "scaling='none', unit_rows=False is the plain method.",
+            "Features are standardised before distances are taken; scaling='none' is the plain "
+            "method.",
             "Where candidates carry weights, a neighbour's votes are in proportion to them.",
         ),
     )
@@ -82,7 +88,7 @@ class PLKNN(PartialLabelClassifier):
         n_neighbors: int = 10,
         weights: str = "distance",
         scaling: Any = "standard",
-        unit_rows: bool = True,
+        unit_rows: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -93,26 +99,26 @@ class PLKNN(PartialLabelClassifier):
         check_integer("n_neighbors", self.n_neighbors, minimum=1)
         check_choice("weights", self.weights, ("distance", "uniform"))
         check_scaling(self.scaling)
+        check_boolean("unit_rows", self.unit_rows)
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
+        self._rows = self._prepared(X)
+        self._neighbors = NearestNeighbors().fit(self._rows)
         # Equal weights make every candidate one vote, whatever the size of the set.
         self._votes = candidates.prior().multiply(candidates.sizes[:, np.newaxis]).tocsr()
-        rows = self._prepared(X)
-        self._noise = _distance_noise(rows)
-        self._neighbors = NearestNeighbors().fit(rows)
         if len(candidates) == 1:
             return candidates.prior()
         count = min(self.n_neighbors, len(candidates) - 1)
         # Without a query, a row is not its own neighbour, not even where rows are repeated.
-        scores = self._scores(*self._neighbors.kneighbors(n_neighbors=count))
-        return confidence_from_scores(candidates, scores)
+        neighbors = self._neighbors.kneighbors(n_neighbors=count, return_distance=False)
+        return confidence_from_scores(candidates, self._scores(self._rows, neighbors))
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        count = min(self.n_neighbors, self._votes.shape[0])
         query = self._prepared(X)
-        scores = self._scores(*self._neighbors.kneighbors(query, n_neighbors=count))
-        probabilities: FloatArray = scores.toarray()
+        count = min(self.n_neighbors, self._votes.shape[0])
+        neighbors = self._neighbors.kneighbors(query, count, return_distance=False)
+        probabilities: FloatArray = self._scores(query, neighbors).toarray()
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
 
@@ -120,30 +126,34 @@ class PLKNN(PartialLabelClassifier):
         scaled = self._scaler.transform(X)
         return normalize(scaled) if self.unit_rows else scaled
 
-    def _scores(self, distances: FloatArray, neighbors: IntArray) -> Sparse:
-        weights = np.ones_like(distances)
-        if self.weights == "distance":
-            weights = _distance_weights(np.where(distances > self._noise, distances, 0))
+    def _scores(self, query: Features, neighbors: IntArray) -> Sparse:
         queries, count = neighbors.shape
+        weights: FloatArray = np.ones(neighbors.shape)
+        if self.weights == "distance" and count > 1:
+            weights = _distance_weights(_exact_distances(query, self._rows, neighbors))
         ends = np.arange(0, queries * count + 1, count)
         shape = (queries, self._votes.shape[0])
-        return (
-            sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), shape=shape) @ self._votes
-        )
+        return sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), shape) @ self._votes
+
+
+def _exact_distances(query: Features, rows: Features, neighbors: IntArray) -> FloatArray:
+    """Return the distance of every query to its neighbours, zero between equal rows.
+
+    The search itself may use a faster formula that rounds worse than the weights can bear.
+    """
+    queries, count = neighbors.shape
+    distances = np.empty(neighbors.shape)
+    for batch in gen_batches(queries, _QUERIES_AT_A_TIME):
+        nearest = neighbors[batch]
+        repeated = query[np.repeat(np.arange(queries)[batch], count)]
+        pairs = paired_euclidean_distances(repeated, rows[nearest.ravel()])
+        distances[batch] = pairs.reshape(nearest.shape)
+    return distances
 
 
 def _distance_weights(distances: FloatArray) -> FloatArray:
+    """Return 1 - d / sum(d) for every row of distances; equal weights where all are zero."""
     totals = distances.sum(axis=1, keepdims=True)
-    if distances.shape[1] == 1:
-        # 1 - d / d would leave the only neighbour without a vote.
-        return np.ones_like(distances)
     shares: FloatArray = np.zeros_like(distances)
     np.divide(distances, totals, out=shares, where=totals > 0)
     return 1 - shares
-
-
-def _distance_noise(rows: Features) -> float:
-    """Return what the fast distance formula may report between two equal rows."""
-    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-    longest = np.sqrt(squares.sum(axis=1).max())
-    return float(longest * np.sqrt(np.finfo(np.float64).eps) * 10)

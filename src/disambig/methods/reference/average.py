@@ -33,7 +33,7 @@ class AverageClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="average", title="Every candidate counts as equally right", role="floor"
+        name="average", title="Trained on every candidate of every row", role="floor"
     )
 
     def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
