@@ -133,6 +133,7 @@ def test_labels_that_arrays_would_change_stay_as_they_are(labels):
     candidates = CandidateLabels.from_labels(labels)
     assert candidates.to_sets() == [{label} for label in labels]
     assert candidates.classes.tolist() == list(labels)
+    assert {type(name) for name in candidates.classes} == {type(label) for label in labels}
 
 
 @pytest.mark.parametrize("bad", [[["cat", "dog"], ["dog"]], [{"cat"}], np.array([[1, 2], [2, 1]])])

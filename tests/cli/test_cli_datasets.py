@@ -23,19 +23,20 @@ def test_every_dataset_is_listed_with_its_shape(
     monkeypatch.delenv("DISAMBIG_DATA", raising=False)
     output = invoke("datasets").output
     for card in list_datasets():
-        shape = [str(number) for number in (card.n_samples, card.n_features, card.n_classes)]
-        average = f"{card.average_candidates:.2f}"
-        assert row_of(card.name, output)[:-1] == [card.name, card.title, *shape, average]
+        shape = f"{card.n_samples} x {card.n_features}"
+        counts = [str(card.n_classes), f"{card.average_candidates:.2f}"]
+        assert row_of(card.name, output)[:-1] == [card.name, card.title, shape, *counts]
 
 
 def test_embedded_data_is_in_the_package(invoke: Invoke) -> None:
-    assert row_of("glass", invoke("datasets").output)[-1] == "in the package"
+    assert row_of("glass", invoke("datasets").output)[-1] == "inside"
 
 
 def test_missing_data_comes_with_the_command_that_gets_it(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
     assert result.exit_code == 0
-    assert row_of("lost", result.output)[-1] == "missing: disambig fetch lost"
+    assert row_of("lost", result.output)[-1] == "missing"
+    assert "disambig fetch NAME" in result.output
 
 
 @pytest.mark.parametrize("folder_name", ["data", "data [old]", "[", "[bold"])
@@ -46,14 +47,14 @@ def test_data_at_hand_comes_with_its_folder(
     folder.mkdir(parents=True)
     (folder / "Lost.mat").touch()
     result = invoke("datasets", DISAMBIG_DATA=str(folder))
-    assert row_of("lost", result.output)[-1] == f"in {folder}"
+    assert row_of("lost", result.output)[-1] == str(folder)
 
 
 def test_downloads_are_found(invoke: Invoke, cache: Path, tmp_path: Path) -> None:
     cache.mkdir()
     (cache / "lost.mat").touch()
     result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
-    assert row_of("lost", result.output)[-1] == f"in {cache}"
+    assert row_of("lost", result.output)[-1] == str(cache)
 
 
 def test_names_are_whole_in_a_terminal_of_80_columns(invoke: Invoke) -> None:

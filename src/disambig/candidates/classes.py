@@ -127,8 +127,9 @@ def _to_array(names: list[Hashable]) -> AnyArray:
     # NumPy would turn a mixture of types into strings and tuples into a matrix.
     if len({type(name) for name in names}) == 1 and isinstance(names[0], bool | int | float | str):
         array = np.asarray(names)
+        kept = array.tolist()
         # Large numbers would become floats, and texts would lose a zero byte at their end.
-        if array.tolist() == names:
+        if kept == names and type(kept[0]) is type(names[0]):
             return array
     array = np.empty(len(names), dtype=object)
     array[:] = names

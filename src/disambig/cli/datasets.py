@@ -21,31 +21,32 @@ def datasets() -> None:
     """
     from disambig.datasets.catalogue import list_datasets  # keeps --help quick
 
-    table = Table("name", "title", "rows", "features", "classes", "candidates", "data")
+    table = Table("name", "what it is", "rows x features", "classes", "candidates", "data")
     # Names and folders are there to be copied: never cut short.
     table.columns[0].no_wrap = True
     table.columns[-1].overflow = "fold"
-    for column in table.columns[2:6]:
+    for column in table.columns[2:5]:
         column.justify = "right"
     for card in list_datasets():
         table.add_row(
             card.name,
             card.title,
-            str(card.n_samples),
-            str(card.n_features),
+            f"{card.n_samples} x {card.n_features}",
             str(card.n_classes),
             f"{card.average_candidates:.2f}",
             escape(_whereabouts(card)),
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print("What is missing comes by: disambig fetch NAME")
 
 
 def _whereabouts(card: "DatasetCard") -> str:
     from disambig.datasets.locate import find_file  # keeps --help quick
 
     if card.is_embedded:
-        return "in the package"
+        return "inside"
     try:
-        return f"in {find_file(card).parent}"
+        return str(find_file(card).parent)
     except DatasetNotFoundError:
-        return f"missing: disambig fetch {card.name}"
+        return "missing"

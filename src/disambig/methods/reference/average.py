@@ -1,4 +1,4 @@
-"""Average: a floor, a classifier to which every candidate is equally right."""
+"""Average: a floor, a classifier trained on every candidate as if it were right."""
 
 from typing import Any, ClassVar
 
