@@ -138,8 +138,32 @@ def test_labels_that_arrays_would_change_stay_as_they_are(labels):
 
 @pytest.mark.parametrize("bad", [[["cat", "dog"], ["dog"]], [{"cat"}], np.array([[1, 2], [2, 1]])])
 def test_collections_are_no_plain_labels(bad):
-    with pytest.raises(CandidateError, match="Row 0 is .* use from_sets"):
+    with pytest.raises(CandidateError, match="Got .* in place 0. .* use from_sets"):
         CandidateLabels.from_labels(bad)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"label": ["a", "b"]}), np.array(5)])
+def test_one_column_of_labels_is_needed(table):
+    with pytest.raises(CandidateError, match="One column of labels is needed. Got a "):
+        CandidateLabels.from_labels(table)
+    with pytest.raises(CandidateError, match="One column of labels is needed. Got a "):
+        CandidateLabels.from_strings(table)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CandidateLabels.from_annotations([[1]], ["ann"], ["a"]),
+        lambda: CandidateLabels.from_annotations([1], [["ann"]], ["a"]),
+        lambda: CandidateLabels.from_annotations([1], ["ann"], [["a"]]),
+        lambda: CandidateLabels.from_taxonomy([[["felid"]]], ANIMALS),
+        lambda: CandidateLabels.from_labels(["a"], classes=[["a"]]),
+        lambda: CandidateLabels.from_labels(["a"]).contains([["a"]]),
+    ],
+)
+def test_what_cannot_be_a_label_is_refused_everywhere(make):
+    with pytest.raises(CandidateError, match="A label is one text, number or tuple"):
+        make()
 
 
 def test_whole_numbers_too_large_for_numpy_are_class_names():
@@ -212,8 +236,9 @@ def test_a_sparse_mask_with_stored_zeros_means_what_it_shows():
         ([["a", "b"]], "Got values of type <U1"),
         (sparse.csr_array([[3, 1]]), "Got the value 3"),
         ([1, 0], r"Got the shape \(2,\)"),
+        (sparse.coo_array([1, 0]), r"Got the shape \(2,\)"),
         ([[1, 0], [1]], "Row 0 has 2 columns, row 1 has 1"),
-        ([[1, 0], 1], "Row 0 has 2 columns, row 1 has 0"),
+        ([[1, 0], 1], "Row 0 has 2 columns, row 1 has no columns"),
         ([[1, [0]], [1, 1]], "each a single value"),
         ([[1, 0], [0, 0]], "Got none for 1 sample, at row 1"),
     ],
@@ -230,7 +255,7 @@ def test_a_repeated_sparse_entry_is_no_mask():
 
 
 def test_every_column_needs_a_name():
-    with pytest.raises(CandidateError, match="Got 2 columns and 1 names"):
+    with pytest.raises(CandidateError, match="Got 2 columns and 1 classes"):
         CandidateLabels.from_mask([[1, 1]], ["a"])
 
 
@@ -243,7 +268,7 @@ def test_every_column_needs_a_name():
         ([[-1.0, 2], [1, 0]], "finite and not negative. Not so for 1 sample, at row 0"),
         ([[math.inf, 2], [math.nan, 0]], "finite and not negative. Not so for 2 samples"),
         ([[1.0, 1]], r"the shape of the mask, \(2, 2\). Got \(1, 2\)"),
-        ([[1j, 1], [1, 0]], "Weights holds numbers .* Got values of type complex128"),
+        ([[1j, 1], [1, 0]], "Weights are numbers .* Got values of type complex128"),
     ],
 )
 def test_what_is_no_weighting_is_refused(form, weights, message):
@@ -254,9 +279,9 @@ def test_what_is_no_weighting_is_refused(form, weights, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, 2.0], r"Weights: a matrix is needed.* Got the shape \(2,\)"),
-        ([[1.0, 1], [1]], "Weights: every row needs the same number of columns"),
-        ([["a", "b"], ["c", "d"]], "Weights holds numbers .* Got values of type <U1"),
+        ([1.0, 2.0], r"Weights are numbers .* a matrix.* Got the shape \(2,\)"),
+        ([[1.0, 1], [1]], "Weights are numbers .* every row needs the same number of columns"),
+        ([["a", "b"], ["c", "d"]], "Weights are numbers .* Got values of type <U1"),
     ],
 )
 def test_what_is_no_matrix_of_weights_is_refused_as_such(weights, message):
@@ -271,6 +296,19 @@ def test_weights_in_a_frame_are_matched_by_their_names():
     assert candidates.weights.toarray().tolist() == [[0.1, 0.9]]
     with pytest.raises(CandidateError, match="must be the classes, a, b. Got b, z"):
         CandidateLabels.from_mask(mask, weights=weights.rename(columns={"a": "z"}))
+
+
+def test_columns_of_a_frame_are_put_in_the_order_of_the_classes():
+    frame = pd.DataFrame({"a": [1], "b": [0]})
+    assert CandidateLabels.from_mask(frame, ["b", "a"]).to_sets() == [{"a"}]
+    # Columns of other names are taken in their order.
+    assert CandidateLabels.from_mask(frame, ["x", "y"]).to_sets() == [{"x"}]
+
+
+def test_weights_are_matched_by_names_and_not_by_what_they_look_like():
+    weights = pd.DataFrame([[1.0, 0.0]], columns=["1", "2"])
+    with pytest.raises(CandidateError, match="must be the classes"):
+        CandidateLabels.from_mask([[1, 0]], [1, 2], weights=weights)
 
 
 @pytest.mark.parametrize("kind", ["boolean", "Int64", "Float64"])

@@ -245,6 +245,12 @@ def test_confusion_needs_probabilities_of_every_class():
         corrupt_by_confusion([0], [[0.5, 0.5, 0]], rate=0.5, classes=range(2))
 
 
+@pytest.mark.parametrize("bad", [[[0.5, 0.5], [1]], [["a", "b"], ["c", "d"]]])
+def test_confusion_needs_a_matrix_of_numbers(bad):
+    with pytest.raises(CandidateError, match="Probabilities are a matrix of numbers"):
+        corrupt_by_confusion([0, 1], bad, rate=0.5)
+
+
 @pytest.mark.parametrize("bad", [[np.nan, 1], [-0.5, 1.5], [np.inf, 0]])
 def test_confusion_refuses_what_is_no_probability(bad):
     with pytest.raises(CandidateError, match="not negative. Not so for 1 sample, at row 1"):

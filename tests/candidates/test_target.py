@@ -97,13 +97,41 @@ def test_a_mask_without_names_takes_the_names_given():
         assert as_candidates(mask, classes=["a", "b"]).to_sets() == [{"a", "b"}, {"b"}]
     frame = pd.DataFrame(MASK, columns=["cat", "dog"])
     assert as_candidates(frame, classes=["a", "b"]).to_sets() == [{"cat", "dog"}, {"dog"}]
-    with pytest.raises(CandidateError, match="Got 2 columns and 3 names"):
+    with pytest.raises(CandidateError, match="Got 2 columns and 3 classes"):
         as_candidates(MASK, classes=["a", "b", "c"])
 
 
 def test_a_frame_of_nullable_booleans_is_a_mask():
     frame = pd.DataFrame(MASK, columns=["cat", "dog"]).astype("boolean")
     assert as_candidates(frame).to_sets() == [{"cat", "dog"}, {"dog"}]
+
+
+def test_nullable_types_keep_their_labels():
+    for kind, labels in (("Int64", [1, 2]), ("boolean", [False, True]), ("string", ["a", "b"])):
+        classes = as_candidates(pd.Series(labels, dtype=kind)).classes.tolist()
+        assert classes == labels
+        assert [type(name) for name in classes] == [type(label) for label in labels]
+    numbers = np.array([np.int64(3), np.int64(1)], dtype=object)
+    assert as_candidates(numbers).to_sets() == [{3}, {1}]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pd.Series([np.array([True, False]), np.array([True, True])]),
+        pd.Series([[0, 1], [1, 0]]),
+        [[pd.NA, 1], [0, 1]],
+    ],
+)
+def test_rows_in_a_column_are_collections_even_if_they_look_like_bits(nested):
+    with pytest.raises(CandidateError, match="one collection of labels"):
+        as_candidates(nested)
+
+
+def test_a_frame_with_missing_bits_is_refused():
+    frame = pd.DataFrame({"a": [True, pd.NA], "b": [True, True]}, dtype="boolean")
+    with pytest.raises(CandidateError, match="A mask holds .* Fill in what is missing"):
+        as_candidates(frame)
 
 
 def test_continuous_targets_are_refused():

@@ -231,3 +231,18 @@ def test_a_file_of_an_unknown_format_is_refused_with_the_known_ones(
     (tmp_path / name).touch()
     with pytest.raises(DatasetFormatError, match=r"Known are files ending in \.mat, \.npz, \.csv"):
         load_dataset(tmp_path / name)
+
+
+def test_a_name_wins_over_a_folder_that_is_called_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "glass").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_dataset("glass").X.shape == (214, 9)
+
+
+def test_a_misspelled_option_is_met_with_a_suggestion(tmp_path: Path) -> None:
+    path = tmp_path / "toys.csv"
+    path.write_text("a,label\n1,cat\n")
+    with pytest.raises(UnknownNameError, match="no option for a table called 'label'. Did"):
+        load_dataset(path, label="label")

@@ -187,3 +187,10 @@ def test_a_member_that_would_fill_the_memory_is_refused(
     archive.write_bytes(buffer)
     with pytest.raises(DownloadError, match="would unpack to 1,073,741,825 bytes"):
         extract_mat(archive, toy_card)
+
+
+def test_what_macos_adds_to_an_archive_is_overlooked(
+    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+) -> None:
+    archive.write_bytes(make_archive({"toys.mat": CONTENT, "__MACOSX/._toys.mat": b"icons"}))
+    assert extract_mat(archive, toy_card) == CONTENT

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_backend
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
@@ -16,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from disambig import PLKNN, CandidateLabels
-from disambig._core.errors import CandidateError
+from disambig._core.errors import CandidateError, ParameterError
 from disambig.datasets import make_partial_label_dataset
-from disambig.methods import OracleClassifier
+from disambig.methods import AverageClassifier, OracleClassifier
 from disambig.metrics import accuracy
 
 
@@ -112,7 +113,7 @@ def test_the_columns_of_a_mask_are_the_classes_that_were_learned(data):
     sets = CandidateLabels.from_mask(data.candidates.to_mask(), names)
     fitted = PLKNN().fit(data.X, sets)
     assert fitted.score(data.X, sets.to_mask()) == fitted.score(data.X, sets) > 0.5
-    with pytest.raises(CandidateError, match="Got 2 columns and 3 names"):
+    with pytest.raises(CandidateError, match="Got 2 columns and 3 classes"):
         fitted.score(data.X, np.ones((120, 2), dtype=bool))
 
 
@@ -122,6 +123,23 @@ def test_a_refused_fit_leaves_nothing_to_predict_with(data):
         method.fit(data.X, np.ones((120, 5), dtype=bool))
     with pytest.raises(NotFittedError):
         method.predict_proba(data.X)
+
+
+def test_a_fit_with_refused_parameters_leaves_nothing_to_predict_with(data):
+    method = PLKNN().fit(data.X, data.candidates).set_params(n_neighbors=-1)
+    with pytest.raises(ParameterError, match="'n_neighbors'"):
+        method.fit(data.X, data.candidates)
+    with pytest.raises(NotFittedError):
+        method.predict(data.X)
+
+
+@pytest.mark.parametrize("method", [PLKNN(), AverageClassifier()], ids=lambda m: m.card.name)
+def test_scalers_may_return_frames(data, method):
+    frame = pd.DataFrame(data.X, columns=list("abcd"))
+    expected = method.fit(frame, data.candidates).predict_proba(frame)
+    with config_context(transform_output="pandas"):
+        found = clone(method).fit(frame, data.candidates).predict_proba(frame)
+    np.testing.assert_allclose(found, expected)
 
 
 def test_dense_rows_teach_what_sparse_rows_are_asked(data):

@@ -66,6 +66,12 @@ def test_masks_and_plain_labels_are_candidate_sets_too():
     assert approximated_accuracy(["a", "b"], [[0.9, 0.1], [0.8, 0.2]]) == 0.5
 
 
+def test_the_columns_of_a_mask_can_be_named():
+    mask = np.eye(2, dtype=bool)
+    assert covering_rate(mask, ["a", "a"], classes=["a", "b"]) == 0.5
+    assert approximated_accuracy(mask, np.eye(2), classes=["a", "b"]) == 1
+
+
 def test_label_free_metrics_refuse_what_does_not_fit(pets):
     with pytest.raises(ParameterError, match="Got 3 candidate sets, 1 predictions"):
         covering_rate(pets, ["cat"])

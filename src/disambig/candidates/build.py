@@ -19,6 +19,7 @@ from disambig.candidates.checks import check_no_empty_row
 from disambig.candidates.classes import (
     as_class_array,
     as_list,
+    check_hashable,
     columns_of,
     first_repeated,
     infer_classes,
@@ -93,7 +94,7 @@ def parts_from_labels(labels: Iterable[Label], classes: Iterable[Label] | None) 
     """Read plain labels: every row has exactly one candidate."""
     values = as_list(labels)
     rows = np.arange(len(values))
-    _check_hashable(values)
+    check_hashable(values)
     _check_labels(values, rows)
     names = infer_classes(values) if classes is None else as_class_array(classes)
     columns = columns_of(values, names, rows)
@@ -128,8 +129,10 @@ def parts_from_annotations(
             "Items, annotators and labels are three columns of one table. Got lengths "
             f"{len(item_list)}, {len(annotator_list)} and {len(label_list)}."
         )
+    check_hashable(label_list)
     _check_labels(label_list, np.arange(len(label_list)))
     for name, column in (("item", item_list), ("annotator", annotator_list)):
+        check_hashable(column)
         missing = next((row for row, value in enumerate(column) if is_missing(value)), None)
         if missing is not None:
             raise CandidateError(
@@ -175,6 +178,7 @@ def parts_from_taxonomy(
         _collect_leaves(node, children, leaves_below, path=())
     rows = [_as_collection(row) for row in as_list(nodes)]
     for row, row_nodes in enumerate(rows):
+        check_hashable(list(row_nodes))
         unknown = next((node for node in row_nodes if node not in leaves_below), None)
         if unknown is not None:
             raise CandidateError(
@@ -235,15 +239,6 @@ def _flatten(rows: list[Mapping[Label, Any]]) -> tuple[IntArray, list[Label]]:
     labels = as_list(chain.from_iterable(rows))
     _check_labels(labels, row_of)
     return row_of, labels
-
-
-def _check_hashable(labels: list[Any]) -> None:
-    for row, label in enumerate(labels):
-        if not isinstance(label, Hashable):
-            raise CandidateError(
-                f"A plain label is one text, number or tuple. Row {row} is {label!r}. "
-                "For rows that list their labels use from_sets."
-            )
 
 
 def _check_labels(labels: list[Label], rows: IntArray) -> None:

@@ -1,5 +1,6 @@
 """What makes a mask and its weights valid candidate sets."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,15 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.typing import AnyArray, BoolArray, IntArray
+from disambig.candidates.classes import as_list
 from disambig.candidates.storage import Storage
 
-__all__ = ["as_mask_matrix", "as_weight_matrix", "check_no_empty_row"]
+__all__ = ["as_mask_matrix", "as_weight_matrix", "check_no_empty_row", "in_order_of"]
 
 
 def as_mask_matrix(mask: Any) -> Storage:
     """Return ``mask`` as a boolean matrix of its own, CSR or dense; refuse all but 0 and 1."""
-    matrix = _as_matrix(mask, "A mask", "True/False, or 0 and 1,")
+    matrix = _as_matrix(mask, "A mask holds True/False, or 0 and 1,")
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.dtype != bool and not np.isin(values, (0, 1)).all():
         bad = values[~np.isin(values, (0, 1))]
@@ -37,7 +39,15 @@ def check_no_empty_row(sizes: IntArray) -> None:
 
 def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
     """Return ``weights`` as a matrix of floats; refuse what is no weighting of ``mask``."""
-    matrix = _as_matrix(_in_order(weights, classes), "Weights", "numbers").astype(float)
+    if hasattr(weights, "columns"):
+        names, columns = classes.tolist(), weights.columns
+        weights = in_order_of(names, weights)
+        if weights is None:
+            raise CandidateError(
+                f"The columns of the weights must be the classes, {', '.join(map(str, names))}. "
+                f"Got {', '.join(map(str, columns))}."
+            )
+    matrix = _as_matrix(weights, "Weights are numbers").astype(float)
     if matrix.shape != mask.shape:
         raise CandidateError(
             f"Weights need the shape of the mask, {mask.shape}. Got {matrix.shape}. "
@@ -64,20 +74,19 @@ def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
     return csr
 
 
-def _in_order(weights: Any, classes: AnyArray) -> Any:
-    """Put the columns of a data frame into the order of the classes that they are named after."""
-    if not hasattr(weights, "columns"):
-        return weights
-    names = classes.tolist()
-    if sorted(map(str, weights.columns)) != sorted(map(str, names)):
-        raise CandidateError(
-            f"The columns of the weights must be the classes, {', '.join(map(str, names))}. "
-            f"Got {', '.join(map(str, weights.columns))}."
-        )
-    return weights[names]
+def in_order_of(classes: list[Any], frame: Any) -> Any:
+    """Put the columns of a data frame that is named after the classes into their order.
+
+    Return None where its columns have other names.
+    """
+    columns = as_list(frame.columns)
+    if Counter(columns) != Counter(classes):
+        return None
+    place = {name: position for position, name in enumerate(columns)}
+    return frame.iloc[:, [place[name] for name in classes]]
 
 
-def _as_matrix(values: Any, what: str, content: str) -> Storage:
+def _as_matrix(values: Any, what: str) -> Storage:
     """Return a numeric matrix of its own: CSR without stored zeros, or dense."""
     if sparse.issparse(values):
         matrix = sparse.csr_array(values, copy=True)
@@ -85,38 +94,39 @@ def _as_matrix(values: Any, what: str, content: str) -> Storage:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     else:
-        matrix = _as_dense_matrix(values, what)
-    if matrix.dtype.kind not in "biuf":
-        raise CandidateError(
-            f"{what} holds {content} for every sample and class. Got values of type {matrix.dtype}."
-        )
-    return matrix
-
-
-def _as_dense_matrix(values: Any, what: str) -> AnyArray:
-    try:
-        matrix = np.array(values)
-    except ValueError:
-        lengths = [len(row) if hasattr(row, "__len__") else 0 for row in values]
-        odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
-        raise CandidateError(
-            f"{what}: every row needs the same number of columns, each a single value. "
-            f"Row 0 has {lengths[0]} columns, row {odd} has {lengths[odd]}. "
-            "For rows that list their labels use from_sets."
-        ) from None
+        matrix = _as_dense_array(values, what)
     if matrix.ndim != 2:
         raise CandidateError(
-            f"{what}: a matrix is needed, one row a sample and one column a class. "
-            f"Got the shape {matrix.shape}. "
-            "For plain labels use from_labels, for rows that list their labels use from_sets."
+            f"{what} for every sample and class: a matrix, one row a sample and one column a "
+            f"class. Got the shape {matrix.shape}. For plain labels use from_labels."
         )
-    if matrix.dtype == object:
+    if matrix.dtype.kind not in "biuf":
+        raise CandidateError(
+            f"{what} for every sample and class. Got values of type {matrix.dtype}. "
+            "Fill in what is missing, and convert the rest to numbers."
+        )
+    return matrix
+
+
+def _as_dense_array(values: Any, what: str) -> AnyArray:
+    try:
+        array = np.array(values)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else "no" for row in values]
+        odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise CandidateError(
+            f"{what} for every sample and class: every row needs the same number of columns, each "
+            f"a single value. Row 0 has {lengths[0]} columns, "
+            f"row {odd} has {lengths[odd]} columns. "
+            "For rows that list their labels use from_sets."
+        ) from None
+    if array.dtype == object:
         # Columns of pandas' nullable types arrive as objects.
         try:
-            return matrix.astype(float)
+            return array.astype(float)
         except (TypeError, ValueError):
-            return matrix
-    return matrix
+            return array
+    return array
 
 
 def _rows_with(matrix: Any, marked: BoolArray) -> BoolArray:

@@ -12,6 +12,7 @@ from disambig._core.typing import AnyArray, IntArray, Label
 __all__ = [
     "as_class_array",
     "as_list",
+    "check_hashable",
     "columns_of",
     "first_repeated",
     "infer_classes",
@@ -25,6 +26,11 @@ def as_list(values: Iterable[Any]) -> list[Any]:
     if isinstance(values, str | bytes):
         raise CandidateError(
             f"A collection of labels is needed. Got the text {values!r}. Write [{values!r}]."
+        )
+    if hasattr(values, "columns") or getattr(values, "ndim", 1) == 0:
+        raise CandidateError(
+            f"One column of labels is needed. Got a {type(values).__name__} of the shape "
+            f"{getattr(values, 'shape', ())}. Select the column."
         )
     # NumPy's dates stay what they are: as plain values some would be bare numbers.
     is_array_of_dates = isinstance(values, np.ndarray) and values.dtype.kind in "mM"
@@ -88,6 +94,7 @@ def known_columns_of(labels: Iterable[Label], classes: AnyArray) -> IntArray:
     """Return the column of every label, and -1 for a label that is not a class."""
     column = {name: position for position, name in enumerate(classes.tolist())}
     values = as_list(labels)
+    check_hashable(values)
     return np.fromiter((column.get(label, -1) for label in values), np.int64, count=len(values))
 
 
@@ -116,7 +123,18 @@ def _and_others(values: list[Any], unknown: AnyArray) -> str:
     return f", and {len(distinct) - 1} more unknown labels" if len(distinct) > 1 else ""
 
 
+def check_hashable(labels: list[Any]) -> None:
+    """Refuse what cannot be a label, such as a list."""
+    for row, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            raise CandidateError(
+                f"A label is one text, number or tuple. Got {label!r} in place {row}. "
+                "For rows that list their labels use from_sets."
+            )
+
+
 def _check_names(names: list[Any]) -> None:
+    check_hashable(names)
     if any(is_missing(name) for name in names):
         raise CandidateError(
             "A label may not be missing (None or NaN). Drop such rows, or give them all classes."

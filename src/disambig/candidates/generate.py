@@ -329,7 +329,10 @@ def _read_coupling(coupling: Mapping[Label, Label], names: AnyArray) -> IntArray
 
 
 def _read_probabilities(probabilities: Any, shape: tuple[int, int]) -> FloatArray:
-    matrix = np.array(probabilities, dtype=float)
+    try:
+        matrix = np.array(probabilities, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CandidateError(f"Probabilities are a matrix of numbers. {error}") from error
     if matrix.shape != shape:
         raise CandidateError(
             f"Probabilities are needed for every sample and class, {shape}. "

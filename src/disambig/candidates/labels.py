@@ -9,7 +9,12 @@ from scipy import sparse
 from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import algebra, build, storage
-from disambig.candidates.checks import as_mask_matrix, as_weight_matrix, check_no_empty_row
+from disambig.candidates.checks import (
+    as_mask_matrix,
+    as_weight_matrix,
+    check_no_empty_row,
+    in_order_of,
+)
 from disambig.candidates.classes import as_class_array, as_list, columns_of, known_columns_of
 
 __all__ = ["CandidateLabels"]
@@ -30,7 +35,8 @@ class CandidateLabels:
     mask : array-like or sparse array of shape (n_samples, n_classes)
         True, or 1, where a class is a candidate of a sample.
     classes : iterable of labels, optional
-        Names of the columns, in order: hashable, distinct, not missing. By default 0 to c - 1.
+        Names of the columns, in order: hashable, distinct, not missing. By default 0 to c - 1, or
+        the columns of a data frame. Columns of a frame that have these names are put in this order.
     weights : array-like or sparse array of shape (n_samples, n_classes), optional
         What is known beforehand about each candidate (votes, an LLM's probabilities): finite, not
         negative, zero outside the set, above zero somewhere in each row.
@@ -56,14 +62,17 @@ class CandidateLabels:
     def __init__(
         self, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
     ) -> None:
-        if classes is None and hasattr(mask, "columns"):
-            classes = mask.columns
+        names = None if classes is None else as_list(classes)
+        if hasattr(mask, "columns"):
+            names = as_list(mask.columns) if names is None else names
+            ordered = in_order_of(names, mask)
+            mask = mask if ordered is None else ordered
         matrix = as_mask_matrix(mask)
-        names = list(range(matrix.shape[1])) if classes is None else as_list(classes)
+        names = list(range(matrix.shape[1])) if names is None else names
         if len(names) != matrix.shape[1]:
             raise CandidateError(
-                f"Every column of the mask needs a class name. Got {matrix.shape[1]} columns "
-                f"and {len(names)} names."
+                "A mask needs one column for each class. "
+                f"Got {matrix.shape[1]} columns and {len(names)} classes."
             )
         check_no_empty_row(storage.row_counts(matrix))
         class_array = as_class_array(names)
@@ -285,7 +294,7 @@ class CandidateLabels:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, because arrays come back from pickling writeable.
-        return type(self)._from_parts, (self._parts(),)
+        return type(self)._from_parts, (build.Parts(self._mask, self._classes, self._weights),)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateLabels):
@@ -390,8 +399,8 @@ class CandidateLabels:
             What is outside the sets is not looked at; a missing value is below all others.
         """
         rows, columns = self.pairs()
-        values = self.values_of(confidence)
-        values = np.where(np.isnan(values), -np.inf, values)
+        values = self.values_of(confidence).astype(float)
+        values[np.isnan(values)] = -np.inf
         ends = self._csr().indptr
         best = np.flatnonzero(values == _row_maxima(values, ends)[rows])
         first_best = best[np.searchsorted(best, ends[:-1])]

@@ -2,18 +2,20 @@
 
 import warnings
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError, describe_rows
-from disambig._core.typing import AnyArray, Label
-from disambig.candidates.classes import is_missing
+from disambig._core.typing import Label
+from disambig.candidates.classes import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = ["as_candidates"]
 
+_INFINITE = (float("inf"), float("-inf"))
 _COLLECTIONS = (set, frozenset, dict, list, tuple, np.ndarray)
 
 
@@ -35,50 +37,52 @@ def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> Candidat
         return CandidateLabels.from_mask(y, classes)
     _refuse_nested(y)
     array = np.asarray(y)
-    if array.ndim == 2 and _is_boolean(array):
-        return CandidateLabels.from_mask(y, None if hasattr(y, "columns") else classes)
-    if array.ndim == 2 and array.shape[1] > 1 and np.isin(array, (0, 1)).all():
-        raise CandidateError(
-            f"'y' is a matrix of 0 and 1 of shape {array.shape}, which could be a mask of "
-            "candidates or several outputs. Say that it is a mask: "
-            "y = CandidateLabels.from_mask(y)."
-        )
+    if array.ndim == 2:
+        if array.dtype in (bool, object):  # pandas' nullable types arrive as objects
+            return CandidateLabels.from_mask(y, None if hasattr(y, "columns") else classes)
+        if array.shape[1] > 1 and array.dtype.kind in "iuf" and np.isin(array, (0, 1)).all():
+            raise CandidateError(
+                f"'y' is a matrix of 0 and 1 of shape {array.shape}, which could be a mask of "
+                "candidates or several outputs. Say that it is a mask: "
+                "y = CandidateLabels.from_mask(y)."
+            )
     return CandidateLabels.from_labels(_plain_labels(y))
 
 
-def _plain_labels(y: Any) -> AnyArray:
+def _plain_labels(y: Any) -> list[Any]:
     # Here, because scikit-learn takes longer to import than all the rest of this layer.
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
-    labels: AnyArray = column_or_1d(y, warn=True)
-    _refuse_missing(labels)
-    check_classification_targets(labels)
+    # Arrays would turn nullable types into floats, and mixed types into texts.
+    keeps_types = isinstance(y, list | tuple) or getattr(y, "ndim", 0) == 1
+    labels = as_list(y) if keeps_types else column_or_1d(y, warn=True).tolist()
+    missing = np.array([is_missing(label) or label in _INFINITE for label in labels], dtype=bool)
+    if missing.any():
+        raise CandidateError(
+            f"Input y contains NaN, None or infinity for {describe_rows(missing)}. "
+            "Drop such rows, or give them all classes."
+        )
+    if all(isinstance(label, float) for label in labels):
+        check_classification_targets(np.array(labels))
     delimited = next((text for text in labels if isinstance(text, str) and "|" in text), None)
     if delimited is not None:
         warnings.warn(
-            f"The label {str(delimited)!r} is taken as one class. If it stands for several "
-            "labels, say y = CandidateLabels.from_strings(y).",
+            f"The label {delimited!r} is taken as one class. If it stands for several labels, "
+            "say y = CandidateLabels.from_strings(y).",
             stacklevel=4,
         )
     return labels
 
 
-def _is_boolean(array: AnyArray) -> bool:
-    # A data frame with columns of pandas' nullable type arrives as an array of objects.
-    return array.dtype == bool or (
-        array.dtype == object and all(isinstance(value, bool) for value in array.flat)
-    )
-
-
 def _refuse_nested(y: Any) -> None:
-    """Refuse rows that are collections, unless they are the rows of a matrix of bits."""
+    """Refuse rows that are collections, unless ``y`` is a list of lists of 0 and 1."""
     is_column_of_objects = getattr(y, "ndim", 1) == 1 and getattr(y, "dtype", "O") == "O"
     if not isinstance(y, Iterable) or not is_column_of_objects:
         return
     rows = list(y)
     collection = next((row for row in rows if isinstance(row, _COLLECTIONS)), None)
-    if collection is not None and not _is_matrix_of_bits(rows):
+    if collection is not None and not (isinstance(y, list | tuple) and _is_matrix_of_bits(rows)):
         raise CandidateError(
             f"'y' seems to hold one collection of labels per sample, such as {collection!r}. "
             "Say how to read it: y = CandidateLabels.from_sets(y)."
@@ -89,18 +93,6 @@ def _is_matrix_of_bits(rows: list[Any]) -> bool:
     return all(
         isinstance(row, list | tuple | np.ndarray)
         and len(row) == len(rows[0])
-        and all(np.ndim(value) == 0 and value in (0, 1) for value in row)
+        and all(isinstance(value, Real | np.bool_) and value in (0, 1) for value in row)
         for row in rows
     )
-
-
-def _refuse_missing(labels: AnyArray) -> None:
-    if labels.dtype.kind == "f":
-        missing = ~np.isfinite(labels)
-    else:
-        missing = np.array([is_missing(label) for label in labels.tolist()], dtype=bool)
-    if missing.any():
-        raise CandidateError(
-            f"Input y contains NaN, None or infinity for {describe_rows(missing)}. "
-            "Drop such rows, or give them all classes."
-        )

@@ -6,7 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disambig._core.errors import DatasetFormatError, DatasetNotFoundError, ParameterError
+from disambig._core.errors import (
+    DatasetFormatError,
+    DatasetNotFoundError,
+    ParameterError,
+    UnknownNameError,
+)
 from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.fingerprint import check_fingerprint
@@ -24,6 +29,8 @@ _READERS: dict[str, Callable[..., PartialLabelDataset]] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
 }
+
+_TABLE_OPTIONS = ("labels", "separator", "truth")
 
 
 def list_datasets() -> list[DatasetCard]:
@@ -57,10 +64,17 @@ def load_dataset(
         ``truth`` (a column with the true label).
     """
     path = Path(source)
-    if path.suffix.lower() in _READERS or path.exists():
+    if path.suffix.lower() in _READERS:
         _refuse_options(path, folder=folder, with_id=with_id)
         return _read_path(path, reader_options)
-    card = find_card(os.fspath(source))
+    try:
+        card = find_card(os.fspath(source))
+    except UnknownNameError:
+        if not path.exists():
+            raise
+        raise DatasetFormatError(
+            f"{path} cannot be read. Known are files ending in {', '.join(_READERS)}."
+        ) from None
     _refuse_options(card.name, **reader_options)
     if card.is_embedded:
         _refuse_options(card.name, folder=folder)
@@ -76,7 +90,7 @@ def load_dataset(
 
 
 def _refuse_options(source: object, **options: Any) -> None:
-    given = [name for name, value in options.items() if value]
+    given = [name for name, value in options.items() if value is not None and value is not False]
     if given:
         raise ParameterError(
             f"{', '.join(map(repr, given))} cannot be used with {source}. Leave it out; the "
@@ -85,15 +99,14 @@ def _refuse_options(source: object, **options: Any) -> None:
 
 
 def _read_path(path: Path, options: dict[str, Any]) -> PartialLabelDataset:
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise DatasetFormatError(
-            f"{path} cannot be read. Known are files ending in {', '.join(_READERS)}."
-        )
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
+    reader = _READERS[path.suffix.lower()]
     if reader is not read_delimited:
         _refuse_options(path, **options)
+    for name in options:
+        if name not in _TABLE_OPTIONS:
+            raise UnknownNameError("option for a table", name, _TABLE_OPTIONS)
     return reader(path, **options)
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from disambig._core.errors import DatasetFormatError, describe_rows
-from disambig._core.typing import AnyArray, FloatArray
-from disambig.candidates.classes import known_columns_of
+from disambig._core.typing import AnyArray, FloatArray, Label
+from disambig.candidates.classes import as_list, known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.card import DatasetCard
 
@@ -42,18 +42,19 @@ class PartialLabelDataset:
         lengths = {"X": len(self.X), "candidates": len(self.candidates)}
         if self.true_labels is not None:
             lengths["true_labels"] = len(self.true_labels)
-            self._check_truth(self.true_labels)
         if len(set(lengths.values())) != 1 or self.X.shape[1] != len(self.feature_names):
             raise DatasetFormatError(
                 f"The parts of {self.name} do not fit: rows {lengths}, {self.X.shape[1]} columns "
                 f"of features and {len(self.feature_names)} names."
             )
+        if self.true_labels is not None:
+            self._check_truth(as_list(self.true_labels))
 
-    def _check_truth(self, true_labels: AnyArray) -> None:
+    def _check_truth(self, true_labels: list[Label]) -> None:
         # A true label that is no class could never be predicted, and would pass for an error.
         unknown = known_columns_of(true_labels, self.candidates.classes) < 0
         if unknown.any():
             raise DatasetFormatError(
                 f"Every true label of {self.name} must be one of its classes. Not so for "
-                f"{describe_rows(unknown)}: {true_labels[unknown][0]!r}."
+                f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}."
             )

@@ -40,11 +40,7 @@ def fetch_dataset(
         are called, as pooch does.
     """
     card = find_card(dataset) if isinstance(dataset, str) else dataset
-    if card.url is None:
-        raise ParameterError(
-            f"{card.title} is inside the package, there is nothing to download. "
-            f"Use load_dataset({card.name!r})."
-        )
+    known_address = card_address(card)
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
     if target.is_file() and is_known(target.read_bytes(), card.hash):
         return target
@@ -54,10 +50,20 @@ def fetch_dataset(
         raise DownloadError(
             f"The folder {target.parent} cannot be used: {error}. Choose another."
         ) from error
-    content = _download(url or card.url, target.parent, card, progress)
+    content = _download(url or known_address, target.parent, card, progress)
     with written_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
+
+
+def card_address(card: DatasetCard) -> str:
+    """Return where a dataset can be downloaded; refuse one that is inside the package."""
+    if card.url is None:
+        raise ParameterError(
+            f"{card.title} is inside the package, there is nothing to download. "
+            f"Use load_dataset({card.name!r})."
+        )
+    return card.url
 
 
 def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
@@ -68,7 +74,10 @@ def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> b
         try:
             archive = _retrieve(address, Path(workspace), progress)
         except (OSError, ValueError) as error:
-            raise DownloadError(f"{address} could not be downloaded: {error}. {by_hand}") from error
+            reason = str(error).rstrip(".")
+            raise DownloadError(
+                f"{address} could not be downloaded: {reason}. {by_hand}"
+            ) from error
         content = extract_mat(archive, card)
     try:
         check_fingerprint(content, card.hash, address, f"Nothing was kept. {by_hand}")

@@ -27,7 +27,7 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     """
     folders = [Path(folder)] if folder is not None else _usual_folders()
     for place in folders:
-        files = [path for path in sorted(place.glob("*.[mM][aA][tT]")) if path.is_file()]
+        files = [path for path in sorted(place.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
         named = [path for path in files if card.is_called(path.stem)]
         if named:
             return _the_known_one(named, card)

@@ -44,7 +44,7 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
 
 
 def _choose(members: list[Any], card: DatasetCard) -> Any:
-    files = [member for member in members if member.filename.lower().endswith(".mat")]
+    files = [member for member in members if _is_mat(PurePosixPath(member.filename))]
     named = [member for member in files if card.is_called(PurePosixPath(member.filename).stem)]
     # An archive of one file needs no name to go by.
     choice = next((choice[0] for choice in (named, files) if len(choice) == 1), None)
@@ -59,3 +59,8 @@ def _choose(members: list[Any], card: DatasetCard) -> Any:
             f"{choice.file_size:,} bytes, and no known dataset is above {_LARGEST_FILE:,}."
         )
     return choice
+
+
+def _is_mat(path: PurePosixPath) -> bool:
+    # Hidden files are what macOS adds beside every other.
+    return path.suffix.lower() == ".mat" and not path.name.startswith("._")

@@ -53,9 +53,9 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             Fitted method.
         """
-        self._check_parameters()
         # A refused fit leaves a method that is not fitted, never half of an old and a new one.
         self.__dict__.pop("candidate_confidence_", None)
+        self._check_parameters()
         if y is None:
             raise CandidateError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
@@ -121,7 +121,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             Candidate sets of the samples.
         """
         check_is_fitted(self)
-        return covering_rate(as_candidates(y, classes=self.classes_), self.predict(X))
+        return covering_rate(y, self.predict(X), classes=self.classes_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "candidate_confidence_")

@@ -3,15 +3,17 @@
 import inspect
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import check_array
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice
 from disambig._core.typing import Features
 
-__all__ = ["check_scaling", "fit_scaler"]
+__all__ = ["apply_scaler", "check_scaling", "fit_scaler"]
 
 _NAMES = ("standard", "none")
 
@@ -38,3 +40,8 @@ def fit_scaler(scaling: Any, X: Features) -> Any:
     if scaling == "standard":
         return StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
     return FunctionTransformer().fit(X)
+
+
+def apply_scaler(scaler: Any, X: Features) -> Features:
+    """Return scaled features as a dense or CSR array of doubles, whatever the scaler gives."""
+    return check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)

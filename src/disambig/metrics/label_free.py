@@ -14,7 +14,12 @@ from disambig.metrics.checks import as_probabilities, check_same_length
 __all__ = ["approximated_accuracy", "covering_rate"]
 
 
-def covering_rate(candidates: CandidateLabels, predicted: Iterable[Label]) -> float:
+def covering_rate(
+    candidates: CandidateLabels,
+    predicted: Iterable[Label],
+    *,
+    classes: Iterable[Label] | None = None,
+) -> float:
     """Return the share of predictions that are in the candidate set.
 
     On plain labels (sets of one) this is the accuracy; otherwise it is an upper bound of it
@@ -26,8 +31,10 @@ def covering_rate(candidates: CandidateLabels, predicted: Iterable[Label]) -> fl
         Candidate sets of held-out rows.
     predicted : iterable of labels
         One prediction per row.
+    classes : iterable of labels, optional
+        Names of the columns, where ``candidates`` is a mask without names.
     """
-    sets, guesses = as_candidates(candidates), as_list(predicted)
+    sets, guesses = as_candidates(candidates, classes=classes), as_list(predicted)
     check_same_length(candidate_sets=len(sets), predictions=len(guesses))
     return float(sets.contains(guesses).mean())
 
@@ -53,7 +60,7 @@ def approximated_accuracy(
     classes : iterable of labels, optional
         Names of the columns of ``probabilities``. By default those of ``candidates``.
     """
-    sets = as_candidates(candidates)
+    sets = as_candidates(candidates, classes=classes)
     matrix, names = as_probabilities(probabilities, sets.classes if classes is None else classes)
     check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
     best = matrix.argmax(axis=1)

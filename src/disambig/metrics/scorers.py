@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from disambig.candidates.target import as_candidates
 from disambig.metrics.label_free import approximated_accuracy, covering_rate
 
 __all__ = ["approximated_accuracy_scorer", "covering_rate_scorer"]
@@ -10,11 +9,9 @@ __all__ = ["approximated_accuracy_scorer", "covering_rate_scorer"]
 
 def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:
     """Score by the share of predictions inside the candidate sets ``y``."""
-    return covering_rate(as_candidates(y, classes=estimator.classes_), estimator.predict(X))
+    return covering_rate(y, estimator.predict(X), classes=estimator.classes_)
 
 
 def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     """Score by the share of the candidates' probability that the predictions hold."""
-    classes = estimator.classes_
-    sets = as_candidates(y, classes=classes)
-    return approximated_accuracy(sets, estimator.predict_proba(X), classes=classes)
+    return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)

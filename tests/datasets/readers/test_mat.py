@@ -154,7 +154,7 @@ def test_a_row_without_a_true_label_is_refused(path: Path) -> None:
 
 def test_a_target_over_other_labels_is_refused(path: Path) -> None:
     write(path, target=TRUTH[:2])
-    with pytest.raises(DatasetFormatError, match="'target' in .* 2 columns and 4 names"):
+    with pytest.raises(DatasetFormatError, match="'target' in .* 2 columns and 4 classes"):
         read_mat(path)
 
 

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -74,6 +76,25 @@ def test_nearer_neighbours_count_more_however_far_the_data_is_from_zero(n_featur
     near = plain(n_neighbors=8).fit(data.X[:-1], data.candidates[:-1])
     far = plain(n_neighbors=8).fit(X, data.candidates)
     np.testing.assert_allclose(far.predict_proba(query), near.predict_proba(data.X[:20]), atol=1e-6)
+
+
+def test_large_single_precision_features_do_not_overflow():
+    data = make_partial_label_dataset(40, 3, 3, random_state=0)
+    method = plain(n_neighbors=5)
+    expected = method.fit(data.X, data.candidates).predict_proba(data.X)
+    X = (data.X * 1e25).astype(np.float32)
+    found = method.fit(X, data.candidates).predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_many_neighbours_of_wide_rows_are_weighed_a_few_at_a_time():
+    data = make_partial_label_dataset(1500, 60, 3, random_state=0)
+    method = plain(n_neighbors=1000).fit(data.X, data.candidates)
+    tracemalloc.start()
+    method.predict_proba(data.X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 300e6  # all pairs at once would take 720 MB for each of two copies
 
 
 def test_unit_rows_compare_directions():

@@ -103,6 +103,17 @@ def test_a_learner_without_probabilities_is_refused(data, reference):
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
+def test_a_class_of_learners_is_no_learner(data, reference):
+    with pytest.raises(ParameterError, match="must be an instance of a classifier"):
+        reference(estimator=LogisticRegression).fit(data.X, data.true_labels)
+
+
+def test_average_needs_a_learner_that_weighs_rows(data):
+    with pytest.raises(ParameterError, match="must take 'sample_weight' in fit"):
+        AverageClassifier(estimator=KNeighborsClassifier()).fit(data.X, data.candidates)
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
 def test_one_label_everywhere_is_predicted_everywhere(reference):
     y = CandidateLabels.from_labels(["b", "b"], classes=["a", "b"])
     fitted = reference().fit([[0.0], [1.0]], y)

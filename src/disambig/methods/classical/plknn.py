@@ -15,11 +15,11 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_scores
-from disambig.methods.scaling import check_scaling, fit_scaler
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = ["PLKNN"]
 
-_QUERIES_AT_A_TIME = 1000
+_NUMBERS_AT_A_TIME = 4_000_000
 
 
 class PLKNN(PartialLabelClassifier):
@@ -28,8 +28,8 @@ class PLKNN(PartialLabelClassifier):
     The score of class j for a query with neighbours at the distances d_1 .. d_k is
     ``sum_r w_r [j is a candidate of neighbour r]`` with ``w_r = 1``, or
     ``w_r = 1 - d_r / sum_q d_q`` where nearer neighbours count more (a single neighbour counts
-    one). A set of many candidates
-    votes for each of them in full. Scores divided by their sum are the probabilities.
+    one). A set of many candidates votes for each of them in full. Scores divided by their sum are
+    the probabilities.
 
     For a training row, its own set takes no part in the vote: the confidences are the scores from
     its neighbours, restricted to its candidates.
@@ -123,7 +123,7 @@ class PLKNN(PartialLabelClassifier):
         return probabilities
 
     def _prepared(self, X: Features) -> Features:
-        scaled = self._scaler.transform(X)
+        scaled = apply_scaler(self._scaler, X)
         return normalize(scaled) if self.unit_rows else scaled
 
     def _scores(self, query: Features, neighbors: IntArray) -> Sparse:
@@ -143,7 +143,8 @@ def _exact_distances(query: Features, rows: Features, neighbors: IntArray) -> Fl
     """
     queries, count = neighbors.shape
     distances = np.empty(neighbors.shape)
-    for batch in gen_batches(queries, _QUERIES_AT_A_TIME):
+    queries_at_a_time = max(1, _NUMBERS_AT_A_TIME // (count * query.shape[1]))
+    for batch in gen_batches(queries, queries_at_a_time):
         nearest = neighbors[batch]
         repeated = query[np.repeat(np.arange(queries)[batch], count)]
         pairs = paired_euclidean_distances(repeated, rows[nearest.ravel()])

@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+from sklearn.utils.validation import has_fit_parameter
+
+from disambig._core.errors import ParameterError
 from disambig._core.typing import Features, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard
@@ -39,6 +42,14 @@ class AverageClassifier(SupervisedReference):
     def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
         self.estimator = estimator
         self.scaling = scaling
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ParameterError(
+                "'estimator' must take 'sample_weight' in fit, to weigh the candidates of a row. "
+                f"Got {self.estimator!r} instead."
+            )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._train(X, *candidates.pairs(), sample_weight=candidates.prior().data)

@@ -1,5 +1,6 @@
 """What the references share: an ordinary classifier trained on rows and labels they choose."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from disambig._core.errors import ParameterError
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.scaling import check_scaling, fit_scaler
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = ["SupervisedReference", "certain"]
 
@@ -25,9 +26,10 @@ class SupervisedReference(PartialLabelClassifier):
 
     def _check_parameters(self) -> None:
         check_scaling(self.scaling)
-        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
+        is_classifier = hasattr(self.estimator, "predict_proba")
+        if self.estimator is not None and (inspect.isclass(self.estimator) or not is_classifier):
             raise ParameterError(
-                "'estimator' must be a classifier with predict_proba. "
+                "'estimator' must be an instance of a classifier with predict_proba. "
                 f"Got {self.estimator!r} instead."
             )
 
@@ -35,7 +37,7 @@ class SupervisedReference(PartialLabelClassifier):
         """Train on the labels ``columns`` of ``rows``; a row may stand there more than once."""
         self._scaler = fit_scaler(self.scaling, X)
         self._model = self._new_model(np.unique(columns).size)
-        self._model.fit(self._scaler.transform(X)[rows], columns, **weights)
+        self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **weights)
 
     def _new_model(self, n_labels: int) -> Any:
         if n_labels == 1:
@@ -48,7 +50,7 @@ class SupervisedReference(PartialLabelClassifier):
         probabilities = np.zeros((X.shape[0], len(self.classes_)))
         # The model knows only the columns it has seen.
         probabilities[:, self._model.classes_] = self._model.predict_proba(
-            self._scaler.transform(X)
+            apply_scaler(self._scaler, X)
         )
         return probabilities
 
