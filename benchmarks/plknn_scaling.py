@@ -2,13 +2,13 @@
 
     DISAMBIG_DATA=folder python benchmarks/plknn_scaling.py
 
-Takes a minute or two on one core. Writes docs/results/plknn.md.
+Writes docs/results/plknn.md.
 """
 
 from rich.progress import track
 
 from disambig import PLKNN, load_dataset
-from disambig.study import ControlledCorruption, cross_validate, mean_and_std
+from disambig.study import ControlledCorruption, cross_validate, mean_and_std, mean_and_std_text
 from results_page import markdown_table, write_page
 
 SCALINGS = {
@@ -43,12 +43,6 @@ def accuracies(
     return [s.accuracy for s in scores], [s.transductive_accuracy for s in scores]
 
 
-def cell(values: list[float]) -> str:
-    """Return mean and standard deviation."""
-    mean, std = mean_and_std(values)
-    return f"{mean:.3f} ± {std:.3f}"
-
-
 def main() -> None:
     """Measure, compare with what is expected, write the page."""
     runs = [(name, scaling) for name in REAL + CORRUPTED for scaling in SCALINGS]
@@ -58,7 +52,10 @@ def main() -> None:
     }
 
     def table(names: tuple[str, ...], which: int) -> str:
-        rows = [[name, *(cell(measured[name, s][which]) for s in SCALINGS)] for name in names]
+        rows = [
+            [name, *(mean_and_std_text(measured[name, s][which]) for s in SCALINGS)]
+            for name in names
+        ]
         return markdown_table(["dataset", *SCALINGS], rows)
 
     checks = [

@@ -1,6 +1,7 @@
 """Shared set-up: real data where it is at hand, and hypothesis without deadlines."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -9,6 +10,14 @@ from hypothesis import settings
 # a red run can be repeated.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keep downloads out of the real cache: every test has one of its own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "disambig"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -256,7 +256,7 @@ def test_contains_agrees_with_the_sets(candidates, data):
 
 
 def test_contains_needs_a_label_for_every_sample(pets):
-    with pytest.raises(CandidateError, match="each of the 3 samples. Got 2 labels"):
+    with pytest.raises(CandidateError, match="each of the 3 samples. Got 2"):
         pets.contains(["cat", "dog"])
 
 

@@ -31,9 +31,17 @@ def test_plain_labels_are_sets_of_one(labels):
     assert as_candidates(labels).to_sets() == [{"b"}, {"a"}]
 
 
-def test_a_column_of_labels_is_read_with_a_warning():
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        (np.array([[5], [7]]), [5, 7]),
+        (np.array([["a"], ["b"]], dtype=object), ["a", "b"]),
+        (pd.DataFrame({"label": ["a", "b"]}), ["a", "b"]),
+    ],
+)
+def test_a_column_of_labels_is_read_with_a_warning(column, labels):
     with pytest.warns(DataConversionWarning):
-        assert as_candidates(np.array([[5], [7]])).to_sets() == [{5}, {7}]
+        assert as_candidates(column).to_sets() == [{label} for label in labels]
 
 
 @pytest.mark.parametrize(

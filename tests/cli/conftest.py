@@ -19,14 +19,6 @@ from disambig.cli.main import app
 WIDE_AND_PLAIN = {"COLUMNS": "300", "FORCE_COLOR": None}
 
 
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Keep downloads out of the real cache."""
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return folder / "disambig"
-
-
 @pytest.fixture(scope="session")
 def invoke() -> Callable[..., Result]:
     """Return what runs the command in this process; errors of ours come back as exceptions."""

@@ -86,7 +86,7 @@ def test_a_file_without_true_labels_is_refused(invoke: Invoke, tmp_path: Path) -
     path.write_text("a,label\n1,cat|dog\n2,dog\n")
     result = invoke("demo", "--dataset", str(path))
     assert isinstance(result.exception, ParameterError)
-    assert str(result.exception) == "Evaluation needs true labels, and toys [b] has none."
+    assert "Evaluation needs true labels, and toys [b] has none." in str(result.exception)
     assert result.output == ""
 
 

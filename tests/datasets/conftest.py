@@ -7,7 +7,6 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -53,14 +52,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Keep the output of the tests clean."""
-
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Keep downloads out of the real cache."""
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return folder / "disambig"
 
 
 @pytest.fixture

@@ -239,10 +239,3 @@ def test_a_name_wins_over_a_folder_that_is_called_the_same(
     (tmp_path / "glass").mkdir()
     monkeypatch.chdir(tmp_path)
     assert load_dataset("glass").X.shape == (214, 9)
-
-
-def test_a_misspelled_option_is_met_with_a_suggestion(tmp_path: Path) -> None:
-    path = tmp_path / "toys.csv"
-    path.write_text("a,label\n1,cat\n")
-    with pytest.raises(UnknownNameError, match="no option for a table called 'label'. Did"):
-        load_dataset(path, label="label")

@@ -19,7 +19,7 @@ from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.fingerprint import fingerprint
 
 MakeArchive = Callable[[dict[str, bytes]], bytes]
-PAGE = r"http://palm\.seu\.edu\.cn/zhangml/Resources\.htm"
+PAGE = r"http://palm\.seu\.edu\.cn/zhangml/"
 
 
 @pytest.fixture

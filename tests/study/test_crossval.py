@@ -11,7 +11,13 @@ from disambig.methods import (
     RandomCandidateClassifier,
 )
 from disambig.methods.card import MethodCard
-from disambig.study import ControlledCorruption, cross_validate, mean_and_std, shuffled_folds
+from disambig.study import (
+    ControlledCorruption,
+    cross_validate,
+    mean_and_std,
+    mean_and_std_text,
+    shuffled_folds,
+)
 
 
 class Witness(PartialLabelClassifier):
@@ -121,7 +127,7 @@ def test_a_blind_guess_sets_one_in_two_right(data):
 
 def test_true_labels_are_needed(data):
     blind = PartialLabelDataset("blind", data.X, data.candidates, None, data.feature_names)
-    with pytest.raises(ParameterError, match="blind has none"):
+    with pytest.raises(ParameterError, match="blind has none. For a table, name"):
         list(cross_validate(PLKNN(), blind))
 
 
@@ -129,6 +135,7 @@ def test_mean_and_sample_standard_deviation():
     mean, std = mean_and_std([1.0, 2.0, 4.0])
     assert mean == pytest.approx(7 / 3)
     assert std == pytest.approx(np.sqrt(7 / 3))
+    assert mean_and_std_text([1.0, 2.0, 4.0]) == "2.333 ± 1.528"
 
 
 @pytest.mark.realdata

@@ -74,11 +74,6 @@ def parts_from_strings(
         raise CandidateError(
             f"The separator must be a text of at least one character. Got {separator!r}."
         )
-    if isinstance(strings, str):
-        raise CandidateError(
-            f"A column of texts is needed, one a sample. Got the single text {strings!r}. "
-            "Write it as a list of one."
-        )
     column = as_list(strings)
     for row, text in enumerate(column):
         if not isinstance(text, str):
@@ -142,7 +137,10 @@ def parts_from_annotations(
     row_names = list(dict.fromkeys(item_list)) if order is None else as_list(order)
     repeated = first_repeated(row_names)
     if repeated is not None:
-        raise CandidateError(f"'order' names every item once. Got {repeated!r} more than once.")
+        raise CandidateError(
+            f"'order' names every item once. Got {repeated!r} more than once. "
+            "Remove the repetition."
+        )
     row_of_item = {item: row for row, item in enumerate(row_names)}
     unknown = next((item for item in item_list if item not in row_of_item), None)
     if unknown is not None:

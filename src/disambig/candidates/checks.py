@@ -45,7 +45,7 @@ def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
         if weights is None:
             raise CandidateError(
                 f"The columns of the weights must be the classes, {', '.join(map(str, names))}. "
-                f"Got {', '.join(map(str, columns))}."
+                f"Got {', '.join(map(str, columns))}. Rename them, or give an array."
             )
     matrix = _as_matrix(weights, "Weights are numbers").astype(float)
     if matrix.shape != mask.shape:

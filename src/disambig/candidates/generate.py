@@ -341,7 +341,8 @@ def _read_probabilities(probabilities: Any, shape: tuple[int, int]) -> FloatArra
     bad = np.asarray(~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1))
     if bad.any():
         raise CandidateError(
-            f"Probabilities must be finite and not negative. Not so for {describe_rows(bad)}."
+            f"Probabilities must be finite and not negative. Not so for {describe_rows(bad)}. "
+            "Give what predict_proba returns."
         )
     return matrix
 

@@ -385,7 +385,10 @@ class CandidateLabels:
     def contains(self, labels: Iterable[Label]) -> BoolArray:
         """Tell for every sample whether its label is one of its candidates."""
         columns = known_columns_of(labels, self._classes)
-        self._check_length("labels", len(columns))
+        if len(columns) != len(self):
+            raise CandidateError(
+                f"One label is needed for each of the {len(self)} samples. Got {len(columns)}."
+            )
         found = columns >= 0
         found[found] = storage.values_at(self._mask, np.flatnonzero(found), columns[found])
         return found
@@ -435,17 +438,11 @@ class CandidateLabels:
 
     def _marked(self, labels: Iterable[Label]) -> BoolArray:
         marked = np.zeros(self.shape[1], dtype=bool)
-        marked[columns_of(as_list(labels), self._classes)] = True
+        marked[columns_of(labels, self._classes)] = True
         return marked
 
     def _keep(self, keep: BoolArray) -> Self:
         return self._from_parts(algebra.keep_columns(self._parts(), keep))
-
-    def _check_length(self, name: str, length: int) -> None:
-        if length != len(self):
-            raise CandidateError(
-                f"One entry is needed for each of the {len(self)} samples. Got {length} {name}."
-            )
 
 
 def _row_maxima(values: AnyArray, ends: IntArray) -> AnyArray:

@@ -38,7 +38,8 @@ def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> Candidat
     _refuse_nested(y)
     array = np.asarray(y)
     if array.ndim == 2:
-        if array.dtype in (bool, object):  # pandas' nullable types arrive as objects
+        # Columns of pandas' nullable types arrive as objects; a single one holds plain labels.
+        if array.dtype == bool or (array.dtype == object and array.shape[1] > 1):
             return CandidateLabels.from_mask(y, None if hasattr(y, "columns") else classes)
         if array.shape[1] > 1 and array.dtype.kind in "iuf" and np.isin(array, (0, 1)).all():
             raise CandidateError(

@@ -30,7 +30,7 @@ def demo(
     Example: disambig demo --dataset ecoli --p 0.4 --r 3
     """
     from disambig.datasets.catalogue import load_dataset  # keeps --help quick
-    from disambig.study.crossval import ControlledCorruption
+    from disambig.study.crossval import ControlledCorruption, mean_and_std_text
 
     data = load_dataset(dataset)
     corruption = ControlledCorruption(p=p, r=r)
@@ -42,8 +42,8 @@ def demo(
             "" if card.role == "method" else card.role,
             card.name,
             card.title,
-            _mean_and_std([score.accuracy for score in scores]),
-            _mean_and_std([score.transductive_accuracy for score in scores]),
+            mean_and_std_text([score.accuracy for score in scores]),
+            mean_and_std_text([score.transductive_accuracy for score in scores]),
         )
     console.print(
         f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} features, "
@@ -86,10 +86,3 @@ def _scores(
                 scores.append(score)
                 progress.advance(task)
             yield method.card, scores
-
-
-def _mean_and_std(values: list[float]) -> str:
-    from disambig.study.crossval import mean_and_std  # keeps --help quick
-
-    mean, std = mean_and_std(values)
-    return f"{mean:.3f} ± {std:.3f}"

@@ -30,8 +30,6 @@ _READERS: dict[str, Callable[..., PartialLabelDataset]] = {
     ".tsv": read_delimited,
 }
 
-_TABLE_OPTIONS = ("labels", "separator", "truth")
-
 
 def list_datasets() -> list[DatasetCard]:
     """Return the cards of all named datasets."""
@@ -44,7 +42,9 @@ def load_dataset(
     folder: str | os.PathLike[str] | None = None,
     with_id: bool = False,
     check_hash: bool = True,
-    **reader_options: Any,
+    labels: str | None = None,
+    separator: str | None = None,
+    truth: str | None = None,
 ) -> PartialLabelDataset:
     """Load a named dataset, or a file.
 
@@ -59,14 +59,19 @@ def load_dataset(
         Keep a column that only numbers the rows. In a sorted file it gives the class away.
     check_hash : bool, default=True
         Refuse a file that is not the known one.
-    **reader_options
-        For a CSV or TSV: ``labels`` (the column, "label" by default), ``separator`` ("|"), and
-        ``truth`` (a column with the true label).
+    labels : str, optional
+        For a table: the column with the candidate labels, "label" by default.
+    separator : str, optional
+        For a table: what stands between two labels, "|" by default.
+    truth : str, optional
+        For a table: the column with the true label, for evaluation.
     """
+    given = {"labels": labels, "separator": separator, "truth": truth}
+    table_options = {name: value for name, value in given.items() if value is not None}
     path = Path(source)
     if path.suffix.lower() in _READERS:
         _refuse_options(path, folder=folder, with_id=with_id)
-        return _read_path(path, reader_options)
+        return _read_path(path, table_options)
     try:
         card = find_card(os.fspath(source))
     except UnknownNameError:
@@ -75,7 +80,7 @@ def load_dataset(
         raise DatasetFormatError(
             f"{path} cannot be read. Known are files ending in {', '.join(_READERS)}."
         ) from None
-    _refuse_options(card.name, **reader_options)
+    _refuse_options(card.name, **table_options)
     if card.is_embedded:
         _refuse_options(card.name, folder=folder)
         return read_embedded(card, with_id=with_id)
@@ -98,15 +103,12 @@ def _refuse_options(source: object, **options: Any) -> None:
         )
 
 
-def _read_path(path: Path, options: dict[str, Any]) -> PartialLabelDataset:
+def _read_path(path: Path, options: dict[str, str]) -> PartialLabelDataset:
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
     reader = _READERS[path.suffix.lower()]
     if reader is not read_delimited:
         _refuse_options(path, **options)
-    for name in options:
-        if name not in _TABLE_OPTIONS:
-            raise UnknownNameError("option for a table", name, _TABLE_OPTIONS)
     return reader(path, **options)
 
 
@@ -115,5 +117,6 @@ def _check_shape(dataset: PartialLabelDataset, card: DatasetCard, file: Path) ->
     needed = (card.n_samples, card.n_features, card.n_classes)
     if found != needed:
         raise DatasetFormatError(
-            f"{card.title} has (rows, features, classes) = {needed}. {file} has {found}."
+            f"{card.title} has (rows, features, classes) = {needed}. {file} has {found}. "
+            "Load another file by its path."
         )

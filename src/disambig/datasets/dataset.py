@@ -56,5 +56,6 @@ class PartialLabelDataset:
         if unknown.any():
             raise DatasetFormatError(
                 f"Every true label of {self.name} must be one of its classes. Not so for "
-                f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}."
+                f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}. Correct the "
+                "label, or name all classes."
             )

@@ -13,7 +13,7 @@ from disambig.datasets.fingerprint import check_fingerprint, is_known
 from disambig.datasets.locate import cache_folder
 from disambig.datasets.unpack import extract_mat
 
-__all__ = ["fetch_dataset"]
+__all__ = ["card_address", "fetch_dataset"]
 
 
 def fetch_dataset(

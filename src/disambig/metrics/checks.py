@@ -18,7 +18,8 @@ def as_true_labels(labels: Iterable[Label]) -> list[Label]:
     missing = next((row for row, label in enumerate(values) if is_missing(label)), None)
     if missing is not None:
         raise ParameterError(
-            f"True labels may not be missing. Got {values[missing]!r} in row {missing}."
+            f"True labels may not be missing. Got {values[missing]!r} in row {missing}. "
+            "Evaluate on rows whose true label is known."
         )
     return values
 
@@ -37,13 +38,13 @@ def as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[Floa
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise ParameterError(
             f"Probabilities need one column for each of the {len(names)} classes. "
-            f"Got the shape {matrix.shape}."
+            f"Got the shape {matrix.shape}. Name its columns in 'classes'."
         )
     bad = ~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1)
     bad |= ~np.isclose(matrix.sum(axis=1), 1, atol=1e-4)
     if bad.any():
         raise ParameterError(
             "Probabilities are not negative and sum to one in every row. "
-            f"Not so for {describe_rows(bad)}."
+            f"Not so for {describe_rows(bad)}. Give what predict_proba returns."
         )
     return matrix, names

@@ -16,7 +16,13 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics.supervised import accuracy, transductive_accuracy
 from disambig.study.folds import shuffled_folds
 
-__all__ = ["ControlledCorruption", "FoldScore", "cross_validate", "mean_and_std"]
+__all__ = [
+    "ControlledCorruption",
+    "FoldScore",
+    "cross_validate",
+    "mean_and_std",
+    "mean_and_std_text",
+]
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,10 @@ def cross_validate(
     """
     truth = dataset.true_labels
     if truth is None:
-        raise ParameterError(f"Evaluation needs true labels, and {dataset.name} has none.")
+        raise ParameterError(
+            f"Evaluation needs true labels, and {dataset.name} has none. For a table, name their "
+            "column: load_dataset(path, truth=...)."
+        )
     classes = dataset.candidates.classes
     folds = shuffled_folds(len(truth), n_folds, seed)
     for (train, test), fold_seed in zip(folds, spawn_seeds(seed, n_folds), strict=True):
@@ -99,6 +108,12 @@ def cross_validate(
 def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean over folds and the sample standard deviation."""
     return float(np.mean(values)), float(np.std(values, ddof=1))
+
+
+def mean_and_std_text(values: Sequence[float]) -> str:
+    """Return mean and standard deviation as tables show them."""
+    mean, std = mean_and_std(values)
+    return f"{mean:.3f} ± {std:.3f}"
 
 
 def _seeded(method: PartialLabelClassifier, seed: int) -> PartialLabelClassifier:
