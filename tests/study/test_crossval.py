@@ -105,6 +105,14 @@ def test_corruption_is_made_for_training_rows_and_is_the_same_for_every_method(d
         assert first.classes.tolist() == [0, 1, 2, 3]
 
 
+def test_corruption_is_drawn_anew_for_every_fold_and_seed(data, seen):
+    for seed in (0, 1):
+        corruption = ControlledCorruption(p=0.5, r=2)
+        list(cross_validate(Witness(), data, n_folds=3, seed=seed, corruption=corruption))
+    # All have 40 training rows: the same seed would choose the same places.
+    assert len({tuple(candidates.sizes) for _, candidates, _ in seen}) == 6
+
+
 def test_only_the_ceiling_is_shown_the_truth(data):
     scores = list(cross_validate(OracleClassifier(), data, n_folds=3))
     assert [score.transductive_accuracy for score in scores] == [1, 1, 1]
