@@ -40,7 +40,7 @@ class PLKNN(PartialLabelClassifier):
         Neighbours that vote; all of them where there are fewer.
     weights : {"distance", "uniform"}, default="distance"
         Whether nearer neighbours count more.
-    scaling : {"standard", "none"} or transformer, default="standard"
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled before distances are taken, fitted on the training rows.
     unit_rows : bool, default=False
         Whether rows are then scaled to length one, so that distance compares directions. It helps

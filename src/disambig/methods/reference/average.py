@@ -22,7 +22,7 @@ class AverageClassifier(SupervisedReference):
     estimator : classifier, default=None
         An ordinary classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``;
         logistic regression by default.
-    scaling : {"standard", "none"} or transformer, default="standard"
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
 
     Attributes

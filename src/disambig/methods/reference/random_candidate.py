@@ -20,7 +20,7 @@ class RandomCandidateClassifier(SupervisedReference):
     ----------
     estimator : classifier, default=None
         An ordinary classifier with ``predict_proba``; logistic regression by default.
-    scaling : {"standard", "none"} or transformer, default="standard"
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
     random_state : int, generator or None, default=None
         Seed of the draw.

@@ -1,0 +1,45 @@
+"""Where to compute, and how numbers behave there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from disambig._core.errors import ParameterError
+
+__all__ = ["choose_device", "denormals_flushed"]
+
+
+def choose_device(device: Any) -> torch.device:
+    """Return the device called ``device``; ``"auto"`` is a CUDA card where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ParameterError(
+            f"'device' must be 'auto' or a device of torch such as 'cpu' or 'cuda:0'. "
+            f"Got {device!r} instead."
+        ) from error
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ParameterError(
+            f"device={device!r} needs a CUDA card, and torch finds none here. "
+            "Use device='auto', which takes one where there is one."
+        )
+    return chosen
+
+
+@contextmanager
+def denormals_flushed() -> Iterator[None]:
+    """Read and write numbers too small for full precision as zero while the block runs.
+
+    Late in training gradients of settled rows become that small, and a CPU handles each of them
+    many times slower than any other number.
+    """
+    before = torch.tensor(1e-310, dtype=torch.float64).mul(1.0).item() == 0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)

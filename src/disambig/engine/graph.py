@@ -1,0 +1,7 @@
+"""Record a training step on a CUDA card once, and replay it."""
+
+from collections.abc import Callable
+
+import torch
+
+__all__ = ["CapturedStep"]

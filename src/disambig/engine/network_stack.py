@@ -1,0 +1,127 @@
+"""Many perceptrons of one shape, side by side on a leading axis."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from disambig.engine.layers import HiddenLayer, LinearLayer
+from disambig.engine.random_bits import as_tensor_of_seeds, keep_masks, kept_share, stream_of
+from disambig.engine.rows_in_batch import RowsInBatch
+
+__all__ = ["NetworkStack"]
+
+
+class NetworkStack(nn.Module):
+    """Perceptrons of one shape, trained and asked together.
+
+    Every product is a batched one over the networks, and nothing passes between them: a network
+    learns the same in a stack of one and in a stack of a hundred.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Number of features and of classes.
+    hidden : sequence of int
+        Units of every hidden layer.
+    seeds : sequence of int
+        One for every network: first weights and dropout follow from it.
+    activation : str
+        A name in ``ACTIVATIONS``.
+    dropout : float
+        Share of hidden units left out in a training step, to the nearest 1/256.
+    batch_norm : bool
+        Whether hidden layers are normalised over the batch.
+    dtype : torch.dtype, default=torch.float32
+        Type of weights and results.
+    """
+
+    seeds: Tensor
+    output: LinearLayer
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        hidden: Sequence[int],
+        seeds: Sequence[int],
+        activation: str,
+        dropout: float,
+        batch_norm: bool,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        # What is left after dropout is scaled up where it comes in, at no cost.
+        kept_scale = 1 / kept_share(1 - dropout) if dropout else 1.0
+        sizes = (n_inputs, *hidden)
+        self.hidden = nn.ModuleList(
+            HiddenLayer(
+                fan_in,
+                fan_out,
+                generators,
+                kept_scale if layer else 1.0,
+                dtype,
+                activation=activation,
+                batch_norm=batch_norm,
+            )
+            for layer, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+        )
+        scale = kept_scale if hidden else 1.0
+        self.output = LinearLayer(sizes[-1], n_outputs, generators, scale, dtype)
+        self.register_buffer("seeds", as_tensor_of_seeds(seeds), persistent=False)
+
+    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+        """Return the logits of a training batch: shape (networks, rows, classes).
+
+        Parameters
+        ----------
+        features : Tensor of shape (networks, rows, features)
+            Rows that only fill up must be zero.
+        rows : RowsInBatch
+            Which rows are real.
+        step : Tensor of one integer
+            Number of the training step: dropout follows from it and the seeds.
+        """
+        value = features
+        streams = stream_of(self.seeds, step)
+        for number, layer in enumerate(self.hidden):
+            keep = None
+            if self.dropout:
+                units = layer.weight.shape[2]
+                stream = stream_of(streams, number)
+                keep = keep_masks(
+                    stream, features.shape[1], units, 1 - self.dropout, layer.workspace
+                )
+            value = layer(value, rows, keep)
+        logits: Tensor = self.output(value)
+        return logits
+
+    def backward(self, gradient: Tensor) -> None:
+        """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
+        following: LinearLayer = self.output
+        gradient = following.learn(gradient)
+        for layer in reversed(self.hidden):
+            gradient = layer.learn(following.pass_on(gradient))
+            following = layer
+
+    def infer(self, features: Tensor) -> Tensor:
+        """Return the logits of every network for the same rows, in inference.
+
+        Parameters
+        ----------
+        features : Tensor of shape (rows, features)
+            Rows that nothing is learned from.
+        """
+        value = features.expand(len(self.seeds), -1, -1)
+        for layer in self.hidden:
+            value = layer.infer(value)
+        return self.output.infer(value)
+
+    def state_of(self, first: int, count: int) -> dict[str, Tensor]:
+        """Return the state of ``count`` networks from number ``first`` on, as a stack of its own."""
+        state = self.state_dict()
+        return {name: value[first : first + count].clone() for name, value in state.items()}

@@ -1,0 +1,73 @@
+"""What is seen of every row while an epoch runs, and what it comes to at the end."""
+
+import torch
+from torch import Tensor
+
+from disambig._core.typing import FloatArray
+from disambig.engine.batches import Batches
+
+__all__ = ["EpochRecords"]
+
+
+class EpochRecords:
+    """Memory for what each step of an epoch saw.
+
+    Rows are only noted down while training runs, and added up once an epoch.
+
+    Parameters
+    ----------
+    batches : Batches
+        Their number and size.
+    n_networks : int
+        Networks of every problem.
+    device : torch.device
+        Where the steps run.
+    dtype : torch.dtype
+        Type of losses.
+    """
+
+    def __init__(
+        self, batches: Batches, n_networks: int, device: torch.device, dtype: torch.dtype
+    ) -> None:
+        steps, problems, rows = batches.real.shape
+        of_networks = (steps, problems, n_networks, rows)
+        self._seen = {
+            "loss": torch.zeros(of_networks, dtype=dtype, device=device),
+            "simple": torch.zeros(of_networks, dtype=torch.bool, device=device),
+            "covered": torch.zeros(of_networks, dtype=torch.bool, device=device),
+            "predicted": torch.zeros(of_networks, dtype=torch.int64, device=device),
+            "chosen": torch.zeros((steps, problems, rows), dtype=torch.int64, device=device),
+        }
+        self._real = batches.real
+        # The label chosen for every row an epoch ago; no label is -1.
+        self.labels = torch.full((batches.filler_row + 1,), -1, device=device)
+
+    def put(self, step: Tensor, **seen: Tensor) -> None:
+        """Note down what one step saw: loss, simple, covered, predicted and chosen."""
+        for name, value in seen.items():
+            self._seen[name].index_copy_(0, step, value.unsqueeze(0))
+
+    def measures(self, rows: Tensor) -> dict[str, FloatArray]:
+        """Return the measures of the epoch for every problem, and remember the labels chosen.
+
+        Parameters
+        ----------
+        rows : Tensor of shape (steps, problems, rows)
+            The rows of every batch.
+        """
+        seen = self._seen
+        agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
+        changed = self.labels[rows] != seen["chosen"]
+        self.labels[rows] = seen["chosen"]
+        return {
+            "simple": self._mean(seen["simple"].double().mean(2)),
+            "agreement": self._mean(agreed),
+            "loss": self._mean(seen["loss"].double().mean(2)),
+            "covering_rate": self._mean(seen["covered"].double().mean(2)),
+            "changed": self._mean(changed),
+        }
+
+    def _mean(self, values: Tensor) -> FloatArray:
+        real = values.masked_fill(~self._real, 0).double()
+        mean: FloatArray = (real.sum((0, 2)) / self._real.sum((0, 2))).cpu().numpy()
+        return mean

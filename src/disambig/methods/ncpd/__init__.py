@@ -1,0 +1,1 @@
+"""NCPD: Network Cooperation with Progressive Disambiguation, one file for every idea of the paper."""

@@ -1,0 +1,44 @@
+"""Which candidates are reliable: Sec. 3.2, conditions 1 and 2."""
+
+import torch
+from torch import Tensor
+
+__all__ = ["has_small_loss", "reliable_candidates"]
+
+
+def reliable_candidates(small_loss: Tensor, predicted: Tensor) -> Tensor:
+    """Return the candidates that meet both conditions; at most one in a group.
+
+    Parameters
+    ----------
+    small_loss : Tensor of booleans of shape (..., rows, places)
+        Condition 1, from ``has_small_loss``.
+    predicted : Tensor of booleans, same shape
+        Condition 2: the network predicts exactly this label, out of all classes.
+    """
+    return small_loss & predicted
+
+
+def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tensor:
+    """Return which losses are among the given share of smallest ones in the batch.
+
+    Of ``n`` candidates in a batch, the ``floor(share * n)`` smallest losses count. Losses equal to
+    the last of these count too: what is equally easy is treated equally, in whatever order the rows
+    come.
+
+    Parameters
+    ----------
+    losses : Tensor of shape (..., rows, places)
+        Infinite in places that are not used: these are no candidates and are not ranked.
+    share : Tensor of one float64
+        T(t). In double precision, so that ``floor`` cuts where the formula says.
+    most_candidates : int
+        No batch has more candidates than this; ranking can stop there.
+    """
+    flat = losses.flatten(-2)
+    n_candidates = flat.isfinite().sum(-1, keepdim=True)
+    n_small = (share * n_candidates).floor().to(torch.int64)
+    ranked = flat.topk(most_candidates, largest=False, sorted=True).values
+    cut = ranked.gather(-1, (n_small - 1).clamp(min=0))
+    small = (flat <= cut) & (n_small > 0)
+    return small.view_as(losses) & losses.isfinite()

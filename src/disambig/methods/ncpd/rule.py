@@ -1,0 +1,53 @@
+"""NCPD as the engine meets it: from the losses of a batch to what every network learns."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from disambig.engine.candidate_groups import CandidateGroups
+from disambig.engine.rule import Confidences
+from disambig.methods.ncpd.confidence import group_confidences
+from disambig.methods.ncpd.cooperation import exchange
+from disambig.methods.ncpd.reliable import has_small_loss, reliable_candidates
+from disambig.methods.ncpd.schedule import disambiguated_share
+
+__all__ = ["ProgressiveCooperation"]
+
+
+@dataclass(frozen=True)
+class ProgressiveCooperation:
+    """Easy groups first, each network taught by the others.
+
+    Attributes
+    ----------
+    ramp_epochs : int
+        t_r, the epoch from which every group with a right prediction is disambiguated.
+    cooperation : bool
+        Whether networks exchange their confidences; without, each learns from its own (w/o NC).
+    progressive : bool
+        Whether easy groups come first; without, Eq. 1 holds for every group from the start (w/o
+        PD).
+    """
+
+    ramp_epochs: int
+    cooperation: bool
+    progressive: bool
+
+    def share(self, epoch: int) -> float:
+        """Return T(t)."""
+        return disambiguated_share(epoch, self.ramp_epochs) if self.progressive else 1.0
+
+    def confidences(
+        self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
+    ) -> Confidences:
+        """Return what every network is trained with, and which groups it found simple."""
+        if not self.progressive:
+            simple = groups.inside.any(-1).expand(losses.shape[:-1])
+        elif share is None:
+            # Every loss is among the smallest: nothing to rank.
+            simple = predicted.any(-1)
+        else:
+            small_loss = has_small_loss(losses, share, groups.most_candidates)
+            simple = reliable_candidates(small_loss, predicted).any(-1)
+        found = group_confidences(losses, groups.prior, simple)
+        return Confidences(exchange(found) if self.cooperation else found, simple)
