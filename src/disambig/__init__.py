@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from disambig.datasets.catalogue import list_datasets, load_dataset
     from disambig.methods.catalogue import all_methods, get_method
     from disambig.methods.classical.plknn import PLKNN
+    from disambig.methods.ncpd.estimator import NCPDClassifier
+    from disambig.methods.scaling import FeatureScaler
 
 __all__ = [
     "PLKNN",
     "CandidateLabels",
     "DisambigError",
+    "FeatureScaler",
+    "NCPDClassifier",
     "__version__",
     "all_methods",
     "audit_candidates",
@@ -33,6 +37,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "CandidateLabels": "disambig.candidates.labels",
         "DisambigError": "disambig._core.errors",
+        "FeatureScaler": "disambig.methods.scaling",
+        "NCPDClassifier": "disambig.methods.ncpd.estimator",
         "PLKNN": "disambig.methods.classical.plknn",
         "all_methods": "disambig.methods.catalogue",
         "audit_candidates": "disambig.candidates.audit",

@@ -19,6 +19,7 @@ __all__ = [
     "DisambigError",
     "DownloadError",
     "HashMismatchError",
+    "ModelFileError",
     "ParameterError",
     "UnknownNameError",
     "describe_rows",
@@ -51,6 +52,10 @@ class HashMismatchError(DisambigError, ValueError):
 
 class DownloadError(DisambigError, OSError):
     """A download, or the unpacking of one, that did not work."""
+
+
+class ModelFileError(DisambigError, ValueError):
+    """A file that does not hold the model, or the checkpoint, that it should."""
 
 
 class UnknownNameError(DisambigError, ValueError):

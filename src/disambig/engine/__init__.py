@@ -1,1 +1,1 @@
-"""Train many networks at once on candidate sets: torch only, nothing of scikit-learn's interface."""
+"""Train many networks at once on candidate sets: torch only, no scikit-learn."""

@@ -38,8 +38,8 @@ def _relu(value: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _relu_backward(gradient: Tensor, output: Tensor) -> Tensor:
-    slope = torch.ops.aten.threshold_backward.grad_input
-    return slope(gradient, output, 0, grad_input=gradient)
+    torch.ops.aten.threshold_backward.grad_input(gradient, output, 0, grad_input=gradient)
+    return gradient
 
 
 def _tanh(value: Tensor) -> tuple[Tensor, Tensor]:

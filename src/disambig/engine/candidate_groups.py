@@ -74,9 +74,7 @@ class CandidateTable:
         self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
         self._prior = torch.as_tensor(values, dtype=dtype, device=device)
         self._places = torch.arange(widest, device=device)
-        self._most_candidates = max(
-            int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes
-        )
+        self._most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
 
     def groups(self, rows: Tensor) -> CandidateGroups:
         """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""

@@ -1,7 +1,8 @@
 """Many perceptrons of one shape, side by side on a leading axis."""
 
 from collections.abc import Sequence
-from typing import Self
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +10,12 @@ from torch import Tensor, nn
 from disambig.engine.layers import HiddenLayer, LinearLayer
 from disambig.engine.random_bits import as_tensor_of_seeds, keep_masks, kept_share, stream_of
 from disambig.engine.rows_in_batch import RowsInBatch
+from disambig.engine.stack import Stack
 
 __all__ = ["NetworkStack"]
 
 
-class NetworkStack(nn.Module):
+class NetworkStack(Stack):
     """Perceptrons of one shape, trained and asked together.
 
     Every product is a batched one over the networks, and nothing passes between them: a network
@@ -37,8 +39,9 @@ class NetworkStack(nn.Module):
         Type of weights and results.
     """
 
-    seeds: Tensor
+    capturable: ClassVar[bool] = True
     output: LinearLayer
+    _seeds: Tensor
 
     def __init__(
         self,
@@ -53,12 +56,22 @@ class NetworkStack(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
+        self._shape: dict[str, Any] = {
+            "n_inputs": n_inputs,
+            "n_outputs": n_outputs,
+            "hidden": tuple(hidden),
+            "activation": activation,
+            "dropout": dropout,
+            "batch_norm": batch_norm,
+            "dtype": dtype,
+        }
         self.dropout = dropout
+        self.seeds = tuple(seeds)
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         # What is left after dropout is scaled up where it comes in, at no cost.
         kept_scale = 1 / kept_share(1 - dropout) if dropout else 1.0
         sizes = (n_inputs, *hidden)
-        self.hidden = nn.ModuleList(
+        self._hidden_layers = [
             HiddenLayer(
                 fan_in,
                 fan_out,
@@ -68,27 +81,22 @@ class NetworkStack(nn.Module):
                 activation=activation,
                 batch_norm=batch_norm,
             )
-            for layer, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
-        )
+            for layer, (fan_in, fan_out) in enumerate(pairwise(sizes))
+        ]
+        # A plain list tells the type checker what is in it; this tells torch.
+        self.hidden = nn.ModuleList(self._hidden_layers)
         scale = kept_scale if hidden else 1.0
         self.output = LinearLayer(sizes[-1], n_outputs, generators, scale, dtype)
-        self.register_buffer("seeds", as_tensor_of_seeds(seeds), persistent=False)
+        self.register_buffer("_seeds", as_tensor_of_seeds(seeds), persistent=False)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
 
     def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
-        """Return the logits of a training batch: shape (networks, rows, classes).
-
-        Parameters
-        ----------
-        features : Tensor of shape (networks, rows, features)
-            Rows that only fill up must be zero.
-        rows : RowsInBatch
-            Which rows are real.
-        step : Tensor of one integer
-            Number of the training step: dropout follows from it and the seeds.
-        """
+        """Return the logits of a training batch; see ``Stack``."""
         value = features
-        streams = stream_of(self.seeds, step)
-        for number, layer in enumerate(self.hidden):
+        streams = stream_of(self._seeds, step)
+        for number, layer in enumerate(self._hidden_layers):
             keep = None
             if self.dropout:
                 units = layer.weight.shape[2]
@@ -104,24 +112,20 @@ class NetworkStack(nn.Module):
         """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
         following: LinearLayer = self.output
         gradient = following.learn(gradient)
-        for layer in reversed(self.hidden):
+        for layer in reversed(self._hidden_layers):
             gradient = layer.learn(following.pass_on(gradient))
             following = layer
 
     def infer(self, features: Tensor) -> Tensor:
-        """Return the logits of every network for the same rows, in inference.
-
-        Parameters
-        ----------
-        features : Tensor of shape (rows, features)
-            Rows that nothing is learned from.
-        """
-        value = features.expand(len(self.seeds), -1, -1)
-        for layer in self.hidden:
+        """Return the logits of every network for the same rows; see ``Stack``."""
+        value = features.expand(len(self), -1, -1)
+        for layer in self._hidden_layers:
             value = layer.infer(value)
         return self.output.infer(value)
 
-    def state_of(self, first: int, count: int) -> dict[str, Tensor]:
-        """Return the state of ``count`` networks from number ``first`` on, as a stack of its own."""
-        state = self.state_dict()
-        return {name: value[first : first + count].clone() for name, value in state.items()}
+    def part(self, first: int, count: int) -> Self:
+        """Return a stack of its own with some of the networks; see ``Stack``."""
+        chosen = slice(first, first + count)
+        part = type(self)(seeds=self.seeds[chosen], **self._shape)
+        part.load_state_dict({name: value[chosen] for name, value in self.state_dict().items()})
+        return part.to(self._seeds.device)

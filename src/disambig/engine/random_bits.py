@@ -30,7 +30,7 @@ def as_tensor_of_seeds(seeds: Sequence[int]) -> Tensor:
 
 def stream_of(seeds: Tensor, counter: Tensor | int) -> Tensor:
     """Return a new seed for every seed and counter."""
-    return _mixed(_mixed(seeds * 1) + counter * _STRIDE)
+    return _mixed(_mixed(seeds.clone()) + torch.as_tensor(counter) * _STRIDE)
 
 
 def random_words(seeds: Tensor, count: int) -> Tensor:
@@ -61,9 +61,7 @@ def keep_masks(
         fair = words[:, :, plane]
         bits = bits | fair if level >> (lowest + plane) & 1 else bits & fair
     shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32, device=seeds.device)
-    masks = workspace.tensor(
-        "keep masks", bits, (len(seeds), n_groups, _ROWS_PER_WORD, n_units)
-    )
+    masks = workspace.tensor("keep masks", bits, (len(seeds), n_groups, _ROWS_PER_WORD, n_units))
     torch.bitwise_left_shift(bits.unsqueeze(2), shifts.unsqueeze(1), out=masks)
     # The sign, copied into every bit.
     masks.bitwise_right_shift_(_ROWS_PER_WORD - 1)

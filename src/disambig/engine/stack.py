@@ -1,5 +1,56 @@
 """What the training loop asks of networks, whatever they are made of."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+from torch import Tensor, nn
+
+from disambig.engine.rows_in_batch import RowsInBatch
 
 __all__ = ["Stack"]
+
+
+class Stack(nn.Module, ABC):
+    """Several networks side by side."""
+
+    # Whether a step can be recorded once and replayed: nothing in it may look at the numbers.
+    capturable: ClassVar[bool]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of networks."""
+
+    @abstractmethod
+    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+        """Return the logits of a training batch: shape (networks, rows, classes).
+
+        Parameters
+        ----------
+        features : Tensor of shape (networks, rows, features)
+            Rows that only fill up are zero.
+        rows : RowsInBatch
+            Which rows are real.
+        step : Tensor of one integer
+            Number of the training step: all randomness follows from it and the seeds.
+        """
+
+    @abstractmethod
+    def backward(self, gradient: Tensor) -> None:
+        """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
+
+    @abstractmethod
+    def infer(self, features: Tensor) -> Tensor:
+        """Return the logits of every network for the same rows: (networks, rows, classes).
+
+        Parameters
+        ----------
+        features : Tensor of shape (rows, features)
+            Rows that nothing is learned from.
+        """
+
+    @abstractmethod
+    def part(self, first: int, count: int) -> Self:
+        """Return a stack of its own with ``count`` of the networks, from number ``first`` on.
+
+        It carries nothing that only training needs.
+        """

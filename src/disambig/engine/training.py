@@ -1,18 +1,19 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
 from disambig.engine.candidate_groups import CandidateTable
 from disambig.engine.device import denormals_flushed
-from disambig.engine.graph import replayable
+from disambig.engine.graph import ReplayedStep
 from disambig.engine.history import History
 from disambig.engine.problem import Problem
 from disambig.engine.records import EpochRecords
@@ -49,8 +50,8 @@ class Training:
     """One or several problems, each with its networks, trained side by side.
 
     Listeners are called with the training itself: ``on_fit_start``, ``on_epoch_end``,
-    ``on_fit_end``; they need not have all three. A listener may read everything below, add to
-    ``measures`` at the end of an epoch, and ``stop()``.
+    ``on_fit_end``; they need not have all three. A listener may read everything below, ``note`` a
+    measure of its own at the end of an epoch, and ``stop()``.
 
     Parameters
     ----------
@@ -73,6 +74,8 @@ class Training:
         Of the last epoch.
     histories : list of History
         One for every problem.
+    stopped : bool
+        Whether a listener made this epoch the last one.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class Training:
         self.measures: dict[str, FloatArray] = {}
         self.histories = [History() for _ in problems]
         self._listeners = listeners
-        self._stopped = False
+        self.stopped = False
         example = next(networks.parameters())
         self._device, dtype = example.device, example.dtype
         counts = [len(problem.features) for problem in problems]
@@ -104,10 +107,7 @@ class Training:
         self._n_networks = len(networks) // len(problems)
         self._averaging = self._batches.real / self._batches.counts.unsqueeze(-1)
         self._averaging = self._averaging.to(dtype)
-        capturing = settings.capture and networks.capturable and self._device.type == "cuda"
-        self._optimizer = torch.optim.Adam(
-            networks.parameters(), settings.learning_rate, fused=True, capturable=capturing
-        )
+        self._optimizer = _adam(networks, settings.learning_rate)
         self._records = EpochRecords(self._batches, self._n_networks, self._device, dtype)
         # What changes from step to step lies on the device, so that a recorded step can be
         # replayed.
@@ -115,22 +115,44 @@ class Training:
         self._step = torch.zeros(1, dtype=torch.int64, device=self._device)
         self._total_steps = torch.zeros(1, dtype=torch.int64, device=self._device)
         self._share = torch.ones(1, dtype=torch.float64, device=self._device)
-        self._run_step = replayable(self._train_step) if capturing else self._train_step
+        self._run_step: Callable[[bool], None] = self._train_step
+        if settings.capture and networks.capturable and self._device.type == "cuda":
+            counters = [self._step, self._total_steps]
+            self._run_step = ReplayedStep(self._train_step, [*self.state().values(), *counters])
 
     def run(self) -> None:
         """Train until all epochs are done or a listener stops it."""
         self._tell("on_fit_start")
         with torch.no_grad(), denormals_flushed():
-            while self.epoch < self.settings.epochs and not self._stopped:
+            while self.epoch < self.settings.epochs and not self.stopped:
                 self._run_epoch()
                 self._tell("on_epoch_end")
-                for problem, history in enumerate(self.histories):
-                    history.append({name: v[problem] for name, v in self.measures.items()})
         self._tell("on_fit_end")
 
     def stop(self) -> None:
         """Make this epoch the last one."""
-        self._stopped = True
+        self.stopped = True
+
+    def note(self, name: str, values: ArrayLike) -> None:
+        """Add a measure of the epoch that has just ended: one number for every problem."""
+        self.measures[name] = np.asarray(values)
+        for history, value in zip(self.histories, self.measures[name], strict=True):
+            history.append({name: value})
+
+    def state(self) -> dict[str, Tensor]:
+        """Return every tensor that the next epoch depends on, by name; not copies."""
+        state = {f"networks.{name}": value for name, value in self.networks.state_dict().items()}
+        for number, moments in enumerate(self._optimizer.state.values()):
+            state |= {f"adam.{number}.{name}": value for name, value in moments.items()}
+        return {**state, "labels": self._records.labels}
+
+    def resume(self, state: dict[str, Tensor], histories: Sequence[History]) -> None:
+        """Go on from what ``state()`` and ``histories`` were at the end of an epoch."""
+        for name, value in self.state().items():
+            value.copy_(state[name])
+        self.histories = list(histories)
+        self.epoch = len(self.histories[0])
+        self._total_steps.fill_(self.epoch * self._batches.n_steps)
 
     def _run_epoch(self) -> None:
         self.epoch += 1
@@ -140,8 +162,9 @@ class Training:
         self._share.fill_(share)
         for _ in range(self._batches.n_steps):
             self._run_step(share < 1)
-        self.measures = {"share": np.full(len(self.histories), share)}
-        self.measures |= self._records.measures(self._rows)
+        self.note("T", np.full(len(self.histories), share))
+        for name, values in self._records.measures(self._rows).items():
+            self.note(name, values)
 
     def _train_step(self, ranked: bool) -> None:
         """Learn from one batch; ``ranked`` says whether only some losses count as small."""
@@ -201,3 +224,17 @@ class Training:
 
 def _at(table: Tensor, step: Tensor) -> Tensor:
     return table.index_select(0, step).squeeze(0)
+
+
+def _adam(networks: Stack, learning_rate: float) -> torch.optim.Adam:
+    """Return an optimiser whose state is there from the start, to be kept and restored."""
+    parameters = list(networks.parameters())
+    cuda = parameters[0].device.type == "cuda"
+    adam = torch.optim.Adam(parameters, learning_rate, fused=True, capturable=cuda)
+    for parameter in parameters:
+        adam.state[parameter] = {
+            "step": torch.zeros((), device=parameter.device),
+            "exp_avg": torch.zeros_like(parameter),
+            "exp_avg_sq": torch.zeros_like(parameter),
+        }
+    return adam

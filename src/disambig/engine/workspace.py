@@ -22,7 +22,7 @@ class Workspace:
     def tensor(
         self, name: str, like: Tensor, shape: Sequence[int], dtype: torch.dtype | None = None
     ) -> Tensor:
-        """Return a tensor of this shape, on the device and, if not said, of the type of ``like``."""
+        """Return a tensor of this shape on the device of ``like``, and of its type by default."""
         size = math.prod(shape)
         memory = self._memory.get(name)
         if memory is None or memory.numel() < size:

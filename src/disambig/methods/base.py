@@ -1,6 +1,7 @@
 """The base class of every method: it validates, the subclass learns."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -53,24 +54,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             Fitted method.
         """
-        # A refused fit leaves a method that is not fitted, never half of an old and a new one.
-        self.__dict__.pop("candidate_confidence_", None)
-        self._check_parameters()
-        if y is None:
-            raise CandidateError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "Give candidate sets, for example CandidateLabels.from_strings(['cat|dog', ...])."
-            )
-        X = validate_data(self, X, accept_sparse=self._sparse_formats())
-        candidates = as_candidates(y)
-        if X.shape[0] != len(candidates):
-            raise CandidateError(
-                "X and y need the same number of samples. "
-                f"Got {X.shape[0]} rows of features and {len(candidates)} candidate sets."
-            )
-        self.classes_ = candidates.classes
-        self._fitted_on_sparse = sparse.issparse(X)
-        self.candidate_confidence_ = self._fit(X, candidates)
+        self.candidate_confidence_ = self._fit(*self._begin_fit(X, y))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -134,8 +118,40 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _sparse_formats(self) -> str | bool:
         return "csr" if self.accepts_sparse else False
 
+    def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
+        """Check parameters and data, and return the data as ``_fit`` takes them."""
+        # A refused fit leaves a method that is not fitted, never half of an old and a new one.
+        self.__dict__.pop("candidate_confidence_", None)
+        self._check_parameters()
+        if y is None:
+            raise CandidateError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Give candidate sets, for example CandidateLabels.from_strings(['cat|dog', ...])."
+            )
+        X = validate_data(self, X, accept_sparse=self._sparse_formats())
+        candidates = as_candidates(y)
+        if X.shape[0] != len(candidates):
+            raise CandidateError(
+                "X and y need the same number of samples. "
+                f"Got {X.shape[0]} rows of features and {len(candidates)} candidate sets."
+            )
+        self.classes_ = candidates.classes
+        self._fitted_on_sparse = sparse.issparse(X)
+        return X, candidates
+
     def _check_parameters(self) -> None:
         """Refuse parameters outside their allowed values."""
+
+    def _fits_at_once(self) -> int | None:
+        """Return how many fits ``fit_many`` should hand over at once; None is all of them."""
+        return 1
+
+    @classmethod
+    def _fit_side_by_side(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> list[Sparse]:
+        """Let copies of one method learn, each from its own data; return what ``_fit`` returns."""
+        return [method._fit(*own) for method, own in zip(methods, data, strict=True)]
 
     @abstractmethod
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:

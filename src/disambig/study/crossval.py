@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
 
 from disambig._core.errors import ParameterError
 from disambig._core.seeding import spawn_seeds
-from disambig._core.typing import AnyArray
+from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.generate import corrupt_controlled
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.many import fit_many
 from disambig.metrics.supervised import accuracy, transductive_accuracy
 from disambig.study.folds import shuffled_folds
 
@@ -86,21 +86,14 @@ def cross_validate(
             f"Evaluation needs true labels, and {dataset.name} has none. For a table, name their "
             "column: load_dataset(path, truth=...)."
         )
-    classes = dataset.candidates.classes
-    folds = shuffled_folds(len(truth), n_folds, seed)
-    for (train, test), fold_seed in zip(folds, spawn_seeds(seed, n_folds), strict=True):
-        corruption_seed, method_seed = spawn_seeds(fold_seed, 2)
-        candidates = dataset.candidates[train]
-        if corruption is not None:
-            candidates = corruption.apply(truth[train], classes, corruption_seed)
-        visible = candidates
-        if method.card.reads_true_labels:
-            visible = CandidateLabels.from_labels(truth[train], classes=classes)
-        fitted = _seeded(method, method_seed).fit(dataset.X[train], visible)
+    folds = _folds(dataset, truth, n_folds, seed, corruption)
+    reads_truth = method.card.reads_true_labels
+    tasks = ((dataset.X[fold.train], fold.visible(reads_truth), fold.seed) for fold in folds)
+    for fold, fitted in zip(folds, fit_many(method, tasks), strict=True):
         yield FoldScore(
-            accuracy=accuracy(truth[test], fitted.predict(dataset.X[test])),
+            accuracy=accuracy(truth[fold.test], fitted.predict(dataset.X[fold.test])),
             transductive_accuracy=transductive_accuracy(
-                truth[train], candidates, fitted.candidate_confidence_
+                truth[fold.train], fold.candidates, fitted.candidate_confidence_
             ),
         )
 
@@ -116,8 +109,35 @@ def mean_and_std_text(values: Sequence[float]) -> str:
     return f"{mean:.3f} ± {std:.3f}"
 
 
-def _seeded(method: PartialLabelClassifier, seed: int) -> PartialLabelClassifier:
-    copy: PartialLabelClassifier = clone(method)
-    if "random_state" in copy.get_params():
-        copy.set_params(random_state=seed)
-    return copy
+@dataclass(frozen=True)
+class _Fold:
+    train: IntArray
+    test: IntArray
+    candidates: CandidateLabels
+    train_labels: AnyArray
+    seed: int
+
+    def visible(self, reads_truth: bool) -> CandidateLabels:
+        """Return what a method is trained on: candidate sets, or the truth for a ceiling."""
+        if not reads_truth:
+            return self.candidates
+        return CandidateLabels.from_labels(self.train_labels, classes=self.candidates.classes)
+
+
+def _folds(
+    dataset: PartialLabelDataset,
+    truth: AnyArray,
+    n_folds: int,
+    seed: int,
+    corruption: ControlledCorruption | None,
+) -> list[_Fold]:
+    classes = dataset.candidates.classes
+    splits = shuffled_folds(len(truth), n_folds, seed)
+    folds = []
+    for (train, test), fold_seed in zip(splits, spawn_seeds(seed, n_folds), strict=True):
+        corruption_seed, method_seed = spawn_seeds(fold_seed, 2)
+        candidates = dataset.candidates[train]
+        if corruption is not None:
+            candidates = corruption.apply(truth[train], classes, corruption_seed)
+        folds.append(_Fold(train, test, candidates, truth[train], method_seed))
+    return folds

@@ -1,1 +1,1 @@
-"""NCPD: Network Cooperation with Progressive Disambiguation, one file for every idea of the paper."""
+"""NCPD: Network Cooperation with Progressive Disambiguation, one file for each idea."""

@@ -1,0 +1,115 @@
+"""Networks that the user brings: any ``torch.nn.Module``, one after the other."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from disambig._core.errors import ParameterError
+from disambig.engine.random_bits import as_tensor_of_seeds, stream_of
+from disambig.engine.rows_in_batch import RowsInBatch
+from disambig.engine.stack import Stack
+
+__all__ = ["ModuleStack"]
+
+
+class ModuleStack(Stack):
+    """Modules of the user, for images, text or anything that a perceptron does not suit.
+
+    Parameters
+    ----------
+    factory : callable
+        Called once for every network as ``factory(n_inputs, n_outputs)``; returns a module that
+        takes a tensor of shape (rows, n_inputs) and returns logits of shape (rows, n_outputs).
+    n_inputs, n_outputs : int
+        Number of features and of classes.
+    seeds : sequence of int
+        One for every network: what its module draws from torch's global generators, when it is
+        made and when it is trained, follows from it. Their own state is left as it was.
+    """
+
+    capturable: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        factory: Callable[[int, int], Any],
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        seeds: Sequence[int],
+    ) -> None:
+        super().__init__()
+        self._n_outputs = n_outputs
+        self._seeds = as_tensor_of_seeds(seeds)
+        self._outputs: list[Tensor] = []
+        self.members = nn.ModuleList()
+        for seed in seeds:
+            with _drawing_from(seed, torch.device("cpu")):
+                module = factory(n_inputs, n_outputs)
+            if not isinstance(module, nn.Module):
+                raise ParameterError(
+                    "'network' must return a torch.nn.Module when called with the number of "
+                    f"features and of classes. Got {module!r}."
+                )
+            self.members.append(module)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+        """Return the logits of a training batch; see ``Stack``."""
+        streams = stream_of(self._seeds, int(step))
+        logits = features.new_zeros(*features.shape[:2], self._n_outputs)
+        self._outputs = []
+        for network, module in enumerate(self.members):
+            # A module may normalise over its rows, so it never sees those that only fill up.
+            n_rows = int(rows.counts[network])
+            with torch.enable_grad(), _drawing_from(int(streams[network]), features.device):
+                output = self._checked(module.train()(features[network, :n_rows]), n_rows)
+            self._outputs.append(output)
+            logits[network, :n_rows] = output.detach()
+        return logits
+
+    def backward(self, gradient: Tensor) -> None:
+        """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
+        self.zero_grad()
+        for output, of_logits in zip(self._outputs, gradient, strict=True):
+            output.backward(of_logits[: len(output)])  # type: ignore[no-untyped-call]
+
+    def infer(self, features: Tensor) -> Tensor:
+        """Return the logits of every network for the same rows; see ``Stack``."""
+        logits = [module.eval()(features) for module in self.members]
+        return torch.stack([self._checked(output, len(features)) for output in logits])
+
+    def part(self, first: int, count: int) -> Self:
+        """Return a stack of its own with some of the networks; see ``Stack``."""
+        part = copy.copy(self)
+        part._modules = {"members": self.members[first : first + count]}
+        part._seeds = self._seeds[first : first + count]
+        part._outputs = []
+        return part
+
+    def _checked(self, output: Any, n_rows: int) -> Tensor:
+        expected = (n_rows, self._n_outputs)
+        if not isinstance(output, Tensor) or tuple(output.shape) != expected:
+            came = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
+            raise ParameterError(
+                f"'network' must return modules that give logits of shape {expected} for "
+                f"{n_rows} rows and {self._n_outputs} classes. Got {came}."
+            )
+        return output
+
+
+@contextmanager
+def _drawing_from(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's global generators while the block runs, then put them back as they were."""
+    cuda = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=cuda):
+        torch.default_generator.manual_seed(seed)
+        if cuda:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        yield

@@ -1,0 +1,77 @@
+"""Tensors and what describes them, in one file that nothing is unpickled from.
+
+A safetensors file holds numbers only; the description travels in its header as JSON.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from disambig._core.errors import ModelFileError
+from disambig._core.files import written_atomically
+
+__all__ = ["read_tensors", "write_tensors"]
+
+_KEY = "disambig"
+
+
+def write_tensors(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    tensors: Mapping[str, Tensor],
+    description: Mapping[str, Any],
+) -> None:
+    """Write a file of the given kind and version; an old one is replaced in one move."""
+    from safetensors.torch import save_file  # only those who keep files need it
+
+    header = json.dumps({**description, "kind": kind, "version": version})
+    # Each tensor needs memory of its own, in order.
+    plain = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+    with written_atomically(path) as temporary:
+        save_file(plain, temporary, metadata={_KEY: header})
+
+
+def read_tensors(
+    path: str | os.PathLike[str], kind: str, version: int
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors and the description of a file, if it is of this kind and version."""
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise ModelFileError(f"There is no file {os.fspath(path)!r}. Check the path.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = (file.metadata() or {}).get(_KEY)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise _refused(path, kind, f"it is damaged or something else ({error})") from error
+    try:
+        description = json.loads(header) if header is not None else None
+    except json.JSONDecodeError as error:
+        raise _refused(path, kind, f"its header is damaged ({error})") from error
+    if not isinstance(description, dict) or "kind" not in description:
+        raise _refused(path, kind, "it was not written by disambig")
+    if description["kind"] != kind:
+        raise _refused(path, kind, f"it is a {description['kind']}")
+    if description.get("version") != version:
+        raise _refused(
+            path,
+            kind,
+            f"it has the version {description.get('version')}, and this disambig reads {version}",
+        )
+    if not all(torch.isfinite(value).all() for value in tensors.values()):
+        raise _refused(path, kind, "it holds numbers that are not finite")
+    return tensors, description
+
+
+def _refused(path: str | os.PathLike[str], kind: str, reason: str) -> ModelFileError:
+    return ModelFileError(
+        f"{os.fspath(path)!r} cannot be read as a {kind}: {reason}. "
+        f"Give a file that disambig wrote as one, or write it again."
+    )

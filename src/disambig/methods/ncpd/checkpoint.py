@@ -1,0 +1,116 @@
+"""Write a training down every few epochs, and go on from there after it was killed."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from disambig._core.errors import ModelFileError
+from disambig.engine.history import History
+from disambig.engine.problem import Problem
+from disambig.engine.tensor_file import read_tensors, write_tensors
+from disambig.methods.ncpd.validation import ValidationMonitor
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
+
+__all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
+
+_KIND = "training checkpoint"
+_VERSION = 1
+_BEST = "best."
+
+
+class Checkpoint:
+    """A file that a training is written to, and taken up from.
+
+    Parameters
+    ----------
+    path : path
+        Of the file. It stays when training is done: fitting again then only reads it.
+    every : int
+        Epochs between two writings.
+    fingerprint : str
+        From ``training_fingerprint``: a file of another training is refused.
+    seeds : list of int
+        Those of the training, for one that was started without a seed of its own.
+    monitor : ValidationMonitor, optional
+        Whose memory of the best epoch belongs to the training.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        every: int,
+        fingerprint: str,
+        seeds: list[int],
+        monitor: ValidationMonitor | None,
+    ) -> None:
+        self._path = path
+        self._every = every
+        self._fingerprint = fingerprint
+        self._seeds = seeds
+        self._monitor = monitor
+
+    def on_fit_start(self, training: "Training") -> None:
+        """Take up the training in the file, if there is one."""
+        if not Path(self._path).exists():
+            return
+        tensors, description = read_tensors(self._path, _KIND, _VERSION)
+        best = {
+            name.removeprefix(_BEST): tensors.pop(name)
+            for name in list(tensors)
+            if name.startswith(_BEST)
+        }
+        shapes = {name: value.shape for name, value in training.state().items()}
+        is_other = description["fingerprint"] != self._fingerprint
+        if is_other or shapes != {name: value.shape for name, value in tensors.items()}:
+            raise ModelFileError(
+                f"The checkpoint {os.fspath(self._path)!r} belongs to a training on other data or "
+                "with other parameters. Delete it to start anew, or give another path."
+            )
+        training.resume(tensors, [History(description["history"])])
+        if self._monitor is not None:
+            self._monitor.resume(training, best)
+
+    def on_epoch_end(self, training: "Training") -> None:
+        """Write, if it is time to."""
+        is_last = training.stopped or training.epoch == training.settings.epochs
+        if is_last or training.epoch % self._every == 0:
+            best = self._monitor.state() if self._monitor is not None else {}
+            write_tensors(
+                self._path,
+                _KIND,
+                _VERSION,
+                {**training.state(), **{_BEST + name: value for name, value in best.items()}},
+                {
+                    "fingerprint": self._fingerprint,
+                    "seeds": self._seeds,
+                    "history": training.histories[0].to_dict(),
+                },
+            )
+
+
+def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
+    """Return the seeds of the training in a file, or None where there is no file."""
+    if not Path(path).exists():
+        return None
+    _, description = read_tensors(path, _KIND, _VERSION)
+    seeds: list[int] = description["seeds"]
+    return seeds
+
+
+def training_fingerprint(problem: Problem, parameters: dict[str, Any]) -> str:
+    """Return a hash of everything that the course of a training depends on."""
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
+    for array in (
+        problem.features,
+        problem.prior.indptr.astype(np.int64),
+        problem.prior.indices.astype(np.int64),
+        problem.prior.data,
+    ):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

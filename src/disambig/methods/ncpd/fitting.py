@@ -1,0 +1,213 @@
+"""From the parameters of a classifier to a training, and back to what it learned."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sklearn.utils.validation import validate_data
+
+from disambig._core.errors import CandidateError, ParameterError
+from disambig._core.parameters import check_real
+from disambig._core.seeding import make_generator, spawn_seeds
+from disambig._core.typing import Features, FloatArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.target import as_candidates
+from disambig.engine.batches import steps_per_epoch
+from disambig.engine.device import choose_device
+from disambig.engine.history import History
+from disambig.engine.module_stack import ModuleStack
+from disambig.engine.network_stack import NetworkStack
+from disambig.engine.problem import Problem
+from disambig.engine.stack import Stack
+from disambig.engine.training import Training, TrainingSettings
+from disambig.methods.ncpd.checkpoint import Checkpoint, stored_seeds, training_fingerprint
+from disambig.methods.ncpd.rule import ProgressiveCooperation
+from disambig.methods.ncpd.validation import ValidationMonitor
+from disambig.methods.progress import ProgressBar
+from disambig.methods.scaling import apply_scaler, fit_scaler
+
+if TYPE_CHECKING:
+    from disambig.methods.ncpd.estimator import NCPDClassifier
+
+__all__ = ["Fit", "Trained", "make_networks", "train_side_by_side"]
+
+# What the course of a training depends on, besides its data and seeds.
+_LEARNED_FROM = (
+    "hidden", "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
+    "batch_norm", "n_networks", "cooperation", "progressive", "early_stopping",
+)  # fmt: skip
+
+
+class Trained(NamedTuple):
+    """What a training leaves behind."""
+
+    scaler: Any
+    networks: Stack
+    history: History
+
+
+class Fit:
+    """One classifier with the data it is given: everything that is settled before training.
+
+    Parameters
+    ----------
+    method : NCPDClassifier
+        Its parameters have been checked.
+    X : ndarray of shape (rows, features)
+        Features.
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    """
+
+    def __init__(self, method: "NCPDClassifier", X: Features, candidates: CandidateLabels) -> None:
+        self.method = method
+        self.n_classes = len(candidates.classes)
+        self.n_networks = method.n_networks if method.cooperation else 1
+        self.seeds = self._chosen_seeds()
+        order_seed, split_seed, *self.network_seeds = self.seeds
+        trained, held_out = _split(method, X, candidates, split_seed)
+        self.scaler = fit_scaler(method.scaling, trained[0])
+        features = apply_scaler(self.scaler, trained[0])
+        self.problem = Problem(features, trained[1].prior(), order_seed)
+        self.monitor = None
+        if held_out is not None:
+            self.monitor = ValidationMonitor(
+                apply_scaler(self.scaler, held_out[0]),
+                held_out[1],
+                candidates.classes,
+                method.early_stopping,
+            )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Features, classes and steps an epoch: equal for all trainings of a stack."""
+        n_rows, n_features = self.problem.features.shape
+        return n_features, self.n_classes, steps_per_epoch(n_rows, self.method.batch_size)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether something follows this training that cannot follow several at once."""
+        method = self.method
+        followers = (method.validation, method.checkpoint, method.network, method.callbacks)
+        return any(follower is not None for follower in followers)
+
+    def listeners(self) -> list[Any]:
+        """Return those who follow the training, in the order in which they are called."""
+        method = self.method
+        listeners: list[Any] = []
+        if self.monitor is not None:
+            listeners.append(self.monitor)
+        if method.checkpoint is not None:
+            parameters = method.get_params(deep=False)
+            learned_from = {name: parameters[name] for name in _LEARNED_FROM}
+            fingerprint = training_fingerprint(self.problem, {**learned_from, "seeds": self.seeds})
+            listeners.append(
+                Checkpoint(
+                    method.checkpoint,
+                    method.checkpoint_every,
+                    fingerprint,
+                    self.seeds,
+                    self.monitor,
+                )
+            )
+        if method.verbose:
+            listeners.append(ProgressBar("NCPD"))
+        return [*listeners, *(method.callbacks or ())]
+
+    def _chosen_seeds(self) -> list[int]:
+        """Return seeds of order, split and networks; those of a checkpoint if none was given."""
+        method, count = self.method, 2 + self.n_networks
+        if method.checkpoint is not None and not isinstance(method.random_state, Integral):
+            stored = stored_seeds(method.checkpoint)
+            if stored is not None and len(stored) == count:
+                return stored
+        return spawn_seeds(method.random_state, count)
+
+
+def train_side_by_side(fits: Sequence[Fit]) -> list[Trained]:
+    """Train, and return what each training left behind; those of one shape share a stack."""
+    trained: dict[Fit, Trained] = {}
+    stacks: dict[Any, list[Fit]] = defaultdict(list)
+    for fit in fits:
+        stacks[fit if fit.stands_alone else fit.shape].append(fit)
+    for group in stacks.values():
+        trained |= zip(group, _train(group), strict=True)
+    return [trained[fit] for fit in fits]
+
+
+def make_networks(
+    method: "NCPDClassifier", n_features: int, n_classes: int, seeds: Sequence[int]
+) -> Stack:
+    """Return untrained networks, one for every seed."""
+    if method.network is not None:
+        return ModuleStack(method.network, n_features, n_classes, seeds=seeds)
+    return NetworkStack(
+        n_features,
+        n_classes,
+        hidden=method.hidden if isinstance(method.hidden, Sequence) else (method.hidden,),
+        seeds=seeds,
+        activation=method.activation,
+        dropout=method.dropout,
+        batch_norm=method.batch_norm,
+    )
+
+
+def _train(fits: Sequence[Fit]) -> list[Trained]:
+    """Train fits of one shape as one stack."""
+    method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
+    seeds = [seed for fit in fits for seed in fit.network_seeds]
+    networks = make_networks(method, n_features, n_classes, seeds)
+    training = Training(
+        networks.to(choose_device(method.device)),
+        [fit.problem for fit in fits],
+        ProgressiveCooperation(method.ramp_epochs, method.cooperation, method.progressive),
+        TrainingSettings(method.epochs, method.batch_size, method.learning_rate),
+        fits[0].listeners(),
+    )
+    training.run()
+    count = fits[0].n_networks
+    return [
+        Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
+        for number, fit in enumerate(fits)
+    ]
+
+
+def _split(
+    method: "NCPDClassifier", X: FloatArray, candidates: CandidateLabels, seed: int
+) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels] | None]:
+    """Return the rows to train on and, if there are any, the rows to watch."""
+    if method.validation is None:
+        return (X, candidates), None
+    if isinstance(method.validation, Real):
+        return _split_off(float(method.validation), X, candidates, seed)
+    try:
+        held_out_X, held_out_y = method.validation
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "'validation' must be a share of the rows, such as 0.1, or a pair (X, y). "
+            f"Got {type(method.validation).__name__}."
+        ) from error
+    held_out_X = validate_data(method, held_out_X, reset=False)
+    sets = as_candidates(held_out_y, classes=candidates.classes)
+    if len(held_out_X) != len(sets):
+        raise CandidateError(
+            "The X and y of 'validation' need the same number of samples. "
+            f"Got {len(held_out_X)} rows of features and {len(sets)} candidate sets."
+        )
+    return (X, candidates), (held_out_X, sets)
+
+
+def _split_off(
+    share: float, X: FloatArray, candidates: CandidateLabels, seed: int
+) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels]]:
+    check_real("validation", share, minimum=0, maximum=1)
+    n_held_out = round(share * len(X))
+    if not 0 < n_held_out < len(X):
+        raise ParameterError(
+            f"'validation' must leave rows to train on and rows to watch. A share of {share} of "
+            f"{len(X)} rows is {n_held_out}. Give another share, or a pair (X, y)."
+        )
+    order = make_generator(seed).permutation(len(X))
+    train, held_out = order[n_held_out:], order[:n_held_out]
+    return (X[train], candidates[train]), (X[held_out], candidates[held_out])

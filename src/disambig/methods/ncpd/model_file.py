@@ -1,0 +1,155 @@
+"""A fitted classifier in one file: numbers and JSON, nothing that could run."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from disambig import __version__
+from disambig._core.errors import ModelFileError, ParameterError
+from disambig._core.typing import AnyArray
+from disambig.engine.history import History
+from disambig.engine.tensor_file import read_tensors, write_tensors
+from disambig.methods.ncpd.fitting import make_networks
+from disambig.methods.scaling import FeatureScaler
+
+if TYPE_CHECKING:
+    from disambig.methods.ncpd.estimator import NCPDClassifier
+
+__all__ = ["read_model", "write_model"]
+
+_KIND = "NCPD model"
+_VERSION = 1
+# Parameters that say how a fit is run, not what it gave; some of them are code.
+_NOT_KEPT = ("callbacks", "checkpoint", "device", "network", "random_state", "validation")
+_NETWORKS, _SCALER, _CONFIDENCE = "networks.", "scaler.", "confidence."
+
+Method = TypeVar("Method", bound="NCPDClassifier")
+
+
+def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier."""
+    if not isinstance(method._scaler, FeatureScaler):
+        raise ParameterError(
+            "A model can be saved if its scaling is one of disambig's own, given by name or as a "
+            f"FeatureScaler. Got {type(method._scaler).__name__}, which is code: scale the "
+            "features yourself, fit with scaling='none', and save that."
+        )
+    parameters = method.get_params(deep=False)
+    kept = {name: value for name, value in parameters.items() if name not in _NOT_KEPT}
+    confidence = sparse.csr_array(method.candidate_confidence_)
+    arrays = {
+        **{_SCALER + name: value for name, value in method._scaler.to_arrays().items()},
+        _CONFIDENCE + "data": confidence.data,
+        _CONFIDENCE + "indices": confidence.indices,
+        _CONFIDENCE + "indptr": confidence.indptr,
+    }
+    networks = method._networks.state_dict()
+    write_tensors(
+        path,
+        _KIND,
+        _VERSION,
+        {
+            **{_NETWORKS + name: value for name, value in networks.items()},
+            **{name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in arrays.items()},
+        },
+        {
+            "disambig": __version__,
+            "parameters": {**kept, "scaling": method._scaler.kind},
+            "own_network": method.network is not None,
+            "n_networks": len(method._networks),
+            "classes": _described_classes(method.classes_),
+            "n_features": method.n_features_in_,
+            "feature_names": _listed(getattr(method, "feature_names_in_", None)),
+            "history": method.history_.to_dict(),
+        },
+    )
+
+
+def read_model(
+    cls: type[Method],
+    path: str | os.PathLike[str],
+    *,
+    device: str,
+    network: Callable[[int, int], Any] | None,
+) -> Method:
+    """Return the classifier in a file, fitted."""
+    tensors, description = read_tensors(path, _KIND, _VERSION)
+    if description.get("own_network") and network is None:
+        raise ParameterError(
+            f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
+            "file. Give the function that makes them: load(path, network=...)."
+        )
+    try:
+        return _rebuilt(cls, tensors, description, device, network)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} cannot be read as a {_KIND}: what it says does not fit together "
+            f"({error}). Write it again."
+        ) from error
+
+
+def _rebuilt(
+    cls: type[Method],
+    tensors: dict[str, Tensor],
+    description: dict[str, Any],
+    device: str,
+    network: Callable[[int, int], Any] | None,
+) -> Method:
+    method = cls(**description["parameters"], device=device, network=network)
+    method._check_parameters()
+    method.classes_ = _rebuilt_classes(description["classes"])
+    method.n_features_in_ = description["n_features"]
+    if description["feature_names"] is not None:
+        method.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    method.history_ = History(description["history"])
+    method._fitted_on_sparse = False
+    scaler = {name: value.numpy() for name, value in _named(tensors, _SCALER).items()}
+    method._scaler = FeatureScaler.from_arrays(method.scaling, scaler)
+    seeds = [0] * description["n_networks"]
+    shape = (method.n_features_in_, len(method.classes_))
+    method._networks = make_networks(method, *shape, seeds)
+    method._networks.load_state_dict(_named(tensors, _NETWORKS))
+    confidence = {name: value.numpy() for name, value in _named(tensors, _CONFIDENCE).items()}
+    parts = confidence["data"], confidence["indices"], confidence["indptr"]
+    rows = len(confidence["indptr"]) - 1
+    rebuilt = sparse.csr_array(parts, shape=(rows, len(method.classes_)))
+    rebuilt.check_format(full_check=True)
+    method.candidate_confidence_ = rebuilt
+    return method
+
+
+def _named(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def _described_classes(classes: AnyArray) -> dict[str, Any]:
+    names = classes.tolist()
+    unfit = next((n for n in names if not isinstance(n, str | int | float | bool)), None)
+    if unfit is not None:
+        raise ParameterError(
+            "A model can be saved if its classes are texts, numbers or booleans. "
+            f"Got {unfit!r}: rename the classes."
+        )
+    return {"type": classes.dtype.str, "names": names}
+
+
+def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
+    names = description["names"]
+    if description["type"] == np.dtype(object).str:
+        classes = np.empty(len(names), dtype=object)
+        classes[:] = names
+        return classes
+    return np.array(names, dtype=description["type"])
+
+
+def _listed(names: AnyArray | None) -> list[str] | None:
+    return None if names is None else names.tolist()

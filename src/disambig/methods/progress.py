@@ -1,0 +1,62 @@
+"""A progress bar for a training: an event listener, quiet where nobody watches."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
+
+__all__ = ["ProgressBar"]
+
+
+class ProgressBar:
+    """Show epoch, T, share of simple groups, covering rate and the time left.
+
+    Parameters
+    ----------
+    title : str
+        What is being trained.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._progress: Any = None
+
+    def on_fit_start(self, training: "Training") -> None:
+        """Draw the bar, in a terminal or a notebook; elsewhere nothing is written."""
+        # Only those who want to see a bar need rich.
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        console = Console()
+        watched = console.is_terminal or console.is_jupyter
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not watched,
+        )
+        self._task = self._progress.add_task(
+            self._title, total=training.settings.epochs, completed=training.epoch, state=""
+        )
+        self._progress.start()
+
+    def on_epoch_end(self, training: "Training") -> None:
+        """Move the bar on."""
+        mean = {name: float(values.mean()) for name, values in training.measures.items()}
+        state = (
+            f"T {mean['T']:.2f}  simple {mean['simple']:.2f}  covered {mean['covering_rate']:.3f}"
+        )
+        self._progress.update(self._task, completed=training.epoch, state=state)
+
+    def on_fit_end(self, training: "Training") -> None:  # noqa: ARG002  # the interface of listeners
+        """Leave the bar as it is."""
+        self._progress.stop()
