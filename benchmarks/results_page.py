@@ -16,9 +16,11 @@ def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def write_page(name: str, title: str, script: str, *parts: str) -> None:
-    """Write ``docs/results/NAME.md`` and say so."""
+def write_page(
+    name: str, title: str, script: str, *parts: str, folder: Path = FOLDER
+) -> None:
+    """Write ``NAME.md`` into ``docs/results/``, or another folder, and say so."""
     made_by = f"Made by `{script}` with disambig {disambig.__version__}; do not edit by hand."
-    with written_atomically(FOLDER / f"{name}.md") as temporary:
+    with written_atomically(folder / f"{name}.md") as temporary:
         temporary.write_text("\n\n".join((f"# {title}", made_by, *parts)) + "\n", encoding="utf-8")
-    print(f"Written: docs/results/{name}.md")
+    print(f"Written: {folder / name}.md")

@@ -1,6 +1,7 @@
 """Find the file of a real-world dataset on this machine."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from disambig._core.errors import DatasetNotFoundError
@@ -25,24 +26,26 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     Looks in ``folder`` if one is given, else in the folder named by ``DISAMBIG_DATA``, else among
     the downloads. Case, spaces and punctuation of the file name do not matter.
     """
-    folders = [Path(folder)] if folder is not None else _usual_folders()
-    for place in folders:
+    looked_in = []
+    for place in [Path(folder)] if folder is not None else _usual_folders():
+        looked_in.append(str(place))
         files = [path for path in sorted(place.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
         named = [path for path in files if card.is_called(path.stem)]
         if named:
             return _the_known_one(named, card)
-    looked_in = " or ".join(str(place) for place in folders)
     raise DatasetNotFoundError(
         f"{card.title} needs its file, {card.name}.mat or a usual spelling of it. "
-        f"Found none in {looked_in}. Get it by 'disambig fetch {card.name}', or from "
+        f"Found none in {' or '.join(looked_in)}. Get it by 'disambig fetch {card.name}', or from "
         f"{card.source}, and set {DATA_VARIABLE} to the folder that holds it. "
         f"Licence: {card.licence}"
     )
 
 
-def _usual_folders() -> list[Path]:
+def _usual_folders() -> Iterator[Path]:
     named = os.environ.get(DATA_VARIABLE)
-    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+    if named:
+        yield Path(named).expanduser()
+    yield cache_folder()  # not asked for where the file is in the first one
 
 
 def _the_known_one(paths: list[Path], card: DatasetCard) -> Path:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.random_bits import as_tensor_of_seeds, random_words, stream_of
+from disambig.engine.random_bits import origins_of, random_words, words_at
 
 __all__ = ["Batches", "steps_per_epoch"]
 
@@ -70,7 +70,7 @@ class Batches:
         # As (problems, steps * rows): where in a problem's order each place of each batch looks.
         flat = positions.transpose(1, 0, 2).reshape(len(counts), -1)
         self._positions = torch.as_tensor(flat, device=device)
-        self._seeds = as_tensor_of_seeds(order_seeds).to(device)
+        self._places = words_at(origins_of(order_seeds).to(device), int(counts.max()))
         self._offsets = torch.as_tensor(np.cumsum(counts) - counts, device=device)
         self._missing = torch.arange(int(counts.max()), device=device) >= torch.as_tensor(
             counts[:, np.newaxis], device=device
@@ -79,7 +79,7 @@ class Batches:
 
     def rows_of(self, epoch: int) -> Tensor:
         """Return the rows of every batch of an epoch: shape (steps, problems, rows)."""
-        keys = random_words(stream_of(self._seeds, epoch), self._missing.shape[1])
+        keys = random_words(self._places, epoch)
         # A shorter problem's order ends with what it does not have.
         keys.masked_fill_(self._missing, torch.iinfo(torch.int64).max)
         order = keys.argsort(dim=1, stable=True) + self._offsets.unsqueeze(1)

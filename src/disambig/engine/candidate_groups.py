@@ -78,12 +78,14 @@ class CandidateTable:
 
     def groups(self, rows: Tensor) -> CandidateGroups:
         """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
-        rows = rows.unsqueeze(1)
-        places = self._starts[rows].unsqueeze(-1) + self._places
-        inside = self._places < self._sizes[rows].unsqueeze(-1)
+        shape = (len(rows), 1, rows.shape[1], len(self._places))
+        rows = rows.flatten()
+        places = (self._starts.index_select(0, rows).unsqueeze(-1) + self._places).flatten()
+        inside = self._places < self._sizes.index_select(0, rows).unsqueeze(-1)
+        inside = inside.view(shape)
         return CandidateGroups(
-            columns=self._columns[places],
+            columns=self._columns.index_select(0, places).view(shape),
             inside=inside,
-            prior=self._prior[places].mul_(inside),
+            prior=self._prior.index_select(0, places).view(shape).mul_(inside),
             most_candidates=self._most_candidates,
         )

@@ -13,15 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from disambig.engine.activations import ACTIVATIONS
+from disambig.engine.dropout import Dropout
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.workspace import Workspace
 
-__all__ = ["HiddenLayer", "LinearLayer"]
-
-# Added to the variance of a unit before it is divided by.
-_EPSILON = 1e-5
-# How much the statistics of a new batch count in those kept for inference.
-_MOMENTUM = 0.1
+__all__ = ["HiddenLayer", "LinearLayer", "gradient_of", "product"]
 
 
 class LinearLayer(nn.Module):
@@ -58,7 +54,7 @@ class LinearLayer(nn.Module):
         self.weight = nn.Parameter(first[:, :-1].clone())
         self.shift = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
-        self.workspace = Workspace()
+        self._workspace = Workspace()
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the outputs for a training batch."""
@@ -67,14 +63,14 @@ class LinearLayer(nn.Module):
 
     def learn(self, gradient: Tensor) -> Tensor:
         """Take the gradient of the outputs, return that of the product with the weights."""
-        torch.sum(gradient, 1, keepdim=True, out=_gradient_of(self.shift))
-        _product(self._inputs.mT, gradient, self.scale, _gradient_of(self.weight))
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
+        product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
 
     def pass_on(self, gradient: Tensor) -> Tensor:
         """Take what ``learn`` returned, return the gradient of the inputs."""
-        inputs = self.workspace.tensor("gradient of inputs", gradient, self._inputs.shape)
-        return _product(gradient, self.weight.mT, self.scale, inputs)
+        inputs = self._workspace.tensor("gradient of inputs", gradient, self._inputs.shape)
+        return product(gradient, self.weight.mT, self.scale, inputs)
 
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
@@ -82,11 +78,7 @@ class LinearLayer(nn.Module):
 
 
 class HiddenLayer(LinearLayer):
-    """A linear layer, batch norm if wanted, dropout, and an activation.
-
-    Batch norm subtracts the mean of ``inputs @ weight`` over the batch. Subtracting the mean of the
-    inputs before the product comes to the same, is the smaller pass in the first layer, and loses
-    no digits where inputs lie far from zero.
+    """A linear layer, dropout, and an activation.
 
     Parameters
     ----------
@@ -94,13 +86,9 @@ class HiddenLayer(LinearLayer):
         As in ``LinearLayer``.
     activation : str
         A name in ``ACTIVATIONS``.
-    batch_norm : bool
-        Whether to normalise over the batch.
+    dropout : Dropout, optional
+        Which units each step leaves out. The next layer scales the others up.
     """
-
-    gain: Tensor
-    input_mean: Tensor
-    variance: Tensor
 
     def __init__(
         self,
@@ -111,20 +99,14 @@ class HiddenLayer(LinearLayer):
         dtype: torch.dtype,
         *,
         activation: str,
-        batch_norm: bool,
+        dropout: Dropout | None,
     ) -> None:
         super().__init__(n_inputs, n_outputs, generators, scale, dtype)
-        self.activation = activation
-        self.batch_norm = batch_norm
-        if batch_norm:
-            networks = len(generators)
-            nn.init.zeros_(self.shift)
-            self.gain = nn.Parameter(torch.ones(networks, 1, n_outputs, dtype=dtype))
-            self.register_buffer("input_mean", torch.zeros(networks, 1, n_inputs, dtype=dtype))
-            self.register_buffer("variance", torch.ones(networks, 1, n_outputs, dtype=dtype))
+        self._activation = activation
+        self._dropout = dropout
 
     def forward(  # type: ignore[override]  # it must know more of the batch than a linear layer
-        self, inputs: Tensor, rows: RowsInBatch, keep: Tensor | None
+        self, inputs: Tensor, rows: RowsInBatch, step: int | Tensor
     ) -> Tensor:
         """Return the outputs for a training batch.
 
@@ -134,23 +116,15 @@ class HiddenLayer(LinearLayer):
             Left as they are.
         rows : RowsInBatch
             Which of them are real.
-        keep : Tensor of integers of shape (networks, rows, outputs), optional
-            From ``keep_masks``: units to drop become zero.
+        step : int or Tensor of one integer
+            Number of the training step, which dropout follows from.
         """
-        shape = (*inputs.shape[:2], self.weight.shape[2])
-        active = self._active = self.workspace.tensor("active", inputs, shape)
-        self._inputs, self._rows, self._keep = inputs, rows, keep
-        if self.batch_norm:
-            self._inputs = self._centred(inputs)
-            self._value = self.workspace.tensor("value", inputs, shape)
-            _product(self._inputs, self.weight, self.scale, self._value)
-            self._normalise(active)
-        else:
-            torch.baddbmm(self.shift, inputs, self.weight, alpha=self.scale, out=active)
-        if keep is not None:
+        active = self._before_activation(inputs, rows)
+        if self._dropout is not None:
             # Zero before the activation is zero after it.
-            _drop(active, keep)
-        output, self._kept = ACTIVATIONS[self.activation].forward(active)
+            self._keep = self._dropout(inputs.shape[1], step)
+            _drop(active, self._keep)
+        output, self._kept = ACTIVATIONS[self._activation].forward(active)
         return output
 
     def learn(self, gradient: Tensor) -> Tensor:
@@ -158,67 +132,42 @@ class HiddenLayer(LinearLayer):
 
         It is overwritten.
         """
-        activation = ACTIVATIONS[self.activation]
+        activation = ACTIVATIONS[self._activation]
         gradient = activation.backward(gradient, self._kept)
-        if self._keep is not None and not activation.flat_at_zero:
+        if self._dropout is not None and not activation.flat_at_zero:
             _drop(gradient, self._keep)
-        if self.batch_norm:
-            torch.sum(gradient, 1, keepdim=True, out=_gradient_of(self.shift))
-            self._learn_gain(gradient)
-            _product(self._inputs.mT, gradient, self.scale, _gradient_of(self.weight))
-            return gradient
-        return super().learn(gradient)
-
-    def pass_on(self, gradient: Tensor) -> Tensor:
-        """Take what ``learn`` returned, return the gradient of the inputs."""
-        inputs = super().pass_on(gradient)
-        if self.batch_norm:
-            inputs.sub_(torch.bmm(self._rows.averaging, inputs)).mul_(self._rows.real)
-        return inputs
+        return self._learn_before_activation(gradient)
 
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
-        if self.batch_norm:
-            gain = self.gain / (self.variance + _EPSILON).sqrt()
-            value = torch.bmm(inputs - self.input_mean, self.weight)
-            active = torch.addcmul(self.shift, value, gain)
-        else:
-            active = super().infer(inputs)
-        return ACTIVATIONS[self.activation].forward(active)[0]
+        return ACTIVATIONS[self._activation].forward(self._infer_before_activation(inputs))[0]
 
-    def _centred(self, inputs: Tensor) -> Tensor:
-        """Return inputs less their mean over the batch; rows that only fill up are zero."""
-        mean = torch.bmm(self._rows.averaging, inputs)
-        self.input_mean.lerp_(mean * self.scale, _MOMENTUM)
-        centred = self.workspace.tensor("centred", inputs, inputs.shape)
-        return torch.sub(inputs, mean, out=centred).mul_(self._rows.real)
+    def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:  # noqa: ARG002
+        """Return what goes into the activation; a subclass may look at the whole batch."""
+        self._inputs = inputs
+        active = self._hidden_memory("active", inputs)
+        return torch.baddbmm(self.shift, inputs, self.weight, alpha=self.scale, out=active)
 
-    def _normalise(self, active: Tensor) -> None:
-        square = torch.mul(self._value, self._value, out=active)
-        variance = torch.bmm(self._rows.averaging, square)
-        # The variance of a sample is a little too small for the rows it was taken from.
-        counts = self._rows.counts
-        self.variance.lerp_(variance * (counts / (counts - 1).clamp(min=1)), _MOMENTUM)
-        self._deviation = variance.add_(_EPSILON).sqrt_()
-        self._normalised_gain = self.gain / self._deviation
-        torch.addcmul(self.shift, self._value, self._normalised_gain, out=active)
+    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
+        """Take the gradient of that, and return the gradient of the product."""
+        return super().learn(gradient)
 
-    def _learn_gain(self, gradient: Tensor) -> None:
-        # With normalised = value / deviation, and the mean of the inputs gone already:
-        # d gain = sum(d active * normalised)
-        # d value = gain / deviation * (d active - normalised * mean(d active * normalised))
-        product = torch.mul(gradient, self._value, out=self._active)
-        gain_gradient = _gradient_of(self.gain)
-        torch.sum(product, 1, keepdim=True, out=gain_gradient).div_(self._deviation)
-        gradient.addcmul_(self._value, gain_gradient / (self._deviation * -self._rows.counts))
-        gradient.mul_(self._normalised_gain)
+    def _infer_before_activation(self, inputs: Tensor) -> Tensor:
+        return super().infer(inputs)
+
+    def _hidden_memory(self, name: str, inputs: Tensor) -> Tensor:
+        """Return memory for one number for every network, row and unit."""
+        shape = (*inputs.shape[:2], self.weight.shape[2])
+        return self._workspace.tensor(name, inputs, shape)
 
 
-def _product(left: Tensor, right: Tensor, scale: float, out: Tensor) -> Tensor:
+def product(left: Tensor, right: Tensor, scale: float, out: Tensor) -> Tensor:
+    """Return ``scale * left @ right`` for every network, written into ``out``."""
     return torch.baddbmm(out, left, right, beta=0, alpha=scale, out=out)
 
 
-def _gradient_of(parameter: Tensor) -> Tensor:
+def gradient_of(parameter: Tensor) -> Tensor:
+    """Return the memory for the gradient of a parameter."""
     if parameter.grad is None:
         parameter.grad = torch.empty_like(parameter)
     return parameter.grad

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from disambig._core.errors import ParameterError
-from disambig.engine.random_bits import as_tensor_of_seeds, stream_of
+from disambig.engine.random_bits import origins_of, random_words
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.stack import Stack
 
@@ -43,7 +43,7 @@ class ModuleStack(Stack):
     ) -> None:
         super().__init__()
         self._n_outputs = n_outputs
-        self._seeds = as_tensor_of_seeds(seeds)
+        self._origins = origins_of(seeds)
         self._outputs: list[Tensor] = []
         self.members = nn.ModuleList()
         for seed in seeds:
@@ -59,15 +59,15 @@ class ModuleStack(Stack):
     def __len__(self) -> int:
         return len(self.members)
 
-    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
-        streams = stream_of(self._seeds, int(step))
+        seeds = random_words(self._origins, int(step))
         logits = features.new_zeros(*features.shape[:2], self._n_outputs)
         self._outputs = []
         for network, module in enumerate(self.members):
             # A module may normalise over its rows, so it never sees those that only fill up.
-            n_rows = int(rows.counts[network])
-            with torch.enable_grad(), _drawing_from(int(streams[network]), features.device):
+            n_rows = -int(rows.minus_counts[network])
+            with torch.enable_grad(), _drawing_from(int(seeds[network]), features.device):
                 output = self._checked(module.train()(features[network, :n_rows]), n_rows)
             self._outputs.append(output)
             logits[network, :n_rows] = output.detach()
@@ -88,7 +88,7 @@ class ModuleStack(Stack):
         """Return a stack of its own with some of the networks; see ``Stack``."""
         part = copy.copy(self)
         part._modules = {"members": self.members[first : first + count]}
-        part._seeds = self._seeds[first : first + count]
+        part._origins = self._origins[first : first + count]
         part._outputs = []
         return part
 

@@ -7,12 +7,16 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from disambig.engine.dropout import Dropout
 from disambig.engine.layers import HiddenLayer, LinearLayer
-from disambig.engine.random_bits import as_tensor_of_seeds, keep_masks, kept_share, stream_of
+from disambig.engine.normalised_layers import NarrowNormalisedLayer, NormalisedLayer
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.stack import Stack
 
 __all__ = ["NetworkStack"]
+
+# Up to so many inputs a first layer is better normalised by way of their covariance.
+_NARROW = 64
 
 
 class NetworkStack(Stack):
@@ -41,7 +45,6 @@ class NetworkStack(Stack):
 
     capturable: ClassVar[bool] = True
     output: LinearLayer
-    _seeds: Tensor
 
     def __init__(
         self,
@@ -65,46 +68,35 @@ class NetworkStack(Stack):
             "batch_norm": batch_norm,
             "dtype": dtype,
         }
-        self.dropout = dropout
         self.seeds = tuple(seeds)
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        # What is left after dropout is scaled up where it comes in, at no cost.
-        kept_scale = 1 / kept_share(1 - dropout) if dropout else 1.0
-        sizes = (n_inputs, *hidden)
-        self._hidden_layers = [
-            HiddenLayer(
-                fan_in,
-                fan_out,
-                generators,
-                kept_scale if layer else 1.0,
-                dtype,
-                activation=activation,
-                batch_norm=batch_norm,
+        self._hidden_layers: list[HiddenLayer] = []
+        scale = 1.0
+        for number, (fan_in, fan_out) in enumerate(pairwise((n_inputs, *hidden))):
+            left_out = Dropout(dropout, fan_out, seeds, number) if dropout else None
+            kind: type[HiddenLayer] = HiddenLayer
+            if batch_norm:
+                narrow = number == 0 and n_inputs <= _NARROW
+                kind = NarrowNormalisedLayer if narrow else NormalisedLayer
+            layer = kind(
+                fan_in, fan_out, generators, scale, dtype, activation=activation, dropout=left_out
             )
-            for layer, (fan_in, fan_out) in enumerate(pairwise(sizes))
-        ]
+            self._hidden_layers.append(layer)
+            # What is left after dropout is scaled up where it goes in, at no cost.
+            scale = left_out.scale if left_out is not None else 1.0
         # A plain list tells the type checker what is in it; this tells torch.
         self.hidden = nn.ModuleList(self._hidden_layers)
-        scale = kept_scale if hidden else 1.0
-        self.output = LinearLayer(sizes[-1], n_outputs, generators, scale, dtype)
-        self.register_buffer("_seeds", as_tensor_of_seeds(seeds), persistent=False)
+        last = hidden[-1] if hidden else n_inputs
+        self.output = LinearLayer(last, n_outputs, generators, scale, dtype)
 
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
         value = features
-        streams = stream_of(self._seeds, step)
-        for number, layer in enumerate(self._hidden_layers):
-            keep = None
-            if self.dropout:
-                units = layer.weight.shape[2]
-                stream = stream_of(streams, number)
-                keep = keep_masks(
-                    stream, features.shape[1], units, 1 - self.dropout, layer.workspace
-                )
-            value = layer(value, rows, keep)
+        for layer in self._hidden_layers:
+            value = layer(value, rows, step)
         logits: Tensor = self.output(value)
         return logits
 
@@ -128,4 +120,4 @@ class NetworkStack(Stack):
         chosen = slice(first, first + count)
         part = type(self)(seeds=self.seeds[chosen], **self._shape)
         part.load_state_dict({name: value[chosen] for name, value in self.state_dict().items()})
-        return part.to(self._seeds.device)
+        return part.to(self.output.weight.device)

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
+from disambig.engine.clock import Clock
 
 __all__ = ["EpochRecords"]
 
@@ -32,23 +33,33 @@ class EpochRecords:
         steps, problems, rows = batches.real.shape
         of_networks = (steps, problems, n_networks, rows)
         self._seen = {
-            "loss": torch.zeros(of_networks, dtype=dtype, device=device),
+            "log_likelihood": torch.zeros(of_networks, dtype=dtype, device=device),
             "simple": torch.zeros(of_networks, dtype=torch.bool, device=device),
             "covered": torch.zeros(of_networks, dtype=torch.bool, device=device),
             "predicted": torch.zeros(of_networks, dtype=torch.int64, device=device),
             "chosen": torch.zeros((steps, problems, rows), dtype=torch.int64, device=device),
         }
         self._real = batches.real
-        # The label chosen for every row an epoch ago; no label is -1.
-        self.labels = torch.full((batches.filler_row + 1,), -1, device=device)
+        # The place of the candidate chosen for every row an epoch ago; none is -1.
+        self.chosen = torch.full((batches.filler_row + 1,), -1, device=device)
 
-    def put(self, step: Tensor, **seen: Tensor) -> None:
-        """Note down what one step saw: loss, simple, covered, predicted and chosen."""
+    def put(self, clock: Clock, **seen: Tensor) -> None:
+        """Note down what the present step saw.
+
+        Parameters
+        ----------
+        clock : Clock
+            Says which step it is.
+        **seen : Tensors of shape (problems, networks, rows)
+            ``log_likelihood`` of the row under its confidences, whether it was ``simple``, whether
+            the prediction was ``covered`` by the candidates, the class ``predicted``; and, of shape
+            (problems, rows), the place of the candidate ``chosen``.
+        """
         for name, value in seen.items():
-            self._seen[name].index_copy_(0, step, value.unsqueeze(0))
+            clock.put(self._seen[name], value)
 
     def measures(self, rows: Tensor) -> dict[str, FloatArray]:
-        """Return the measures of the epoch for every problem, and remember the labels chosen.
+        """Return the measures of the epoch for every problem, and remember the candidates chosen.
 
         Parameters
         ----------
@@ -57,12 +68,12 @@ class EpochRecords:
         """
         seen = self._seen
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
-        changed = self.labels[rows] != seen["chosen"]
-        self.labels[rows] = seen["chosen"]
+        changed = self.chosen[rows] != seen["chosen"]
+        self.chosen[rows] = seen["chosen"]
         return {
             "simple": self._mean(seen["simple"].double().mean(2)),
             "agreement": self._mean(agreed),
-            "loss": self._mean(seen["loss"].double().mean(2)),
+            "loss": -self._mean(seen["log_likelihood"].double().mean(2)),
             "covering_rate": self._mean(seen["covered"].double().mean(2)),
             "changed": self._mean(changed),
         }

@@ -15,7 +15,8 @@ class Confidences(NamedTuple):
     Attributes
     ----------
     weights : Tensor of shape (problems, networks, rows, places)
-        How much each network should believe each candidate; each row sums to one.
+        How much each network should believe each candidate: each row sums to one, places that are
+        not used are zero, and so is a row that only fills up a batch.
     simple : Tensor of booleans of shape (problems, networks, rows)
         Whose confidences were told apart by the network itself.
     """

@@ -21,7 +21,7 @@ class Stack(nn.Module, ABC):
         """Return the number of networks."""
 
     @abstractmethod
-    def forward(self, features: Tensor, rows: RowsInBatch, step: Tensor) -> Tensor:
+    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch: shape (networks, rows, classes).
 
         Parameters
@@ -30,7 +30,7 @@ class Stack(nn.Module, ABC):
             Rows that only fill up are zero.
         rows : RowsInBatch
             Which rows are real.
-        step : Tensor of one integer
+        step : int or Tensor of one integer
             Number of the training step: all randomness follows from it and the seeds.
         """
 

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from disambig._core.typing import FloatArray
+from disambig.engine.adam import Adam
 from disambig.engine.batches import Batches
 from disambig.engine.candidate_groups import CandidateTable
+from disambig.engine.clock import Clock
 from disambig.engine.device import denormals_flushed
 from disambig.engine.graph import ReplayedStep
 from disambig.engine.history import History
@@ -105,20 +107,20 @@ class Training:
         filler = torch.zeros(1, features[0].shape[1], dtype=dtype)
         self._features = torch.cat([*features, filler]).to(self._device)
         self._n_networks = len(networks) // len(problems)
-        self._averaging = self._batches.real / self._batches.counts.unsqueeze(-1)
-        self._averaging = self._averaging.to(dtype)
-        self._optimizer = _adam(networks, settings.learning_rate)
+        real = self._batches.real.repeat_interleave(self._n_networks, 1)
+        self._rows_in_batch = RowsInBatch.from_real(real, dtype)
+        self._adam = Adam(networks.parameters(), settings.learning_rate)
         self._records = EpochRecords(self._batches, self._n_networks, self._device, dtype)
-        # What changes from step to step lies on the device, so that a recorded step can be
-        # replayed.
+        # What changes from epoch to epoch lies in the same memory always, so that a recorded step
+        # can be replayed.
         self._rows = self._batches.rows_of(1)
-        self._step = torch.zeros(1, dtype=torch.int64, device=self._device)
-        self._total_steps = torch.zeros(1, dtype=torch.int64, device=self._device)
         self._share = torch.ones(1, dtype=torch.float64, device=self._device)
+        self._clock = Clock()
         self._run_step: Callable[[bool], None] = self._train_step
         if settings.capture and networks.capturable and self._device.type == "cuda":
-            counters = [self._step, self._total_steps]
-            self._run_step = ReplayedStep(self._train_step, [*self.state().values(), *counters])
+            self._clock = Clock(self._device)
+            changing = [*self.state().values(), *self._clock.on_device()]
+            self._run_step = ReplayedStep(self._train_step, changing)
 
     def run(self) -> None:
         """Train until all epochs are done or a listener stops it."""
@@ -142,9 +144,8 @@ class Training:
     def state(self) -> dict[str, Tensor]:
         """Return every tensor that the next epoch depends on, by name; not copies."""
         state = {f"networks.{name}": value for name, value in self.networks.state_dict().items()}
-        for number, moments in enumerate(self._optimizer.state.values()):
-            state |= {f"adam.{number}.{name}": value for name, value in moments.items()}
-        return {**state, "labels": self._records.labels}
+        state |= {f"adam.{name}": value for name, value in self._adam.state().items()}
+        return {**state, "chosen": self._records.chosen}
 
     def resume(self, state: dict[str, Tensor], histories: Sequence[History]) -> None:
         """Go on from what ``state()`` and ``histories`` were at the end of an epoch."""
@@ -152,13 +153,12 @@ class Training:
             value.copy_(state[name])
         self.histories = list(histories)
         self.epoch = len(self.histories[0])
-        self._total_steps.fill_(self.epoch * self._batches.n_steps)
 
     def _run_epoch(self) -> None:
+        self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         share = self.rule.share(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
-        self._step.zero_()
         self._share.fill_(share)
         for _ in range(self._batches.n_steps):
             self._run_step(share < 1)
@@ -168,73 +168,47 @@ class Training:
 
     def _train_step(self, ranked: bool) -> None:
         """Learn from one batch; ``ranked`` says whether only some losses count as small."""
-        rows = _at(self._rows, self._step)
-        averaging = _at(self._averaging, self._step)
-        logits = self.networks(
-            self._features_of(rows), self._rows_in_batch(averaging), self._total_steps
-        )
+        rows = self._clock.at(self._rows)
+        rows_in_batch = self._rows_in_batch.at(self._clock)
+        logits = self.networks(self._features_of(rows), rows_in_batch, self._clock.total)
         by_problem = logits.view(len(rows), self._n_networks, *logits.shape[1:])
-        gradient = self._learn(by_problem, rows, averaging, self._share if ranked else None)
-        self.networks.backward(gradient.view_as(logits))
-        self._optimizer.step()
-        self._step += 1
-        self._total_steps += 1
+        gradient = self._gradient(by_problem, rows, self._share if ranked else None)
+        # The loss is the mean over the real rows.
+        gradient = gradient.view_as(logits).mul_(rows_in_batch.averaging.mT)
+        self.networks.backward(gradient)
+        self._adam.update()
+        self._clock.advance()
 
-    def _learn(
-        self, logits: Tensor, rows: Tensor, averaging: Tensor, share: Tensor | None
-    ) -> Tensor:
-        """Return the gradient of the mean loss with respect to the logits."""
+    def _gradient(self, logits: Tensor, rows: Tensor, share: Tensor | None) -> Tensor:
+        """Return the gradient of every row's loss with respect to its logits."""
         groups = self._candidates.groups(rows)
-        log_probabilities = logits.log_softmax(-1)
-        predicted = log_probabilities.argmax(-1)
+        # Half the time of log_softmax, which the CPU does not vectorise over few classes.
+        log_probabilities = logits - logits.logsumexp(-1, keepdim=True)
+        predicted = log_probabilities.max(-1).indices
         columns = groups.columns.expand(*predicted.shape, -1)
         of_candidates = log_probabilities.gather(-1, columns)
         losses = (-of_candidates).masked_fill_(~groups.inside, torch.inf)
         is_predicted = (columns == predicted.unsqueeze(-1)) & groups.inside
         weights, simple = self.rule.confidences(losses, is_predicted, groups, share)
-        weights = weights.masked_fill(~groups.inside, 0)
         self._records.put(
-            self._step,
-            loss=-(weights * of_candidates).sum(-1),
+            self._clock,
+            log_likelihood=(weights * of_candidates).sum(-1),
             simple=simple,
             covered=is_predicted.any(-1),
             predicted=predicted,
-            chosen=columns[:, 0].gather(-1, losses.sum(1).argmin(-1, keepdim=True)).squeeze(-1),
+            chosen=losses.sum(1).min(-1).indices,
         )
         # The loss of a row is -sum(w log p), and w sums to one: its gradient is p - w.
-        gradient = log_probabilities.exp_().scatter_add_(-1, columns, -weights)
-        return gradient.mul_(averaging.unsqueeze(1).unsqueeze(-1))
+        return log_probabilities.exp_().scatter_add_(-1, columns, -weights)
 
     def _features_of(self, rows: Tensor) -> Tensor:
-        for_every_network = rows.repeat_interleave(self._n_networks, 0)
-        features = self._features.index_select(0, for_every_network.flatten())
-        return features.view(*for_every_network.shape, -1)
-
-    def _rows_in_batch(self, averaging: Tensor) -> RowsInBatch:
-        averaging = averaging.repeat_interleave(self._n_networks, 0).unsqueeze(1)
-        real = averaging.mT > 0
-        return RowsInBatch(1 / averaging[:, :, :1], averaging, real.to(averaging.dtype))
+        problems, n_rows = rows.shape
+        for_every_network = rows.unsqueeze(1).expand(-1, self._n_networks, -1).flatten()
+        features = self._features.index_select(0, for_every_network)
+        return features.view(problems * self._n_networks, n_rows, -1)
 
     def _tell(self, event: str) -> None:
         for listener in self._listeners:
             tell = getattr(listener, event, None)
             if tell is not None:
                 tell(self)
-
-
-def _at(table: Tensor, step: Tensor) -> Tensor:
-    return table.index_select(0, step).squeeze(0)
-
-
-def _adam(networks: Stack, learning_rate: float) -> torch.optim.Adam:
-    """Return an optimiser whose state is there from the start, to be kept and restored."""
-    parameters = list(networks.parameters())
-    cuda = parameters[0].device.type == "cuda"
-    adam = torch.optim.Adam(parameters, learning_rate, fused=True, capturable=cuda)
-    for parameter in parameters:
-        adam.state[parameter] = {
-            "step": torch.zeros((), device=parameter.device),
-            "exp_avg": torch.zeros_like(parameter),
-            "exp_avg_sq": torch.zeros_like(parameter),
-        }
-    return adam

@@ -185,7 +185,10 @@ def test_constant_features_change_nothing():
         ({"n_neighbors": 0}, "'n_neighbors' must be an integer >= 1. Got 0"),
         ({"n_neighbors": 2.5}, "'n_neighbors' must be an integer >= 1. Got 2.5"),
         ({"weights": "near"}, "'weights' must be one of 'distance', 'uniform'. Got 'near'"),
-        ({"scaling": "max"}, "'scaling' must be one of 'standard', 'none'. Got 'max'"),
+        (
+            {"scaling": "max"},
+            "'scaling' must be one of 'half', 'standard', 'global', 'quantile', 'none'. Got 'max'",
+        ),
         ({"scaling": None}, "'scaling' must be one of"),
         ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
         ({"unit_rows": "no"}, "'unit_rows' must be True or False. Got 'no'"),

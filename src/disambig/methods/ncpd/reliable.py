@@ -37,8 +37,8 @@ def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tenso
     """
     flat = losses.flatten(-2)
     n_candidates = flat.isfinite().sum(-1, keepdim=True)
-    n_small = (share * n_candidates).floor().to(torch.int64)
+    n_small = (share * n_candidates).to(torch.int64)
+    # In front of the smallest loss stands one that nothing is below: the cut if none is to count.
     ranked = flat.topk(most_candidates, largest=False, sorted=True).values
-    cut = ranked.gather(-1, (n_small - 1).clamp(min=0))
-    small = (flat <= cut) & (n_small > 0)
-    return small.view_as(losses) & losses.isfinite()
+    ranked = torch.nn.functional.pad(ranked, (1, 0), value=-torch.inf)
+    return losses <= ranked.gather(-1, n_small).unsqueeze(-1)

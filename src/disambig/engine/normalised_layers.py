@@ -1,0 +1,149 @@
+"""Hidden layers with batch norm."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from disambig.engine.dropout import Dropout
+from disambig.engine.layers import HiddenLayer, gradient_of, product
+from disambig.engine.rows_in_batch import RowsInBatch
+
+__all__ = ["NarrowNormalisedLayer", "NormalisedLayer"]
+
+# Added to the variance of a unit before it is divided by.
+_EPSILON = 1e-5
+# How much the statistics of a new batch count in those kept for inference.
+_MOMENTUM = 0.1
+
+
+class NormalisedLayer(HiddenLayer):
+    """A hidden layer that normalises each unit over the batch before dropout and activation.
+
+    Batch norm subtracts the mean of ``inputs @ weight`` over the batch. Subtracting the mean of the
+    inputs before the product comes to the same, is the smaller pass in the first layer, and loses
+    no digits where inputs lie far from zero.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs, generators, scale, dtype, activation, dropout
+        As in ``HiddenLayer``.
+    """
+
+    gain: Tensor
+    input_mean: Tensor
+    variance: Tensor
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        generators: Sequence[torch.Generator],
+        scale: float,
+        dtype: torch.dtype,
+        *,
+        activation: str,
+        dropout: Dropout | None,
+    ) -> None:
+        super().__init__(
+            n_inputs, n_outputs, generators, scale, dtype, activation=activation, dropout=dropout
+        )
+        networks = len(generators)
+        # What was drawn for it would be an offset after the normalisation: that starts at zero.
+        nn.init.zeros_(self.shift)
+        self.gain = nn.Parameter(torch.ones(networks, 1, n_outputs, dtype=dtype))
+        self.register_buffer("input_mean", torch.zeros(networks, 1, n_inputs, dtype=dtype))
+        self.register_buffer("variance", torch.ones(networks, 1, n_outputs, dtype=dtype))
+
+    def pass_on(self, gradient: Tensor) -> Tensor:
+        """Take what ``learn`` returned, return the gradient of the inputs."""
+        inputs = super().pass_on(gradient)
+        return inputs.sub_(torch.bmm(self._rows.averaging, inputs)).mul_(self._rows.real)
+
+    def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
+        self._rows = rows
+        self._inputs = self._centred(inputs)
+        memory = self._hidden_memory("value", inputs)
+        self._value = product(self._inputs, self.weight, self.scale, memory)
+        self._active = self._hidden_memory("active", inputs)
+        square = torch.mul(self._value, self._value, out=self._active)
+        gain = self._gain_per_deviation(torch.bmm(rows.averaging, square))
+        return torch.addcmul(self.shift, self._value, gain, out=self._active)
+
+    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
+        # With normalised = value / deviation, and the mean of the inputs gone already:
+        # d gain = sum(d active * normalised)
+        # d value = gain / deviation * (d active - normalised * mean(d active * normalised))
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
+        aligned = torch.mul(gradient, self._value, out=self._active)
+        of_gain = gradient_of(self.gain)
+        torch.sum(aligned, 1, keepdim=True, out=of_gain).div_(self._deviation)
+        gradient.addcmul_(self._value, of_gain / (self._deviation * self._rows.minus_counts))
+        gradient.mul_(self._normalised_gain)
+        product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
+        return gradient
+
+    def _infer_before_activation(self, inputs: Tensor) -> Tensor:
+        gain = self.gain / (self.variance + _EPSILON).sqrt()
+        value = torch.bmm(inputs - self.input_mean, self.weight)
+        return torch.addcmul(self.shift, value, gain)
+
+    def _centred(self, inputs: Tensor) -> Tensor:
+        """Return inputs less their mean over the batch; rows that only fill up are zero."""
+        mean = torch.bmm(self._rows.averaging, inputs)
+        self.input_mean.lerp_(mean if self.scale == 1 else mean * self.scale, _MOMENTUM)
+        centred = self._workspace.tensor("centred", inputs, inputs.shape)
+        return torch.sub(inputs, mean, out=centred).mul_(self._rows.real)
+
+    def _gain_per_deviation(self, variance: Tensor) -> Tensor:
+        """Keep the statistics of a batch, and return what its values are to be multiplied by."""
+        self.variance.lerp_(variance * self._rows.unbiased, _MOMENTUM)
+        self._deviation = (variance + _EPSILON).sqrt_()
+        self._normalised_gain = self.gain / self._deviation
+        return self._normalised_gain
+
+
+class NarrowNormalisedLayer(NormalisedLayer):
+    """The same for a first layer with few inputs, at fewer passes over the hidden units.
+
+    The variance of ``value = inputs @ weight`` follows from the covariance of the inputs, and so
+    does the gradient of the weights from ``inputs.T @ gradient``: products of the size of the
+    weights take the place of passes over all rows and units. The gradient of the inputs, which a
+    first layer does not need, is lost on the way.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs, generators, scale, dtype, activation, dropout
+        As in ``HiddenLayer``.
+    """
+
+    def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
+        self._rows = rows
+        self._inputs = self._centred(inputs)
+        covariance = torch.bmm(self._inputs.mT, self._inputs).div_(-rows.minus_counts)
+        # Covariance of every input with every unit.
+        memory = self._workspace.tensor("spread", inputs, self.weight.shape)
+        self._spread = product(covariance, self.weight, self.scale, memory)
+        variance = self._summed_with_weights(self._spread).clamp_(min=0)
+        gain = self._gain_per_deviation(variance)
+        active = self._hidden_memory("active", inputs)
+        product(self._inputs, self.weight, self.scale, active)
+        return torch.addcmul(self.shift, active, gain, out=active)
+
+    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
+        of_weight, of_gain = gradient_of(self.weight), gradient_of(self.gain)
+        product(self._inputs.mT, gradient, self.scale, of_weight)
+        torch.div(self._summed_with_weights(of_weight), self._deviation, out=of_gain)
+        of_weight.addcmul_(self._spread, -of_gain / self._deviation).mul_(self._normalised_gain)
+        return gradient
+
+    def pass_on(self, gradient: Tensor) -> Tensor:
+        """Refuse: what the gradient of the inputs would need was never computed."""
+        raise NotImplementedError("A narrow layer is the first one: nobody asks for its inputs.")
+
+    def _summed_with_weights(self, factor: Tensor) -> Tensor:
+        """Return the sum over the inputs of weight times factor, times the scale of the inputs."""
+        memory = self._workspace.tensor("weighted", factor, factor.shape)
+        total = torch.mul(self.weight, factor, out=memory).sum(1, keepdim=True)
+        return total if self.scale == 1 else total.mul_(self.scale)

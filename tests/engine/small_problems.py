@@ -1,0 +1,53 @@
+"""Small problems, rules to train them by, and a loop to compare the training loop with."""
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from disambig.engine.problem import Problem
+from disambig.engine.rule import Confidences
+
+
+def make_problem(n_rows=20, n_features=4, n_classes=5, seed=0, order_seed=None):
+    """Rows at random, each with one to all of the classes and a confidence in each."""
+    generator = np.random.default_rng(seed)
+    mask = generator.random((n_rows, n_classes)) < 0.4
+    mask[np.arange(n_rows), generator.integers(n_classes, size=n_rows)] = True
+    mask[0] = True
+    weights = mask * generator.uniform(0.5, 2, mask.shape)
+    prior = sparse.csr_array(weights / weights.sum(axis=1, keepdims=True))
+    features = generator.normal(size=(n_rows, n_features))
+    return Problem(features, prior, seed if order_seed is None else order_seed)
+
+
+class BelievePrior:
+    """Train with what was believed before; nothing is simple, every loss counts."""
+
+    def share(self, epoch):
+        return 1.0
+
+    def confidences(self, losses, predicted, groups, share):
+        weights = groups.prior.expand_as(losses)
+        return Confidences(weights, torch.zeros_like(predicted[..., 0]))
+
+
+class BelieveOthers:
+    """Train every network with what the others found; more counts as small with every epoch."""
+
+    def __init__(self, n_epochs):
+        self.n_epochs = n_epochs
+
+    def share(self, epoch):
+        return min(1.0, epoch / self.n_epochs)
+
+    def confidences(self, losses, predicted, groups, share):
+        simple = predicted.any(-1)
+        if share is not None:
+            simple = simple & (losses.amin(-1) < 3 * share)
+        found = torch.where(simple.unsqueeze(-1), (-losses).softmax(-1), groups.prior)
+        return Confidences(found.flip(1), simple)
+
+
+def numbers_of(training):
+    """Copies of everything that a training would go on from."""
+    return {name: value.clone() for name, value in training.state().items()}

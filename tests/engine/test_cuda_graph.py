@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from disambig.engine.batches import Batches
+from disambig.engine.device import choose_device
+from disambig.engine.dropout import Dropout
+from disambig.engine.module_stack import ModuleStack
+from disambig.engine.network_stack import NetworkStack
+from disambig.engine.training import Training, TrainingSettings
+from engine.small_problems import BelieveOthers, make_problem, numbers_of
+
+pytestmark = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="torch finds no CUDA card on this machine"
+)
+
+SEEDS = (1, 2, 3, 4)
+# 5 batches an epoch each, of 8 to 10 rows: batches are filled up.
+PROBLEMS = [make_problem(45, seed=1), make_problem(41, seed=2)]
+
+
+def networks_of(seeds=SEEDS, hidden=(16,)):
+    return NetworkStack(
+        4, 5, hidden=hidden, seeds=seeds, activation="relu", dropout=0.5, batch_norm=True
+    )
+
+
+def modules_of(seeds=SEEDS):
+    def factory(n_inputs, n_outputs):
+        return nn.Sequential(
+            nn.Linear(n_inputs, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, n_outputs)
+        )
+
+    return ModuleStack(factory, 4, 5, seeds=seeds)
+
+
+def train(
+    device="cuda", capture=True, epochs=5, batch_size=10, problems=PROBLEMS, make=networks_of
+):
+    # All losses count as small from the third epoch on: both kinds of step are recorded.
+    training = Training(
+        make().to(device),
+        problems,
+        BelieveOthers(3),
+        TrainingSettings(epochs, batch_size, 1e-3, capture),
+    )
+    training.run()
+    return training
+
+
+def assert_same(found, expected, tolerance):
+    for name, value in expected.state().items():
+        torch.testing.assert_close(
+            found.state()[name].cpu(), value.cpu(), rtol=tolerance, atol=tolerance, msg=name
+        )
+    for one, other in zip(found.histories, expected.histories, strict=True):
+        for name in other:
+            np.testing.assert_allclose(one[name], other[name], atol=tolerance, err_msg=name)
+
+
+def test_auto_is_the_card():
+    assert choose_device("auto").type == "cuda"
+
+
+@pytest.mark.parametrize("hidden", [(), (16,), (16, 8)], ids=str)
+def test_recorded_steps_give_what_steps_one_by_one_give(hidden):
+    def make():
+        return networks_of(hidden=hidden)
+
+    assert_same(train(make=make), train(make=make, capture=False), 1e-4)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_the_card_gives_what_the_processor_gives(capture):
+    assert_same(train(capture=capture), train("cpu"), 1e-3)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_an_epoch_can_be_a_single_batch(capture):
+    assert_same(train(capture=capture, batch_size=100), train("cpu", batch_size=100), 1e-3)
+
+
+def test_an_interrupted_training_goes_on_as_if_nothing_had_been():
+    whole, half = train(epochs=5), train(epochs=2)
+    settings = TrainingSettings(5, 10, 1e-3)
+    resumed = Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings)
+    resumed.resume(numbers_of(half), half.histories)
+    resumed.run()
+    assert_same(resumed, whole, 1e-5)
+
+
+def test_a_training_on_the_card_can_be_resumed_by_the_processor():
+    half = train(epochs=2)
+    settings = TrainingSettings(5, 10, 1e-3)
+    resumed = Training(networks_of(), PROBLEMS, BelieveOthers(3), settings)
+    resumed.resume({name: value.cpu() for name, value in numbers_of(half).items()}, half.histories)
+    resumed.run()
+    assert_same(resumed, train("cpu"), 1e-3)
+
+
+def test_problems_side_by_side_are_trained_like_each_alone():
+    together = train()
+    for number, problem in enumerate(PROBLEMS):
+        pair = SEEDS[2 * number : 2 * number + 2]
+        alone = train(problems=[problem], make=lambda pair=pair: networks_of(pair))
+        found = together.networks.part(2 * number, 2).state_dict()
+        for name, value in alone.networks.state_dict().items():
+            torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-4)
+
+
+def test_two_trainings_of_one_kind_do_not_disturb_each_other():
+    settings = TrainingSettings(5, 10, 1e-3)
+    first, second = (
+        Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings) for _ in range(2)
+    )
+    first.run()
+    second.run()
+    assert_same(second, first, 1e-6)
+
+
+def test_modules_are_trained_on_the_card():
+    assert_same(train(make=modules_of), train("cpu", make=modules_of), 1e-3)
+
+
+@pytest.mark.parametrize("make", [networks_of, modules_of])
+def test_global_generators_are_left_as_they_were(make):
+    before, on_card = torch.get_rng_state(), torch.cuda.get_rng_state()
+    train(make=make, epochs=1)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(torch.cuda.get_rng_state(), on_card)
+
+
+def test_inference_on_the_card_gives_what_the_processor_gives():
+    networks = train().networks
+    part = networks.part(1, 2)
+    features = torch.as_tensor(PROBLEMS[0].features, dtype=torch.float32)
+    assert next(part.parameters()).device.type == "cuda"
+    with torch.no_grad():
+        on_card = part.infer(features.to("cuda"))
+        expected = part.to("cpu").infer(features)
+    torch.testing.assert_close(on_card.cpu(), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_random_bits_are_the_same_on_the_card_and_on_the_processor():
+    step = torch.tensor([3])
+    expected = Dropout(0.3, 7, SEEDS, 1)(40, step)
+    found = Dropout(0.3, 7, SEEDS, 1).to("cuda")(40, step.to("cuda"))
+    assert torch.equal(found.cpu(), expected)
+    orders = [Batches([50], [7], 10, torch.device(name)).rows_of(2) for name in ("cuda", "cpu")]
+    assert torch.equal(orders[0].cpu(), orders[1])

@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+
+from disambig.engine.history import History
+
+
+@pytest.fixture
+def history():
+    history = History()
+    history.append({"loss": 1.5, "T": 0.1})
+    history.append({"loss": np.float32(0.5), "T": np.float64(0.2)})
+    return history
+
+
+def test_measures_are_arrays_by_name(history):
+    assert isinstance(history["loss"], np.ndarray)
+    assert history["loss"].tolist() == [1.5, 0.5]
+    assert history["T"].tolist() == [0.1, 0.2]
+
+
+def test_a_name_that_is_not_there_is_a_key_error(history):
+    with pytest.raises(KeyError, match="accuracy"):
+        history["accuracy"]
+
+
+def test_names_come_in_the_order_they_were_noted_in(history):
+    assert list(history) == ["loss", "T"]
+
+
+def test_the_length_is_the_number_of_epochs(history):
+    assert len(history) == 2
+    assert len(History()) == 0
+
+
+def test_measures_of_one_epoch_can_come_one_after_the_other():
+    history = History()
+    history.append({"loss": 1.0})
+    history.append({"T": 2.0})
+    assert len(history) == 1
+    assert history.to_dict() == {"loss": [1.0], "T": [2.0]}
+
+
+def test_the_text_says_how_long_it_is_and_what_is_in_it(history):
+    assert repr(history) == "History(2 epochs of loss, T)"
+
+
+def test_a_dict_of_it_is_plain_numbers_that_json_takes(history):
+    plain = history.to_dict()
+    assert json.loads(json.dumps(plain)) == plain == {"loss": [1.5, 0.5], "T": [0.1, 0.2]}
+
+
+def test_a_dict_of_it_is_a_copy(history):
+    history.to_dict()["loss"].append(3)
+    assert len(history) == 2
+
+
+def test_a_history_comes_back_from_its_dict_and_goes_on(history):
+    again = History(history.to_dict())
+    assert again.to_dict() == history.to_dict()
+    again.append({"loss": 0.25, "T": 0.3})
+    assert len(again) == 3
+    assert len(history) == 2
+
+
+def test_a_history_can_begin_with_arrays():
+    assert History({"loss": np.array([1, 2])}).to_dict() == {"loss": [1.0, 2.0]}
+
+
+def test_a_frame_has_one_row_an_epoch_counted_from_one(history):
+    frame = history.to_frame()
+    assert frame.columns.tolist() == ["loss", "T"]
+    assert frame.index.tolist() == [1, 2]
+    assert frame.index.name == "epoch"
+    assert frame["loss"].tolist() == [1.5, 0.5]
+    assert frame.loc[2, "T"] == 0.2
+
+
+def test_no_epoch_is_a_frame_without_rows():
+    assert len(History().to_frame()) == 0

@@ -1,0 +1,192 @@
+import json
+import os
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from disambig._core.errors import DisambigError, ModelFileError
+from disambig.engine.tensor_file import read_tensors, write_tensors
+
+KIND, VERSION = "test model", 3
+TENSORS = {
+    "single": torch.tensor([[1.5, -2.0], [0.0, 3.25]]),
+    "double": torch.tensor([1 / 3], dtype=torch.float64),
+    "whole": torch.tensor([2**60, -1]),
+    "flags": torch.tensor([True, False]),
+    "one": torch.tensor(7.0),
+    "none": torch.zeros(0, 4),
+}
+DESCRIPTION = {"text": 'quoted "text", ü', "numbers": [1, 2.5, None], "nested": {"a": True}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "model.file"
+    write_tensors(path, KIND, VERSION, TENSORS, DESCRIPTION)
+    return path
+
+
+def assert_refused(path, message, kind=KIND, version=VERSION):
+    with pytest.raises(ModelFileError, match=message) as caught:
+        read_tensors(path, kind, version)
+    assert isinstance(caught.value, DisambigError)
+    assert str(path) in str(caught.value)
+
+
+def test_what_is_written_is_read(path):
+    tensors, description = read_tensors(path, KIND, VERSION)
+    assert tensors.keys() == TENSORS.keys()
+    for name, value in TENSORS.items():
+        assert tensors[name].dtype == value.dtype
+        assert torch.equal(tensors[name], value)
+    assert description.items() >= DESCRIPTION.items()
+
+
+def test_a_path_can_be_text_in_a_folder_that_is_not_there_yet(tmp_path):
+    path = os.fspath(tmp_path / "new" / "folder" / "model")
+    write_tensors(path, KIND, VERSION, TENSORS, {})
+    assert read_tensors(path, KIND, VERSION)[0].keys() == TENSORS.keys()
+
+
+def test_tensors_that_share_memory_or_are_out_of_order_are_written(tmp_path):
+    whole = torch.arange(6.0).view(2, 3)
+    tensors = {"whole": whole, "same": whole, "part": whole[:, 1:], "turned": whole.T}
+    write_tensors(tmp_path / "file", KIND, VERSION, tensors, {})
+    found, _ = read_tensors(tmp_path / "file", KIND, VERSION)
+    for name, value in tensors.items():
+        assert torch.equal(found[name], value)
+
+
+def test_parameters_that_need_gradients_are_written(tmp_path):
+    write_tensors(tmp_path / "file", KIND, VERSION, {"a": torch.nn.Parameter(torch.ones(2))}, {})
+    found, _ = read_tensors(tmp_path / "file", KIND, VERSION)
+    assert found["a"].tolist() == [1, 1]
+    assert not found["a"].requires_grad
+
+
+def test_what_is_read_stays_when_the_file_is_replaced(path):
+    tensors, _ = read_tensors(path, KIND, VERSION)
+    write_tensors(path, KIND, VERSION, {name: value * 0 for name, value in TENSORS.items()}, {})
+    assert torch.equal(tensors["single"], TENSORS["single"])
+
+
+def test_a_file_is_replaced_and_nothing_else_is_left(path):
+    write_tensors(path, KIND, VERSION, {"a": torch.ones(1)}, {"new": 1})
+    tensors, description = read_tensors(path, KIND, VERSION)
+    assert list(tensors) == ["a"]
+    assert "text" not in description
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    assert_refused(tmp_path / "nothing", "There is no file .*nothing.* Check the path")
+
+
+def test_a_folder_is_refused(tmp_path):
+    assert_refused(tmp_path, "There is no file")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 0.999])
+def test_a_file_that_was_cut_off_is_refused(path, share):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    assert_refused(path, "cannot be read as a test model: it is damaged or something else")
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 1000])
+def test_random_bytes_are_refused(tmp_path, size):
+    path = tmp_path / "noise"
+    path.write_bytes(bytes((37 * number * number + 11) % 256 for number in range(size)))
+    assert_refused(path, "it is damaged or something else .* Give a file that disambig wrote as")
+
+
+def test_text_is_refused(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("name,value\n" * 100)
+    assert_refused(path, "it is damaged or something else")
+
+
+def test_a_pickle_is_refused_and_not_opened(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return os.mkdir, (os.fspath(tmp_path / "opened"),)
+
+    path = tmp_path / "pickle"
+    torch.save({"a": Trap()}, path)
+    assert_refused(path, "it is damaged or something else")
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"format": "pt"},
+        {"disambig": "[1, 2]"},
+        {"disambig": "null"},
+        {"disambig": '{"version": 3}'},
+    ],
+)
+def test_tensors_of_others_are_refused(tmp_path, metadata):
+    path = tmp_path / "other.safetensors"
+    save_file({"a": torch.ones(1)}, path, metadata=metadata)
+    assert_refused(path, "cannot be read as a test model: it was not written by disambig")
+
+
+def test_a_header_that_is_not_json_is_refused(tmp_path):
+    path = tmp_path / "other.safetensors"
+    save_file({"a": torch.ones(1)}, path, metadata={"disambig": '{"kind": '})
+    assert_refused(path, "its header is damaged")
+
+
+def test_a_file_of_another_kind_is_refused(path):
+    assert_refused(path, "cannot be read as a lamp: it is a test model", kind="lamp")
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_file_of_another_version_is_refused(path, version):
+    message = f"it has the version 3, and this disambig reads {version}"
+    assert_refused(path, message, version=version)
+
+
+def test_a_file_without_a_version_is_refused(tmp_path):
+    path = tmp_path / "file"
+    header = json.dumps({"kind": KIND})
+    save_file({"a": torch.ones(1)}, path, metadata={"disambig": header})
+    assert_refused(path, "it has the version None, and this disambig reads 3")
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+def test_numbers_that_are_not_finite_are_refused(path, bad):
+    tensors = {**TENSORS, "bad": torch.tensor([[1.0, bad]])}
+    write_tensors(path, KIND, VERSION, tensors, DESCRIPTION)
+    assert_refused(path, "it holds numbers that are not finite")
+
+
+def test_the_kind_and_version_of_the_file_win_over_the_description(tmp_path):
+    write_tensors(tmp_path / "file", KIND, VERSION, {}, {"kind": "lamp", "version": 99})
+    _, description = read_tensors(tmp_path / "file", KIND, VERSION)
+    assert (description["kind"], description["version"]) == (KIND, VERSION)
+
+
+def test_the_old_file_stays_when_writing_fails(path, monkeypatch):
+    before = path.read_bytes()
+
+    def full_disk(tensors, target, metadata):
+        target.write_bytes(b"half of it")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_tensors(path, KIND, VERSION, {"a": torch.ones(1)}, {})
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_the_old_file_stays_when_the_description_cannot_be_written(path):
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_tensors(path, KIND, VERSION, {"a": torch.ones(1)}, {"odd": object()})
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -1,0 +1,281 @@
+"""NCPD as a careful reader of the paper would write it: plain torch, rows really duplicated.
+
+To be read beside Sec. 3 of the paper; section and equation numbers are its own. Nothing here comes
+from disambig, so that tests can compare with it and benchmarks can race against it.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+# ---------------------------------------------------------------------------------------------
+# Sec. 3.1: data duplication.
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class MiniBatch:
+    """The replicas of some groups, those of one group next to each other."""
+
+    features: Tensor  # (replicas, features)
+    labels: Tensor  # (replicas,), the one label of each replica
+    average: Tensor  # (replicas,), Eq. 2
+    group: Tensor  # (replicas,), the group of each, from 0 to n_groups - 1
+    n_groups: int
+
+
+class MultiBirthGroups:
+    """The new training set: as many replicas of every row as it has candidates, one label each.
+
+    Weights are ours, not the paper's: where candidates come with them, they take the place of
+    1/|S| in Eq. 2, in proportion.
+    """
+
+    def __init__(
+        self,
+        features: Tensor,
+        candidates: Sequence[Sequence[int]],
+        weights: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        if weights is None:
+            weights = [[1.0] * len(own) for own in candidates]
+        device = features.device
+        self.sizes = torch.tensor([len(own) for own in candidates], device=device)
+        self.starts = self.sizes.cumsum(0) - self.sizes
+        self.features = features.repeat_interleave(self.sizes, 0)
+        self.labels = torch.tensor(list(chain(*candidates)), device=device)
+        averages = chain(*([weight / sum(own) for weight in own] for own in weights))
+        self.average = torch.tensor(list(averages), dtype=features.dtype, device=device)
+
+    def mini_batch(self, rows: Sequence[int] | Tensor) -> MiniBatch:
+        """Return all replicas of these rows; a group is never split."""
+        rows = torch.as_tensor(rows, device=self.sizes.device)
+        sizes = self.sizes[rows]
+        group = torch.arange(len(rows), device=rows.device).repeat_interleave(sizes)
+        place = torch.arange(len(group), device=rows.device) - (sizes.cumsum(0) - sizes)[group]
+        replicas = self.starts[rows][group] + place
+        return MiniBatch(
+            self.features[replicas],
+            self.labels[replicas],
+            self.average[replicas],
+            group,
+            len(rows),
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Sec. 3.2: progressive disambiguation.
+# ---------------------------------------------------------------------------------------------
+
+
+def share_of_small_losses(epoch: int, ramp_epochs: int) -> float:
+    """Eq. 5."""
+    if epoch <= ramp_epochs:
+        return math.exp(-5 * (epoch / ramp_epochs - 1) ** 2)
+    return 1.0
+
+
+def small_losses(losses: Tensor, share: float) -> Tensor:
+    """Condition 1: among the first T(t) of the sorted losses of the whole mini-batch."""
+    count = math.floor(share * len(losses))
+    small = torch.zeros_like(losses, dtype=torch.bool)
+    if count > 0:
+        order = losses.argsort()
+        small[order[:count]] = True
+        # What is as small as the last of these is as small.
+        small |= losses == losses[order[count - 1]]
+    return small
+
+
+def predicted_correctly(logits: Tensor, labels: Tensor) -> Tensor:
+    """Condition 2: the prediction, out of all classes, is the label of the replica."""
+    return logits.argmax(1) == labels
+
+
+def simple_groups(reliable: Tensor, batch: MiniBatch) -> Tensor:
+    """Return which groups contain a reliable instance."""
+    found = torch.zeros(batch.n_groups, dtype=torch.int64, device=reliable.device)
+    return found.index_add(0, batch.group, reliable.long()) > 0
+
+
+def disambiguated(losses: Tensor, batch: MiniBatch) -> Tensor:
+    """Eq. 1, with the smallest loss of the group taken out above and below: none underflows."""
+    smallest = losses.new_full((batch.n_groups,), torch.inf)
+    smallest = smallest.scatter_reduce(0, batch.group, losses, "amin")
+    exponentials = (smallest[batch.group] - losses).exp()
+    sums = losses.new_zeros(batch.n_groups).index_add(0, batch.group, exponentials)
+    return exponentials / sums[batch.group]
+
+
+class Disambiguation(NamedTuple):
+    """What one network makes of a mini-batch."""
+
+    losses: Tensor  # (replicas,), with gradient
+    reliable: Tensor  # (replicas,)
+    simple: Tensor  # (groups,)
+    confidences: Tensor  # (replicas,), constants
+
+
+def disambiguate(
+    logits: Tensor, batch: MiniBatch, share: float, *, progressive: bool = True
+) -> Disambiguation:
+    """Return the losses of all replicas and the confidences that follow from them.
+
+    Without progressive disambiguation (w/o PD, Sec. 4.4) Eq. 1 holds for every group.
+    """
+    losses = functional.cross_entropy(logits, batch.labels, reduction="none")
+    with torch.no_grad():
+        reliable = small_losses(losses, share) & predicted_correctly(logits, batch.labels)
+        simple = simple_groups(reliable, batch)
+        if not progressive:
+            simple = torch.ones_like(simple)
+        eq_1, eq_2 = disambiguated(losses, batch), batch.average
+        confidences = torch.where(simple[batch.group], eq_1, eq_2)
+    return Disambiguation(losses, reliable, simple, confidences)
+
+
+def weighted_loss(confidences: Tensor, losses: Tensor, batch: MiniBatch) -> Tensor:
+    """Eq. 3, divided by the number of groups."""
+    return (confidences @ losses) / batch.n_groups
+
+
+# ---------------------------------------------------------------------------------------------
+# Sec. 3.3: network cooperation.
+# ---------------------------------------------------------------------------------------------
+
+
+def exchanged(confidences: Sequence[Tensor]) -> list[Tensor]:
+    """Return what each network is trained with: the confidences of the other one (Eqs. 6 and 7).
+
+    More than two networks are ours, not the paper's: each gets the mean of the others.
+    """
+    return [
+        torch.stack([theirs for peer, theirs in enumerate(confidences) if peer != own]).mean(0)
+        for own in range(len(confidences))
+    ]
+
+
+class Step(NamedTuple):
+    """What a training step saw, each a list with one tensor for every network."""
+
+    found: list[Disambiguation]
+    taught: list[Tensor]  # the confidences each network was trained with
+    losses: list[Tensor]  # what was propagated back
+
+
+class LiteralNCPD:
+    """Networks, each with its Adam, trained on multi-birth groups.
+
+    Without cooperation (w/o NC, Sec. 4.4) a network is trained with its own confidences; the paper
+    then has only one.
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[nn.Module],
+        groups: MultiBirthGroups,
+        *,
+        ramp_epochs: int = 100,
+        learning_rate: float = 1e-3,
+        cooperation: bool = True,
+        progressive: bool = True,
+    ) -> None:
+        self.networks = networks
+        self.groups = groups
+        self.ramp_epochs = ramp_epochs
+        self.cooperation = cooperation
+        self.progressive = progressive
+        self.optimizers = [
+            torch.optim.Adam(network.parameters(), lr=learning_rate) for network in networks
+        ]
+
+    def step(self, rows: Sequence[int] | Tensor, share: float) -> Step:
+        """Learn from one mini-batch."""
+        batch = self.groups.mini_batch(rows)
+        found = [
+            disambiguate(network(batch.features), batch, share, progressive=self.progressive)
+            for network in self.networks
+        ]
+        taught = [own.confidences for own in found]
+        if self.cooperation:
+            taught = exchanged(taught)
+        losses = [
+            weighted_loss(confidences, own.losses, batch)
+            for confidences, own in zip(taught, found, strict=True)
+        ]
+        for loss, optimizer in zip(losses, self.optimizers, strict=True):
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return Step(found, taught, [loss.detach() for loss in losses])
+
+    def run_epoch(self, epoch: int, batches: Iterable[Sequence[int] | Tensor]) -> list[Step]:
+        """Learn from the mini-batches of one epoch; epochs count from 1."""
+        share = share_of_small_losses(epoch, self.ramp_epochs) if self.progressive else 1.0
+        return [self.step(rows, share) for rows in batches]
+
+
+# ---------------------------------------------------------------------------------------------
+# Sec. 4.1: what the experiments run.
+# ---------------------------------------------------------------------------------------------
+
+
+def make_perceptron(
+    n_features: int, hidden: Sequence[int], n_classes: int, batch_norm: bool, dropout: float
+) -> nn.Sequential:
+    """Return a perceptron with these hidden layers; first weights come from torch's generator."""
+    sizes = [n_features, *hidden]
+    layers: list[nn.Module] = []
+    for fan_in, fan_out in pairwise(sizes):
+        # Batch norm takes out whatever a bias puts in.
+        layers.append(nn.Linear(fan_in, fan_out, bias=not batch_norm))
+        if batch_norm:
+            layers.append(nn.BatchNorm1d(fan_out))
+        layers.append(nn.ReLU())
+        if dropout:
+            layers.append(nn.Dropout(dropout))
+    return nn.Sequential(*layers, nn.Linear(sizes[-1], n_classes))
+
+
+def train_epochs(
+    networks: Sequence[nn.Module],
+    features: Tensor,
+    candidates: Sequence[Sequence[int]],
+    weights: Sequence[Sequence[float]] | None = None,
+    *,
+    epochs: int = 200,
+    ramp_epochs: int = 100,
+    batch_size: int = 128,
+    learning_rate: float = 1e-3,
+    cooperation: bool = True,
+    progressive: bool = True,
+    seed: int = 0,
+) -> None:
+    """Train networks in place, in a new order every epoch, 128 groups a mini-batch.
+
+    Networks and features lie on the same device and have the same type.
+    """
+    training = LiteralNCPD(
+        networks,
+        MultiBirthGroups(features, candidates, weights),
+        ramp_epochs=ramp_epochs,
+        learning_rate=learning_rate,
+        cooperation=cooperation,
+        progressive=progressive,
+    )
+    generator = torch.Generator().manual_seed(seed)
+    for network in networks:
+        network.train()
+    for epoch in range(1, epochs + 1):
+        order = torch.randperm(len(features), generator=generator).to(features.device)
+        batches = list(order.split(batch_size))
+        if len(batches) > 1 and len(batches[-1]) == 1:
+            # Over a single row nothing can be normalised.
+            batches[-2:] = [torch.cat(batches[-2:])]
+        training.run_epoch(epoch, batches)

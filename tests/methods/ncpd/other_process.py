@@ -1,0 +1,61 @@
+"""Fits in processes of their own, which are killed and started again."""
+
+import multiprocessing
+import os
+import signal
+
+import numpy as np
+
+from methods.ncpd.examples import NEW_X, X, Y, quick
+
+# Its children are forked off a process that has imported everything and computed nothing.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["disambig.methods.ncpd.estimator", "torch._dynamo"])
+
+
+def started(function, *arguments):
+    """Return a process that has been started."""
+    process = PROCESSES.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+def exit_code_of(function, *arguments):
+    """Return how a process ended: minus the number of the signal that killed it."""
+    process = started(function, *arguments)
+    process.join(60)
+    return process.exitcode
+
+
+class Killer:
+    """A callback that leaves the process no time to tidy up."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_epoch_end(self, training):
+        if training.epoch == self.epoch:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fit(parameters, result=None, killed_at=None):
+    """Fit, and write down what came out, unless killed before."""
+    fitted = quick(callbacks=[Killer(killed_at)], **parameters).fit(X, Y)
+    if result is not None:
+        write_result(fitted, result)
+
+
+def write_result(fitted, path):
+    """Write the numbers of a fit to a file that any process can read."""
+    np.savez(
+        path,
+        probabilities=fitted.predict_proba_per_network(NEW_X),
+        confidences=fitted.candidate_confidence_.toarray(),
+        **fitted.history_.to_dict(),
+    )
+
+
+def results_of(path):
+    """Return the numbers in such a file, by name."""
+    with np.load(path) as file:
+        return dict(file)

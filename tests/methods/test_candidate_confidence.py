@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from disambig import CandidateLabels
+from disambig.methods.confidence import confidence_from_logits, confidence_from_scores
+
+SETS = CandidateLabels.from_sets([["a", "c"], ["b"], ["a", "b", "c"]])
+
+
+def test_logits_become_a_softmax_over_the_candidates():
+    logits = np.log([[1.0, 8.0, 3.0], [5.0, 1.0, 5.0], [1.0, 1.0, 2.0]])
+    expected = [[0.25, 0, 0.75], [0, 1, 0], [0.25, 0.25, 0.5]]
+    np.testing.assert_allclose(confidence_from_logits(SETS, logits).toarray(), expected)
+
+
+@pytest.mark.parametrize("shift", [-1e5, 0, 1e5])
+def test_logits_far_from_those_of_other_classes_keep_their_differences(shift):
+    # Next to that of b, the probabilities of a and c would be zero.
+    logits = np.array([[0.0, 5000.0, np.log(3)]]) + shift
+    confidence = confidence_from_logits(SETS[:1], logits)
+    np.testing.assert_allclose(confidence.toarray(), [[0.25, 0, 0.75]], rtol=1e-9)
+
+
+def test_scores_of_a_set_that_are_all_zero_leave_the_prior():
+    weighted = CandidateLabels.from_sets([{"a": 3, "b": 1}, {"a": 1, "b": 1}])
+    confidence = confidence_from_scores(weighted, np.array([[0.0, 0.0], [1.0, 4.0]]))
+    np.testing.assert_allclose(confidence.toarray(), [[0.75, 0.25], [0.2, 0.8]])
