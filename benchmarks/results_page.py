@@ -16,9 +16,7 @@ def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def write_page(
-    name: str, title: str, script: str, *parts: str, folder: Path = FOLDER
-) -> None:
+def write_page(name: str, title: str, script: str, *parts: str, folder: Path = FOLDER) -> None:
     """Write ``NAME.md`` into ``docs/results/``, or another folder, and say so."""
     made_by = f"Made by `{script}` with disambig {disambig.__version__}; do not edit by hand."
     with written_atomically(folder / f"{name}.md") as temporary:

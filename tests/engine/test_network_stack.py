@@ -18,6 +18,8 @@ SHAPES = [(), (6,), (6, 5), (6, 5, 4)]
 every_activation = pytest.mark.parametrize("activation", FUNCTIONS)
 with_and_without_batch_norm = pytest.mark.parametrize("batch_norm", [False, True])
 with_and_without_dropout = pytest.mark.parametrize("dropout", [0.0, 0.5, 0.3])
+# Batch norm takes another way where there are many features.
+every_width = pytest.mark.parametrize("n_inputs", [4, 80])
 every_depth = pytest.mark.parametrize("hidden", SHAPES, ids=str)
 
 
@@ -54,37 +56,44 @@ def assert_like_autograd(stack, plain, features, counts, step):
 @with_and_without_batch_norm
 @with_and_without_dropout
 @every_depth
-def test_logits_and_gradients_are_those_of_autograd(activation, batch_norm, dropout, hidden):
+@every_width
+def test_logits_and_gradients_are_those_of_autograd(
+    activation, batch_norm, dropout, hidden, n_inputs
+):
     settings = {"activation": activation, "batch_norm": batch_norm, "dropout": dropout}
-    stack = randomised(make_stack(hidden=hidden, seeds=(3, 4), **settings))
+    stack = randomised(make_stack(n_inputs, hidden=hidden, seeds=(3, 4), **settings))
     plain = plain_copies(stack, **settings)
-    assert_like_autograd(stack, plain, normal(2, 9, 4), [9, 9], step=7)
+    assert_like_autograd(stack, plain, normal(2, 9, n_inputs), [9, 9], step=7)
 
 
 @with_and_without_batch_norm
 @with_and_without_dropout
 @every_depth
-def test_rows_that_only_fill_up_change_neither_logits_nor_gradients(batch_norm, dropout, hidden):
+@every_width
+def test_rows_that_only_fill_up_change_neither_logits_nor_gradients(
+    batch_norm, dropout, hidden, n_inputs
+):
     settings = {"activation": "tanh", "batch_norm": batch_norm, "dropout": dropout}
-    stack = randomised(make_stack(hidden=hidden, seeds=(3, 4, 5), **settings))
+    stack = randomised(make_stack(n_inputs, hidden=hidden, seeds=(3, 4, 5), **settings))
     plain = plain_copies(stack, **settings)
     counts = [9, 4, 7]
-    features = normal(3, 9, 4)
+    features = normal(3, 9, n_inputs)
     for number, count in enumerate(counts):
         features[number, count:] = 0
     assert_like_autograd(stack, plain, features, counts, step=7)
 
 
 @with_and_without_dropout
-def test_rows_that_only_fill_up_leave_no_trace_in_inference(dropout):
+@every_width
+def test_rows_that_only_fill_up_leave_no_trace_in_inference(dropout, n_inputs):
     settings = {"hidden": (6, 5), "batch_norm": True, "dropout": dropout}
-    filled, lone = make_stack(**settings), make_stack(**settings)
+    filled, lone = make_stack(n_inputs, **settings), make_stack(n_inputs, **settings)
     for step in range(3):
-        features = normal(1, 6, 4, seed=step)
-        padded = torch.cat([features, torch.zeros(1, 3, 4).double()], dim=1)
+        features = normal(1, 6, n_inputs, seed=step)
+        padded = torch.cat([features, torch.zeros(1, 3, n_inputs).double()], dim=1)
         train_forward(filled, padded, [6], step)
         train_forward(lone, features, [6], step)
-    unseen = normal(10, 4, seed=9)
+    unseen = normal(10, n_inputs, seed=9)
     torch.testing.assert_close(filled.infer(unseen), lone.infer(unseen), rtol=1e-12, atol=1e-13)
 
 
@@ -137,17 +146,18 @@ def test_a_network_is_the_same_alone_and_among_others_with_fewer_rows(dropout):
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @every_activation
+@every_width
 def test_inference_uses_the_statistics_that_batch_norm_of_torch_would_have_kept(
-    activation, dropout
+    activation, dropout, n_inputs
 ):
     # With weights that stay as they are; running means and variances move by a tenth.
     settings = {"activation": activation, "batch_norm": True, "dropout": dropout}
-    stack = randomised(make_stack(hidden=(6, 5), seeds=(3, 4), **settings))
+    stack = randomised(make_stack(n_inputs, hidden=(6, 5), seeds=(3, 4), **settings))
     plain = plain_copies(stack, **settings)
-    unseen = normal(10, 4, seed=9)
+    unseen = normal(10, n_inputs, seed=9)
     with torch.no_grad():
         for step, n_rows in enumerate([12, 30, 2, 7]):
-            features = 2 * normal(2, n_rows, 4, seed=step) + 1
+            features = 2 * normal(2, n_rows, n_inputs, seed=step) + 1
             train_forward(stack, features, step=step)
             for number, network in enumerate(plain):
                 network.logits(features[number], step=step)

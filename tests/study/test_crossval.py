@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from disambig import PLKNN, CandidateLabels, load_dataset
+from disambig import PLKNN, CandidateLabels, NCPDClassifier, load_dataset
 from disambig._core.errors import ParameterError
+from disambig._core.seeding import spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.methods import (
@@ -89,6 +91,25 @@ def test_every_fold_has_its_own_seed_and_the_run_can_be_repeated(data, seen):
     seeds = [random_state for _, _, random_state in seen]
     assert len(set(seeds[:3])) == 3
     assert seeds[:3] == seeds[3:]
+
+
+def test_a_fold_is_trained_when_its_score_is_asked_for(data, seen):
+    scores = cross_validate(Witness(), data, n_folds=3)
+    for fold in (1, 2, 3):
+        next(scores)
+        assert len(seen) == fold
+
+
+def test_the_score_of_a_fold_is_that_of_a_fit_to_its_rows(data):
+    method = NCPDClassifier(hidden=16, epochs=8, ramp_epochs=4, batch_size=16, device="cpu")
+    scores = cross_validate(method, data, n_folds=3, seed=5)
+    splits, seeds = shuffled_folds(60, 3, 5), spawn_seeds(5, 3)
+    for score, (train, test), seed in zip(scores, splits, seeds, strict=True):
+        alone = clone(method).set_params(random_state=spawn_seeds(seed, 2)[1])
+        alone.fit(data.X[train], data.candidates[train])
+        assert score.accuracy == np.mean(alone.predict(data.X[test]) == data.true_labels[test])
+        chosen = alone.disambiguate()
+        assert score.transductive_accuracy == np.mean(chosen == data.true_labels[train])
 
 
 def test_corruption_is_made_for_training_rows_and_is_the_same_for_every_method(data, seen):

@@ -94,7 +94,7 @@ class Training:
         self.epoch = 0
         self.measures: dict[str, FloatArray] = {}
         self.histories = [History() for _ in problems]
-        self._listeners = listeners
+        self.listeners = list(listeners)
         self.stopped = False
         example = next(networks.parameters())
         self._device, dtype = example.device, example.dtype
@@ -208,7 +208,7 @@ class Training:
         return features.view(problems * self._n_networks, n_rows, -1)
 
     def _tell(self, event: str) -> None:
-        for listener in self._listeners:
+        for listener in self.listeners:
             tell = getattr(listener, event, None)
             if tell is not None:
                 tell(self)
