@@ -20,10 +20,14 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/.
+# Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/. On a
+# machine with a CUDA card there is benchmarks/ncpd_gpu.py too.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/candidate_sets_at_scale.py
 	$(BIN)/python benchmarks/plknn_scaling.py
+	$(BIN)/python benchmarks/ncpd_accuracy.py
+	$(BIN)/python benchmarks/draw_ncpd_ablation.py
+	$(BIN)/python benchmarks/ncpd_cpu.py
 
 # Installed anew only when what is to be installed has changed. The constraints reach the build
 # of the package itself through the environment.

@@ -121,7 +121,9 @@ def test_problems_side_by_side_do_not_meet(
         *(torch.cat([getattr(own, name) for own in problems]) for name in problems[0]._fields[:3]),
         max(own.most_candidates for own in problems),
     )
-    logits = torch.as_tensor(generator.normal(size=(n_problems, n_networks, 4, 4)))
+    # Losses of every problem on another scale: ranked together, one would have all the small ones.
+    scale = np.array([3, 1, 0.3])[:n_problems, np.newaxis, np.newaxis, np.newaxis]
+    logits = torch.as_tensor(scale * generator.normal(size=(n_problems, n_networks, 4, 4)))
     losses, predicted = losses_and_predictions(logits, groups)
     found = rule.confidences(losses, predicted, groups, share)
     for number, own in enumerate(problems):
