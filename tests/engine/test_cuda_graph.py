@@ -28,8 +28,12 @@ def networks_of(seeds=SEEDS, hidden=(16,)):
 
 def modules_of(seeds=SEEDS):
     def factory(n_inputs, n_outputs):
+        # No shift before batch norm: its gradient is nothing but rounding, which Adam blows up.
         return nn.Sequential(
-            nn.Linear(n_inputs, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, n_outputs)
+            nn.Linear(n_inputs, 16, bias=False),
+            nn.BatchNorm1d(16),
+            nn.ReLU(),
+            nn.Linear(16, n_outputs),
         )
 
     return ModuleStack(factory, 4, 5, seeds=seeds)

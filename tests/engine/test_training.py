@@ -410,6 +410,36 @@ def test_an_error_in_a_listener_comes_through_and_leaves_settings_as_they_were(l
     assert torch.tensor([1e-320], dtype=torch.float64).mul(2).item() != 0
 
 
+@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
+def test_listeners_hear_of_it_when_training_breaks_off(error):
+    heard = []
+
+    class Waiting(Listener):
+        def on_interrupt(self, training):
+            heard.append(training.epoch)
+
+    def break_off(training):
+        if training.epoch == 2:
+            raise error
+
+    waiting = Waiting()
+    with pytest.raises(error):
+        trained(networks_of(1, 2), [make_problem()], listeners=[waiting, Listener(break_off)])
+    assert heard == [2]
+    assert waiting.heard == [("start", 0), ("epoch", 1), ("epoch", 2)]
+
+
+def test_listeners_hear_of_no_interruption_where_there_was_none():
+    heard = []
+
+    class Waiting(Listener):
+        def on_interrupt(self, training):
+            heard.append(training.epoch)
+
+    trained(networks_of(1, 2), [make_problem()], listeners=[Waiting()])
+    assert heard == []
+
+
 # ---- the world around
 
 

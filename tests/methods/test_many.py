@@ -10,7 +10,7 @@ from disambig.methods import AverageClassifier, RandomCandidateClassifier, fit_m
 
 
 def networks(**parameters):
-    small = {"hidden": 16, "epochs": 8, "ramp_epochs": 4, "batch_size": 16, "device": "cpu"}
+    small = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 16, "device": "cpu"}
     return NCPDClassifier(**{**small, "random_state": 0, **parameters})
 
 
@@ -35,7 +35,7 @@ def assert_close_to_fits_alone(method, tasks, found, tolerance=1e-5):
         )
 
 
-@pytest.mark.parametrize("at_once", [None, 1, 2, 10])
+@pytest.mark.parametrize("at_once", [1, 2, 10])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -53,12 +53,12 @@ def test_networks_side_by_side_learn_what_each_learns_alone(at_once, parameters)
     assert_close_to_fits_alone(method, tasks, fit_many(method, tasks, at_once=at_once))
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 100])
+@pytest.mark.parametrize("at_once", [3, 100])
 def test_tasks_of_different_shapes_keep_their_order(at_once):
     tasks = [
         task(1),
         task(2, n_features=7),
-        task(3, n_rows=200),
+        task(3, n_rows=100),
         task(4, n_classes=5),
         task(5),
         task(6, n_features=7),
@@ -69,7 +69,7 @@ def test_tasks_of_different_shapes_keep_their_order(at_once):
     found = list(fit_many(method, tasks, at_once=at_once))
     assert [fitted.n_features_in_ for fitted in found] == [4, 7, 4, 4, 4, 7, 4, 4]
     assert [len(fitted.classes_) for fitted in found] == [3, 3, 3, 5, 3, 3, 3, 3]
-    assert [fitted.candidate_confidence_.shape[0] for fitted in found[:4]] == [60, 60, 200, 60]
+    assert [fitted.candidate_confidence_.shape[0] for fitted in found[:4]] == [60, 60, 100, 60]
     assert_close_to_fits_alone(method, tasks, found)
 
 

@@ -52,8 +52,9 @@ class Training:
     """One or several problems, each with its networks, trained side by side.
 
     Listeners are called with the training itself: ``on_fit_start``, ``on_epoch_end``,
-    ``on_fit_end``; they need not have all three. A listener may read everything below, ``note`` a
-    measure of its own at the end of an epoch, and ``stop()``.
+    ``on_fit_end``, and ``on_interrupt`` if training breaks off; they need not have all of them. A
+    listener may read everything below, ``note`` a measure of its own at the end of an epoch, and
+    ``stop()``.
 
     Parameters
     ----------
@@ -124,12 +125,16 @@ class Training:
 
     def run(self) -> None:
         """Train until all epochs are done or a listener stops it."""
-        self._tell("on_fit_start")
-        with torch.no_grad(), denormals_flushed():
-            while self.epoch < self.settings.epochs and not self.stopped:
-                self._run_epoch()
-                self._tell("on_epoch_end")
-        self._tell("on_fit_end")
+        try:
+            self._tell("on_fit_start")
+            with torch.no_grad(), denormals_flushed():
+                while self.epoch < self.settings.epochs and not self.stopped:
+                    self._run_epoch()
+                    self._tell("on_epoch_end")
+            self._tell("on_fit_end")
+        except BaseException:
+            self._tell("on_interrupt")
+            raise
 
     def stop(self) -> None:
         """Make this epoch the last one."""

@@ -57,6 +57,11 @@ class ProgressBar:
         )
         self._progress.update(self._task, completed=training.epoch, state=state)
 
+    def on_interrupt(self, training: "Training") -> None:  # noqa: ARG002  # likewise
+        """Give the terminal back."""
+        if self._progress is not None:
+            self._progress.stop()
+
     def on_fit_end(self, training: "Training") -> None:  # noqa: ARG002  # the interface of listeners
         """Leave the bar as it is."""
         self._progress.stop()

@@ -243,7 +243,7 @@ def test_a_card_that_is_not_there_is_refused():
 
 
 @pytest.mark.xfail(reason="choose_device knows of CUDA only: torch's own errors come through")
-@pytest.mark.parametrize("device", ["mps", "xpu", "meta"])
+@pytest.mark.parametrize("device", ["mps", "xpu"])
 def test_a_device_that_cannot_compute_is_refused(device):
     with pytest.raises(ParameterError, match=f"device='{device}'"):
         quick(device=device).fit(X, Y)
@@ -487,6 +487,10 @@ def test_a_fit_that_fails_leaves_nothing_half_fitted():
 
 def test_a_pickled_classifier_is_the_same(fitted):
     assert_same_bits(pickle.loads(pickle.dumps(fitted)), fitted)
+
+
+def test_a_classifier_can_be_pickled_before_it_is_fitted(fitted):
+    assert_same_bits(pickle.loads(pickle.dumps(quick())).fit(X, Y), fitted)
 
 
 def test_a_pickled_classifier_carries_no_memory_of_its_training():

@@ -2,10 +2,12 @@
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import ParameterError
@@ -17,8 +19,8 @@ from disambig.engine.device import choose_device
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits
-from disambig.methods.ncpd.fitting import Fit, train_side_by_side
-from disambig.methods.scaling import apply_scaler, check_scaling
+from disambig.methods.ncpd.fitting import Fit, scaled, train_side_by_side
+from disambig.methods.scaling import check_scaling
 
 __all__ = ["NCPDClassifier"]
 
@@ -184,7 +186,8 @@ class NCPDClassifier(PartialLabelClassifier):
             Features.
         """
         check_is_fitted(self)
-        return _softmax(self._logits(validate_data(self, X, reset=False)))
+        logits = self._logits(validate_data(self, X, reset=False))
+        return np.concatenate([_softmax(part) for part in logits], axis=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted method to one file, from which nothing is ever unpickled.
@@ -270,26 +273,26 @@ class NCPDClassifier(PartialLabelClassifier):
         return 1 if choose_device(self.device).type == "cpu" else None
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        probabilities: FloatArray = _softmax(self._logits(X)).mean(axis=0)
-        return probabilities
+        return np.concatenate([_softmax(part).mean(axis=0) for part in self._logits(X)])
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
-        logits = self._logits(X)
-        return sum(confidence_from_logits(candidates, own) for own in logits) / len(logits)
+        """Return Eq. 1 for every row, mean over the networks."""
+        parts = []
+        for rows, logits in zip(_slices(len(candidates)), self._logits(X), strict=True):
+            own = [confidence_from_logits(candidates[rows], network) for network in logits]
+            parts.append(sum(own) / len(own))
+        return sparse.vstack(parts, format="csr")
 
-    def _logits(self, X: Features) -> FloatArray:
-        """Return the logits of every network, in double precision."""
+    def _logits(self, X: Features) -> Iterator[FloatArray]:
+        """Yield the logits of every network, in double precision, some rows at a time."""
         device = choose_device(self.device)
         networks = self._networks.to(device)
         dtype = next(networks.parameters()).dtype
-        scaled = torch.as_tensor(apply_scaler(self._scaler, X), dtype=dtype)
-        with torch.no_grad():
-            parts = [
-                networks.infer(rows.to(device)).double().cpu()
-                for rows in torch.split(scaled, _ROWS_AT_A_TIME)
-            ]
-        logits: FloatArray = torch.cat(parts, dim=1).numpy()
-        return logits
+        features = torch.as_tensor(scaled(self._scaler, X), dtype=dtype)
+        for rows in _slices(len(features)):
+            with torch.no_grad():
+                logits = networks.infer(features[rows].to(device))
+            yield logits.cpu().double().numpy()
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -297,6 +300,10 @@ class NCPDClassifier(PartialLabelClassifier):
             # So that a machine without a card can read it.
             state["_networks"] = copy.deepcopy(self._networks).cpu()
         return state
+
+
+def _slices(n_rows: int) -> Iterator[slice]:
+    return (slice(n, n + _ROWS_AT_A_TIME) for n in range(0, n_rows, _ROWS_AT_A_TIME))
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

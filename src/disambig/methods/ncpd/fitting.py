@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from disambig._core.errors import CandidateError, ParameterError
+from disambig._core.errors import CandidateError, ParameterError, describe_rows
 from disambig._core.parameters import check_real
 from disambig._core.seeding import make_generator, spawn_seeds
 from disambig._core.typing import Features, FloatArray
@@ -30,13 +32,17 @@ from disambig.methods.scaling import apply_scaler, fit_scaler
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = ["Fit", "Trained", "make_networks", "train_side_by_side"]
+__all__ = ["Fit", "Trained", "make_networks", "scaled", "train_side_by_side"]
 
 # What the course of a training depends on, besides its data and seeds.
 _LEARNED_FROM = (
     "hidden", "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
     "batch_norm", "n_networks", "cooperation", "progressive", "early_stopping",
 )  # fmt: skip
+
+
+# The squares and products of such features are still far below the largest float32.
+_LARGEST = 1e12
 
 
 class Trained(NamedTuple):
@@ -68,12 +74,11 @@ class Fit:
         order_seed, split_seed, *self.network_seeds = self.seeds
         trained, held_out = _split(method, X, candidates, split_seed)
         self.scaler = fit_scaler(method.scaling, trained[0])
-        features = apply_scaler(self.scaler, trained[0])
-        self.problem = Problem(features, trained[1].prior(), order_seed)
+        self.problem = Problem(scaled(self.scaler, trained[0]), trained[1].prior(), order_seed)
         self.monitor = None
         if held_out is not None:
             self.monitor = ValidationMonitor(
-                apply_scaler(self.scaler, held_out[0]),
+                scaled(self.scaler, held_out[0]),
                 held_out[1],
                 candidates.classes,
                 method.early_stopping,
@@ -134,6 +139,20 @@ def train_side_by_side(fits: Sequence[Fit]) -> list[Trained]:
     for group in stacks.values():
         trained |= zip(group, _train(group), strict=True)
     return [trained[fit] for fit in fits]
+
+
+def scaled(scaler: Any, X: Features) -> FloatArray:
+    """Return features as the networks take them: dense, and far from overflow."""
+    features = apply_scaler(scaler, X)
+    if sparse.issparse(features):
+        features = features.toarray()
+    too_large = (np.abs(features) > _LARGEST).any(axis=1)
+    if too_large.any():
+        raise ParameterError(
+            f"Features must be of size {_LARGEST:g} at most once they are scaled. Larger ones in "
+            f"{describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
+        )
+    return np.asarray(features)
 
 
 def make_networks(
