@@ -9,8 +9,10 @@ from disambig.engine.history import History
 @pytest.fixture
 def history():
     history = History()
-    history.append({"loss": 1.5, "T": 0.1})
-    history.append({"loss": np.float32(0.5), "T": np.float64(0.2)})
+    for loss, share in ((1.5, 0.1), (np.float32(0.5), np.float64(0.2))):
+        history.begin_epoch()
+        history.note("loss", loss)
+        history.note("T", share)
     return history
 
 
@@ -34,16 +36,28 @@ def test_the_length_is_the_number_of_epochs(history):
     assert len(History()) == 0
 
 
-def test_measures_of_one_epoch_can_come_one_after_the_other():
-    history = History()
-    history.append({"loss": 1.0})
-    history.append({"T": 2.0})
-    assert len(history) == 1
-    assert history.to_dict() == {"loss": [1.0], "T": [2.0]}
+def test_a_measure_can_be_set_again_and_belongs_to_the_last_epoch(history):
+    history.note("loss", 0.25)
+    assert history["loss"].tolist() == [1.5, 0.25]
+    assert len(history) == 2
+
+
+def test_a_measure_that_was_not_taken_is_not_a_number(history):
+    history.begin_epoch()
+    history.note("late", 3)
+    np.testing.assert_array_equal(history["late"], [np.nan, np.nan, 3])
+    np.testing.assert_array_equal(history["loss"], [1.5, 0.5, np.nan])
+    assert history.to_frame()["late"].isna().tolist() == [True, True, False]
+
+
+def test_measures_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="shorter"):
+        History({"loss": [1.0, 2.0], "T": [1.0]})
 
 
 def test_the_text_says_how_long_it_is_and_what_is_in_it(history):
-    assert repr(history) == "History(2 epochs of loss, T)"
+    assert repr(history) == "History(2 epochs, loss, T)"
+    assert repr(History()) == "History(0 epochs, nothing measured)"
 
 
 def test_a_dict_of_it_is_plain_numbers_that_json_takes(history):
@@ -59,7 +73,7 @@ def test_a_dict_of_it_is_a_copy(history):
 def test_a_history_comes_back_from_its_dict_and_goes_on(history):
     again = History(history.to_dict())
     assert again.to_dict() == history.to_dict()
-    again.append({"loss": 0.25, "T": 0.3})
+    again.begin_epoch()
     assert len(again) == 3
     assert len(history) == 2
 

@@ -38,6 +38,18 @@ class Watched(nn.Module):
         return self.linear(features)
 
 
+class Dropping(nn.Dropout):
+    """Nothing but dropout, and a parameter because every network must have one."""
+
+    def __init__(self):
+        super().__init__(0.5)
+        self.unused = nn.Parameter(torch.zeros(1))
+
+
+def dropping(n_inputs, n_outputs):
+    return Dropping()
+
+
 def make_stack(factory=perceptron, seeds=(3, 4)):
     return ModuleStack(factory, 4, 3, seeds=seeds)
 
@@ -128,7 +140,7 @@ def test_dropout_follows_from_the_seed_and_the_step_and_not_from_the_neighbours(
 
 def test_networks_of_one_step_and_steps_of_one_network_drop_different_units():
     # Ones go in, what is kept comes out.
-    stack = ModuleStack(lambda *_: nn.Dropout(0.5), 4, 4, seeds=(3, 4))
+    stack = ModuleStack(dropping, 4, 4, seeds=(3, 4))
     kept = torch.cat([train_forward(stack, torch.ones(2, 500, 4), step=s) for s in range(3)])
     signs = kept.flatten(1) - 1
     correlations = signs @ signs.T / signs.shape[1] - torch.eye(6)
@@ -164,7 +176,7 @@ def test_the_global_generator_is_put_back_when_a_module_fails():
 
 
 def test_modules_train_in_training_mode_and_infer_in_evaluation_mode():
-    stack = ModuleStack(lambda *_: nn.Dropout(0.5), 4, 4, seeds=(3,))
+    stack = ModuleStack(dropping, 4, 4, seeds=(3,))
     ones = torch.ones(1, 9, 4)
     for _ in range(2):  # whatever came last
         assert set(train_forward(stack, ones).unique().tolist()) == {0, 2}
@@ -222,9 +234,30 @@ def test_a_part_is_a_copy():
     ("returned", "shown"), [(None, "None"), (torch.relu, "relu"), ("mlp", "'mlp'")]
 )
 def test_what_is_not_a_module_is_refused(returned, shown):
-    message = rf"'network' must return a torch.nn.Module when called with .* Got .*{shown}"
+    message = rf"'network' must return a new torch.nn.Module with something .* Got .*{shown}"
     with pytest.raises(ParameterError, match=message):
         make_stack(lambda n_inputs, n_outputs: returned)
+
+
+def frozen(n_inputs, n_outputs):
+    return nn.Linear(n_inputs, n_outputs).requires_grad_(False)
+
+
+ONE = nn.Linear(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("factory", "came"),
+    [
+        (lambda *_: nn.ReLU(), "without any parameter"),
+        (frozen, "without any parameter"),
+        (lambda *_: ONE, "the same one twice"),
+        (lambda *_: nn.LazyLinear(3), "lazy layers"),
+    ],
+)
+def test_modules_that_cannot_be_trained_as_several_are_refused(factory, came):
+    with pytest.raises(ParameterError, match=f"something to learn .* Got {came}"):
+        make_stack(factory)
 
 
 class Fixed(nn.Module):
@@ -232,6 +265,7 @@ class Fixed(nn.Module):
 
     def __init__(self, output):
         super().__init__()
+        self.unused = nn.Parameter(torch.zeros(1))
         self.output = output
 
     def forward(self, features):

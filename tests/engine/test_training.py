@@ -390,7 +390,7 @@ def test_what_is_noted_reaches_measures_and_histories():
 
 def test_a_note_must_have_one_number_for_every_problem():
     listener = Listener(lambda training: training.note("mine", [1, 2, 3]))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="broadcast"):
         trained(networks_of(1, 2), [make_problem()], listeners=[listener])
 
 

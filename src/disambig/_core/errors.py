@@ -21,6 +21,7 @@ __all__ = [
     "HashMismatchError",
     "ModelFileError",
     "ParameterError",
+    "TrainingError",
     "UnknownNameError",
     "describe_rows",
 ]
@@ -56,6 +57,10 @@ class DownloadError(DisambigError, OSError):
 
 class ModelFileError(DisambigError, ValueError):
     """A file that does not hold the model, or the checkpoint, that it should."""
+
+
+class TrainingError(DisambigError, ArithmeticError):
+    """A training that went astray."""
 
 
 class UnknownNameError(DisambigError, ValueError):

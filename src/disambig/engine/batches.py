@@ -14,8 +14,8 @@ __all__ = ["Batches", "steps_per_epoch"]
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
     """Return the number of batches that ``n_rows`` are dealt into.
 
-    None has more than ``batch_size`` rows and, where there are two rows at all, none has a single
-    one, over which nothing can be normalised.
+    None has more than ``batch_size`` rows; unless one of them would have a single row, over which
+    nothing can be normalised.
     """
     return max(1, min(-(-n_rows // batch_size), n_rows // 2))
 

@@ -35,7 +35,8 @@ def denormals_flushed() -> Iterator[None]:
     """Read and write numbers too small for full precision as zero while the block runs.
 
     Late in training gradients of settled rows become that small, and a CPU handles each of them
-    many times slower than any other number.
+    many times slower than any other number. This holds for the thread that calls, which does all
+    the small steps; threads that torch shares large ones with keep their own setting.
     """
     before = torch.tensor(1e-310, dtype=torch.float64).mul(1.0).item() == 0
     torch.set_flush_denormal(True)

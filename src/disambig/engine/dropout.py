@@ -84,7 +84,8 @@ class Dropout(nn.Module):
         """Return random integers of 32 bits of the shape (networks, words, bits, units)."""
         count = n_words * n_bits * self._n_units
         size = -(-count // 2)
-        if self._places is None or self._places.shape[1] < size:
-            self._places = words_at(self._origins, size)
-        words = random_words(self._places[:, :size], step).view(torch.int32)[:, :count]
+        places = self._places
+        if places is None or places.shape[1] < size or places.device != self._origins.device:
+            places = self._places = words_at(self._origins, size)
+        words = random_words(places[:, :size], step).view(torch.int32)[:, :count]
         return words.reshape(len(words), n_words, n_bits, self._n_units)

@@ -46,9 +46,10 @@ class ReplayedStep:
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UPS):
                 self._step(flag)
+                # At once: a second step might be one more than the epoch has.
+                for tensor, value in zip(self._state, before, strict=True):
+                    tensor.copy_(value)
         torch.cuda.current_stream().wait_stream(stream)
-        for tensor, value in zip(self._state, before, strict=True):
-            tensor.copy_(value)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self._step(flag)

@@ -1,5 +1,7 @@
 """How a training went, epoch by epoch."""
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,39 +14,55 @@ __all__ = ["History"]
 class History:
     """Measures by name, one number an epoch: ``history["loss"]`` is an array.
 
+    A measure that was not taken in an epoch is not a number there.
+
     Parameters
     ----------
-    values : dict of array-likes, optional
-        Measures to begin with, all of one length.
+    values : mapping of names to numbers, optional
+        Measures to begin with, all of one length, as ``to_dict`` gives them.
     """
 
-    def __init__(self, values: dict[str, Any] | None = None) -> None:
-        self._values = {name: [float(v) for v in column] for name, column in (values or {}).items()}
+    def __init__(self, values: Mapping[str, Sequence[float]] | None = None) -> None:
+        columns = dict(values or {})
+        rows = zip(*columns.values(), strict=True)
+        self._epochs = [
+            dict(zip(columns, (float(value) for value in row), strict=True)) for row in rows
+        ]
 
-    def append(self, measures: dict[str, float]) -> None:
-        """Add the measures of one more epoch."""
-        for name, value in measures.items():
-            self._values.setdefault(name, []).append(float(value))
+    def begin_epoch(self) -> None:
+        """Make room for the measures of one more epoch."""
+        self._epochs.append({})
+
+    def note(self, name: str, value: float) -> None:
+        """Set a measure of the last epoch."""
+        self._epochs[-1][name] = float(value)
 
     def __getitem__(self, name: str) -> FloatArray:
-        return np.asarray(self._values[name])
+        if name not in self._names():
+            raise KeyError(name)
+        return np.array([epoch.get(name, math.nan) for epoch in self._epochs])
 
-    def __iter__(self) -> Any:
-        return iter(self._values)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
 
     def __len__(self) -> int:
         """Return the number of epochs."""
-        return max((len(column) for column in self._values.values()), default=0)
+        return len(self._epochs)
 
     def __repr__(self) -> str:
-        return f"History({len(self)} epochs of {', '.join(self._values)})"
+        return f"History({len(self)} epochs, {', '.join(self) or 'nothing measured'})"
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return plain lists by name."""
-        return {name: list(column) for name, column in self._values.items()}
+        return {name: self[name].tolist() for name in self}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row an epoch, epochs counted from 1."""
         import pandas as pd  # not needed for anything else, and slow to import
 
-        return pd.DataFrame(self._values, index=pd.RangeIndex(1, len(self) + 1, name="epoch"))
+        index = pd.RangeIndex(1, len(self) + 1, name="epoch")
+        return pd.DataFrame({name: self[name] for name in self}, index=index)
+
+    def _names(self) -> dict[str, None]:
+        # A dict, because it keeps the order in which measures first came.
+        return dict.fromkeys(name for epoch in self._epochs for name in epoch)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from disambig._core.errors import ParameterError
 from disambig.engine.random_bits import origins_of, random_words
@@ -49,12 +50,7 @@ class ModuleStack(Stack):
         for seed in seeds:
             with _drawing_from(seed, torch.device("cpu")):
                 module = factory(n_inputs, n_outputs)
-            if not isinstance(module, nn.Module):
-                raise ParameterError(
-                    "'network' must return a torch.nn.Module when called with the number of "
-                    f"features and of classes. Got {module!r}."
-                )
-            self.members.append(module)
+            self.members.append(self._checked_module(module))
 
     def __len__(self) -> int:
         return len(self.members)
@@ -87,10 +83,26 @@ class ModuleStack(Stack):
     def part(self, first: int, count: int) -> Self:
         """Return a stack of its own with some of the networks; see ``Stack``."""
         part = copy.copy(self)
-        part._modules = {"members": self.members[first : first + count]}
+        part._modules = {"members": copy.deepcopy(self.members[first : first + count])}
         part._origins = self._origins[first : first + count]
         part._outputs = []
         return part
+
+    def _checked_module(self, module: Any) -> nn.Module:
+        needed = (
+            "'network' must return a new torch.nn.Module with something to learn whenever it is "
+            "called with the number of features and of classes."
+        )
+        if not isinstance(module, nn.Module):
+            raise ParameterError(f"{needed} Got {module!r}.")
+        if any(module is member for member in self.members):
+            raise ParameterError(f"{needed} Got the same one twice: make it inside the function.")
+        parameters = list(module.parameters())
+        if any(is_lazy(parameter) for parameter in parameters):
+            raise ParameterError(f"{needed} Got lazy layers: give them their sizes.")
+        if not any(parameter.requires_grad for parameter in parameters):
+            raise ParameterError(f"{needed} Got one without any parameter that can be learned.")
+        return module
 
     def _checked(self, output: Any, n_rows: int) -> Tensor:
         expected = (n_rows, self._n_outputs)

@@ -22,7 +22,7 @@ class NormalisedLayer(HiddenLayer):
 
     Batch norm subtracts the mean of ``inputs @ weight`` over the batch. Subtracting the mean of the
     inputs before the product comes to the same, is the smaller pass in the first layer, and loses
-    no digits where inputs lie far from zero.
+    fewer digits where inputs lie far from zero.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class NarrowNormalisedLayer(NormalisedLayer):
         # Covariance of every input with every unit.
         memory = self._workspace.tensor("spread", inputs, self.weight.shape)
         self._spread = product(covariance, self.weight, self.scale, memory)
-        variance = self._summed_with_weights(self._spread).clamp_(min=0)
+        variance = self._summed_with_weights(self._spread).mul_(self.scale).clamp_(min=0)
         gain = self._gain_per_deviation(variance)
         active = self._hidden_memory("active", inputs)
         product(self._inputs, self.weight, self.scale, active)
@@ -135,7 +135,8 @@ class NarrowNormalisedLayer(NormalisedLayer):
         of_weight, of_gain = gradient_of(self.weight), gradient_of(self.gain)
         product(self._inputs.mT, gradient, self.scale, of_weight)
         torch.div(self._summed_with_weights(of_weight), self._deviation, out=of_gain)
-        of_weight.addcmul_(self._spread, -of_gain / self._deviation).mul_(self._normalised_gain)
+        share = -self.scale * of_gain / self._deviation
+        of_weight.addcmul_(self._spread, share).mul_(self._normalised_gain)
         return gradient
 
     def pass_on(self, gradient: Tensor) -> Tensor:
@@ -143,7 +144,6 @@ class NarrowNormalisedLayer(NormalisedLayer):
         raise NotImplementedError("A narrow layer is the first one: nobody asks for its inputs.")
 
     def _summed_with_weights(self, factor: Tensor) -> Tensor:
-        """Return the sum over the inputs of weight times factor, times the scale of the inputs."""
+        """Return the sum over the inputs of weight times factor."""
         memory = self._workspace.tensor("weighted", factor, factor.shape)
-        total = torch.mul(self.weight, factor, out=memory).sum(1, keepdim=True)
-        return total if self.scale == 1 else total.mul_(self.scale)
+        return torch.mul(self.weight, factor, out=memory).sum(1, keepdim=True)

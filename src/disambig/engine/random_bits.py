@@ -63,11 +63,14 @@ _NEXT_COUNTER = _wrapped(2**32 * _STRIDE)
 
 def _mixed(words: Tensor) -> Tensor:
     """Mix in place, so that every bit of the result hangs on every bit of the input."""
-    # torch shifts signed integers and copies the sign bit. The mixing still loses nothing: the
-    # first bits are left as they are, and from them all others can be found again.
-    words ^= words >> 30
+    words ^= _shifted(words, 30)
     words *= _FIRST_FACTOR
-    words ^= words >> 27
+    words ^= _shifted(words, 27)
     words *= _SECOND_FACTOR
-    words ^= words >> 31
+    words ^= _shifted(words, 31)
     return words
+
+
+def _shifted(words: Tensor, bits: int) -> Tensor:
+    """Shift right and fill up with zeros; torch fills up with the sign, which would lose a bit."""
+    return (words >> bits).bitwise_and_(2 ** (64 - bits) - 1)

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 from disambig.engine.adam import Adam
 from disambig.engine.batches import Batches
@@ -141,10 +142,10 @@ class Training:
         self.stopped = True
 
     def note(self, name: str, values: ArrayLike) -> None:
-        """Add a measure of the epoch that has just ended: one number for every problem."""
-        self.measures[name] = np.asarray(values)
+        """Set a measure of the last epoch: a number for every problem, or one for all."""
+        self.measures[name] = np.broadcast_to(values, len(self.histories))
         for history, value in zip(self.histories, self.measures[name], strict=True):
-            history.append({name: value})
+            history.note(name, value)
 
     def state(self) -> dict[str, Tensor]:
         """Return every tensor that the next epoch depends on, by name; not copies."""
@@ -167,9 +168,17 @@ class Training:
         self._share.fill_(share)
         for _ in range(self._batches.n_steps):
             self._run_step(share < 1)
-        self.note("T", np.full(len(self.histories), share))
+        self.measures = {}
+        for history in self.histories:
+            history.begin_epoch()
+        self.note("T", share)
         for name, values in self._records.measures(self._rows).items():
             self.note(name, values)
+        if not np.isfinite(self.measures["loss"]).all():
+            raise TrainingError(
+                f"The loss is not a number any more in epoch {self.epoch}: training has diverged. "
+                f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
+            )
 
     def _train_step(self, ranked: bool) -> None:
         """Learn from one batch; ``ranked`` says whether only some losses count as small."""

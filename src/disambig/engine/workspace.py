@@ -17,15 +17,12 @@ class Workspace:
     """Uninitialised tensors by name; a name means the same memory every time."""
 
     def __init__(self) -> None:
-        self._memory: dict[str, Tensor] = {}
+        self._memory: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
 
-    def tensor(
-        self, name: str, like: Tensor, shape: Sequence[int], dtype: torch.dtype | None = None
-    ) -> Tensor:
-        """Return a tensor of this shape on the device of ``like``, and of its type by default."""
-        size = math.prod(shape)
-        memory = self._memory.get(name)
+    def tensor(self, name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
+        """Return a tensor of this shape, of the type and on the device of ``like``."""
+        size, key = math.prod(shape), (name, like.dtype, like.device)
+        memory = self._memory.get(key)
         if memory is None or memory.numel() < size:
-            memory = torch.empty(size, dtype=dtype or like.dtype, device=like.device)
-            self._memory[name] = memory
+            memory = self._memory[key] = like.new_empty(size)
         return memory[:size].view(shape)
