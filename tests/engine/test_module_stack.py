@@ -249,8 +249,8 @@ ONE = nn.Linear(4, 3)
 @pytest.mark.parametrize(
     ("factory", "came"),
     [
-        (lambda *_: nn.ReLU(), "without any parameter"),
-        (frozen, "without any parameter"),
+        (lambda *_: nn.ReLU(), "one without any parameter"),
+        (frozen, "one without any parameter"),
         (lambda *_: ONE, "the same one twice"),
         (lambda *_: nn.LazyLinear(3), "lazy layers"),
     ],

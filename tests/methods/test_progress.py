@@ -86,7 +86,6 @@ class Interruption:
 
 
 @pytest.mark.usefixtures("usual_terminal")
-@pytest.mark.xfail(reason="only on_fit_end stops the bar: after an error it goes on, cursor hidden")
 def test_the_cursor_is_there_again_when_training_was_interrupted():
     with Terminal() as terminal:
         before = set(threading.enumerate())

@@ -22,11 +22,13 @@ def choose_device(device: Any) -> torch.device:
             f"'device' must be 'auto' or a device of torch such as 'cpu' or 'cuda:0'. "
             f"Got {device!r} instead."
         ) from error
-    if chosen.type == "cuda" and not torch.cuda.is_available():
+    try:
+        torch.empty(0, device=chosen)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
         raise ParameterError(
-            f"device={device!r} needs a CUDA card, and torch finds none here. "
-            "Use device='auto', which takes one where there is one."
-        )
+            f"device={device!r} is nothing that torch can compute on here ({error}). "
+            "Use device='auto', which takes a CUDA card where there is one, else the CPU."
+        ) from error
     return chosen
 
 

@@ -5,7 +5,7 @@ A safetensors file holds numbers only; the description travels in its header as 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,12 @@ def write_tensors(
 
 
 def read_tensors(
-    path: str | os.PathLike[str], kind: str, version: int
+    path: str | os.PathLike[str], kind: str, version: int, entries: Sequence[str] = ()
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors and the description of a file, if it is of this kind and version."""
+    """Return the tensors and the description of a file.
+
+    It must be of this kind and version, and the description must have these entries.
+    """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
@@ -65,6 +68,9 @@ def read_tensors(
             kind,
             f"it has the version {description.get('version')}, and this disambig reads {version}",
         )
+    missing = [entry for entry in entries if entry not in description]
+    if missing:
+        raise _refused(path, kind, f"it does not say {', '.join(missing)}")
     if not all(torch.isfinite(value).all() for value in tensors.values()):
         raise _refused(path, kind, "it holds numbers that are not finite")
     return tensors, description

@@ -58,7 +58,6 @@ def test_a_saved_model_comes_back_bit_by_bit(tmp_path, parameters):
     assert_same_bits(load(tmp_path / "model"), fitted)
 
 
-@pytest.mark.xfail(reason="early_stopping is kept and validation is not: load refuses the pair")
 def test_a_model_that_was_stopped_early_comes_back(tmp_path):
     fitted = quick(validation=0.2, early_stopping=2).fit(X, Y)
     fitted.save(tmp_path / "model")
@@ -76,7 +75,6 @@ def test_a_model_that_was_stopped_early_comes_back(tmp_path):
     ],
     ids=str,
 )
-@pytest.mark.xfail(reason="they are not turned into what JSON can say: TypeError")
 def test_parameters_may_be_numpys_numbers(tmp_path, parameters):
     fitted = quick(**parameters).fit(X, Y)
     fitted.save(tmp_path / "model")
@@ -320,9 +318,6 @@ def test_another_version_is_refused(path, version):
         ("n_features", "4"),
         ("n_features", -1),
         ("n_features", 10**30),
-        ("n_networks", 3),
-        ("n_networks", 0),
-        ("n_networks", 2.0),
         ("classes", {"type": "<i8", "names": [0, 1]}),
         ("classes", {"type": "<i8", "names": [0, 1, 2, 3]}),
         ("classes", {"type": "<i8", "names": ["a", "b", "c"]}),
@@ -332,6 +327,8 @@ def test_another_version_is_refused(path, version):
         ("parameters", None),
         ("parameters", [1, 2]),
         ("parameters", {"hidden": 17}),
+        ("parameters", {"hidden": 16, "n_networks": 3}),
+        ("parameters", {"hidden": 16, "cooperation": False}),
         ("parameters", {"hidden": 10**13}),
         ("parameters", {"hidden": [16, 16]}),
         ("parameters", {"hidden": 16, "epochs": "many"}),
@@ -353,16 +350,12 @@ def test_a_description_that_does_not_fit_the_numbers_is_refused(path, entry, val
     [
         ("history", [1, 2]),  # AttributeError
         ("history", {"loss": [1.0], "T": [1.0, 1.0]}),  # accepted; to_frame fails
-        ("n_networks", 10**12),  # MemoryError
         ("classes", {"type": "<i8", "names": [[0, 1], [2, 3], [4, 5]]}),  # accepted
         ("classes", {"type": "<i8", "names": [0, 0, 0]}),  # accepted
         ("feature_names", ["a"]),  # accepted
         ("feature_names", 5),  # accepted
     ],
     ids=str,
-)
-@pytest.mark.xfail(
-    reason="not checked", raises=(AttributeError, MemoryError, pytest.fail.Exception)
 )
 def test_every_entry_of_a_description_is_checked(path, entry, value):
     rewrite(path, lambda _, description: description.update({entry: value}))
@@ -371,7 +364,7 @@ def test_every_entry_of_a_description_is_checked(path, entry, value):
 
 
 @pytest.mark.parametrize(
-    "entry", ["n_features", "n_networks", "classes", "feature_names", "parameters", "history"]
+    "entry", ["n_features", "classes", "feature_names", "parameters", "history"]
 )
 def test_a_description_that_lacks_an_entry_is_refused(path, entry):
     rewrite(path, lambda _, description: description.pop(entry))
@@ -430,7 +423,6 @@ def test_confidences_and_scales_that_cannot_be_are_refused(path, change):
         load(path)
 
 
-@pytest.mark.xfail(reason="the scaler is not compared with the number of features: predict fails")
 def test_a_scaler_of_other_features_is_refused(path):
     def shorten(tensors, _):
         for name in ("scaler.center_", "scaler.scale_"):
@@ -448,7 +440,6 @@ def test_a_scaler_of_other_features_is_refused(path):
         ({"network": 3}, "'network' must be a function .* Got 3"),
     ],
 )
-@pytest.mark.xfail(reason="the file gets the blame, with the advice to write it again")
 def test_what_is_wrong_with_the_call_is_not_blamed_on_the_file(path, options, message):
     with pytest.raises(ParameterError, match=message):
         NCPDClassifier.load(path, **options)

@@ -21,6 +21,7 @@ __all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
 
 _KIND = "training checkpoint"
 _VERSION = 1
+_ENTRIES = ("fingerprint", "seeds", "history")
 _BEST = "best."
 
 
@@ -59,7 +60,7 @@ class Checkpoint:
         """Take up the training in the file, if there is one."""
         if not Path(self._path).exists():
             return
-        tensors, description = read_tensors(self._path, _KIND, _VERSION)
+        tensors, description = read_tensors(self._path, _KIND, _VERSION, _ENTRIES)
         best = {
             name.removeprefix(_BEST): tensors.pop(name)
             for name in list(tensors)
@@ -98,19 +99,22 @@ def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
     """Return the seeds of the training in a file, or None where there is no file."""
     if not Path(path).exists():
         return None
-    _, description = read_tensors(path, _KIND, _VERSION)
+    _, description = read_tensors(path, _KIND, _VERSION, _ENTRIES)
     seeds: list[int] = description["seeds"]
     return seeds
 
 
-def training_fingerprint(problem: Problem, parameters: dict[str, Any]) -> str:
+def training_fingerprint(
+    problem: Problem, monitor: ValidationMonitor | None, parameters: dict[str, Any]
+) -> str:
     """Return a hash of everything that the course of a training depends on."""
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
-    for array in (
-        problem.features,
-        problem.prior.indptr.astype(np.int64),
-        problem.prior.indices.astype(np.int64),
-        problem.prior.data,
-    ):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    rows = [(problem.features, problem.prior)]
+    if monitor is not None:
+        rows.append((monitor.features, monitor.candidates.prior()))
+    for features, prior in rows:
+        for array in (features, prior.indptr, prior.indices, prior.data):
+            # Positions may be of 32 or 64 bits, for reasons that do not matter here.
+            plain = np.ascontiguousarray(array, dtype=np.float64)
+            digest.update(plain.tobytes())
     return digest.hexdigest()

@@ -19,7 +19,13 @@ from disambig.engine.device import choose_device
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits
-from disambig.methods.ncpd.fitting import Fit, scaled, train_side_by_side
+from disambig.methods.ncpd.fitting import (
+    Fit,
+    check_network,
+    hidden_layers,
+    scaled,
+    train_side_by_side,
+)
 from disambig.methods.scaling import check_scaling
 
 __all__ = ["NCPDClassifier"]
@@ -226,7 +232,7 @@ class NCPDClassifier(PartialLabelClassifier):
         return read_model(cls, path, device=device, network=network)
 
     def _check_parameters(self) -> None:
-        for units in self.hidden if isinstance(self.hidden, Sequence) else (self.hidden,):
+        for units in hidden_layers(self):
             check_integer("hidden", units, minimum=1)
         check_integer("epochs", self.epochs, minimum=1)
         check_integer("ramp_epochs", self.ramp_epochs, minimum=1)
@@ -239,19 +245,21 @@ class NCPDClassifier(PartialLabelClassifier):
         check_boolean("cooperation", self.cooperation)
         check_boolean("progressive", self.progressive)
         check_integer("n_networks", self.n_networks, minimum=2 if self.cooperation else 1)
-        if self.network is not None and not callable(self.network):
-            raise ParameterError(
-                "'network' must be a function of the number of features and of classes that "
-                f"returns a torch.nn.Module, called once for every network. Got {self.network!r}."
-            )
+        check_network(self.network)
         if self.early_stopping is not None:
             check_integer("early_stopping", self.early_stopping, minimum=1)
             if self.validation is None:
                 raise ParameterError(
                     "'early_stopping' needs rows to watch. Give 'validation', for example 0.1."
                 )
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
         choose_device(self.device)
+        if not isinstance(self.callbacks, Sequence | None):
+            raise ParameterError(
+                f"'callbacks' must be a list of objects. Got {self.callbacks!r} instead."
+            )
         check_integer("verbose", self.verbose, minimum=0)
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:

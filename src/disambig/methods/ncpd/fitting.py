@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
+from torch import nn
 
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
 from disambig._core.parameters import check_real
@@ -32,7 +33,16 @@ from disambig.methods.scaling import apply_scaler, fit_scaler
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = ["Fit", "Trained", "make_networks", "scaled", "train_side_by_side"]
+__all__ = [
+    "Fit",
+    "Trained",
+    "check_network",
+    "hidden_layers",
+    "make_networks",
+    "number_of_networks",
+    "scaled",
+    "train_side_by_side",
+]
 
 # What the course of a training depends on, besides its data and seeds.
 _LEARNED_FROM = (
@@ -69,7 +79,7 @@ class Fit:
     def __init__(self, method: "NCPDClassifier", X: Features, candidates: CandidateLabels) -> None:
         self.method = method
         self.n_classes = len(candidates.classes)
-        self.n_networks = method.n_networks if method.cooperation else 1
+        self.n_networks = number_of_networks(method)
         self.seeds = self._chosen_seeds()
         order_seed, split_seed, *self.network_seeds = self.seeds
         trained, held_out = _split(method, X, candidates, split_seed)
@@ -106,7 +116,9 @@ class Fit:
         if method.checkpoint is not None:
             parameters = method.get_params(deep=False)
             learned_from = {name: parameters[name] for name in _LEARNED_FROM}
-            fingerprint = training_fingerprint(self.problem, {**learned_from, "seeds": self.seeds})
+            fingerprint = training_fingerprint(
+                self.problem, self.monitor, {**learned_from, "seeds": self.seeds}
+            )
             listeners.append(
                 Checkpoint(
                     method.checkpoint,
@@ -155,6 +167,26 @@ def scaled(scaler: Any, X: Features) -> FloatArray:
     return np.asarray(features)
 
 
+def number_of_networks(method: "NCPDClassifier") -> int:
+    """Return how many networks a classifier trains."""
+    return method.n_networks if method.cooperation else 1
+
+
+def hidden_layers(method: "NCPDClassifier") -> tuple[int, ...]:
+    """Return the units of every hidden layer."""
+    return tuple(method.hidden) if isinstance(method.hidden, Sequence) else (method.hidden,)
+
+
+def check_network(network: Any) -> None:
+    """Refuse what cannot make networks; None is the perceptrons of the engine."""
+    if network is None or (callable(network) and not isinstance(network, nn.Module)):
+        return
+    raise ParameterError(
+        "'network' must be a function of the number of features and of classes that returns a "
+        f"torch.nn.Module, called once for every network. Got {network!r}."
+    )
+
+
 def make_networks(
     method: "NCPDClassifier", n_features: int, n_classes: int, seeds: Sequence[int]
 ) -> Stack:
@@ -164,7 +196,7 @@ def make_networks(
     return NetworkStack(
         n_features,
         n_classes,
-        hidden=method.hidden if isinstance(method.hidden, Sequence) else (method.hidden,),
+        hidden=hidden_layers(method),
         seeds=seeds,
         activation=method.activation,
         dropout=method.dropout,

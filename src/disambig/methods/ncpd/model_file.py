@@ -1,7 +1,7 @@
 """A fitted classifier in one file: numbers and JSON, nothing that could run."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,9 +12,16 @@ from torch import Tensor
 from disambig import __version__
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
+from disambig.engine.device import choose_device
 from disambig.engine.history import History
+from disambig.engine.stack import Stack
 from disambig.engine.tensor_file import read_tensors, write_tensors
-from disambig.methods.ncpd.fitting import make_networks
+from disambig.methods.ncpd.fitting import (
+    check_network,
+    hidden_layers,
+    make_networks,
+    number_of_networks,
+)
 from disambig.methods.scaling import FeatureScaler
 
 if TYPE_CHECKING:
@@ -25,7 +32,9 @@ __all__ = ["read_model", "write_model"]
 _KIND = "NCPD model"
 _VERSION = 1
 # Parameters that say how a fit is run, not what it gave; some of them are code.
-_NOT_KEPT = ("callbacks", "checkpoint", "device", "network", "random_state", "validation")
+_NOT_KEPT = (
+    "callbacks", "checkpoint", "device", "early_stopping", "network", "random_state", "validation"
+)  # fmt: skip
 _NETWORKS, _SCALER, _CONFIDENCE = "networks.", "scaler.", "confidence."
 
 Method = TypeVar("Method", bound="NCPDClassifier")
@@ -40,7 +49,7 @@ def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
             "features yourself, fit with scaling='none', and save that."
         )
     parameters = method.get_params(deep=False)
-    kept = {name: value for name, value in parameters.items() if name not in _NOT_KEPT}
+    kept = {name: _plain(value) for name, value in parameters.items() if name not in _NOT_KEPT}
     confidence = sparse.csr_array(method.candidate_confidence_)
     arrays = {
         **{_SCALER + name: value for name, value in method._scaler.to_arrays().items()},
@@ -61,7 +70,6 @@ def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
             "disambig": __version__,
             "parameters": {**kept, "scaling": method._scaler.kind},
             "own_network": method.network is not None,
-            "n_networks": len(method._networks),
             "classes": _described_classes(method.classes_),
             "n_features": method.n_features_in_,
             "feature_names": _listed(getattr(method, "feature_names_in_", None)),
@@ -78,6 +86,8 @@ def read_model(
     network: Callable[[int, int], Any] | None,
 ) -> Method:
     """Return the classifier in a file, fitted."""
+    choose_device(device)
+    check_network(network)
     tensors, description = read_tensors(path, _KIND, _VERSION)
     if description.get("own_network") and network is None:
         raise ParameterError(
@@ -86,7 +96,7 @@ def read_model(
         )
     try:
         return _rebuilt(cls, tensors, description, device, network)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} cannot be read as a {_KIND}: what it says does not fit together "
             f"({error}). Write it again."
@@ -106,14 +116,15 @@ def _rebuilt(
     method.n_features_in_ = description["n_features"]
     if description["feature_names"] is not None:
         method.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+        if method.feature_names_in_.shape != (method.n_features_in_,):
+            raise ValueError(f"{method.n_features_in_} features need as many names")
     method.history_ = History(description["history"])
     method._fitted_on_sparse = False
     scaler = {name: value.numpy() for name, value in _named(tensors, _SCALER).items()}
     method._scaler = FeatureScaler.from_arrays(method.scaling, scaler)
-    seeds = [0] * description["n_networks"]
-    shape = (method.n_features_in_, len(method.classes_))
-    method._networks = make_networks(method, *shape, seeds)
-    method._networks.load_state_dict(_named(tensors, _NETWORKS))
+    if method._scaler.n_features_in_ != method.n_features_in_:
+        raise ValueError(f"{method.n_features_in_} features need as many scales")
+    method._networks = _rebuilt_networks(method, _named(tensors, _NETWORKS))
     confidence = {name: value.numpy() for name, value in _named(tensors, _CONFIDENCE).items()}
     parts = confidence["data"], confidence["indices"], confidence["indptr"]
     rows = len(confidence["indptr"]) - 1
@@ -121,6 +132,17 @@ def _rebuilt(
     rebuilt.check_format(full_check=True)
     method.candidate_confidence_ = rebuilt
     return method
+
+
+def _rebuilt_networks(method: "NCPDClassifier", state: dict[str, Tensor]) -> Stack:
+    # Before memory is taken for what the file says, it must be what the file holds.
+    for units in hidden_layers(method) if method.network is None else ():
+        if not any(units in value.shape for value in state.values()):
+            raise ValueError(f"{units} hidden units need as many weights")
+    seeds = [0] * number_of_networks(method)
+    networks = make_networks(method, method.n_features_in_, len(method.classes_), seeds)
+    networks.load_state_dict(state)
+    return networks
 
 
 def _named(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -144,11 +166,20 @@ def _described_classes(classes: AnyArray) -> dict[str, Any]:
 
 def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
     names = description["names"]
+    if len(set(names)) != len(names):
+        raise ValueError("every class needs a name of its own")
     if description["type"] == np.dtype(object).str:
         classes = np.empty(len(names), dtype=object)
         classes[:] = names
         return classes
     return np.array(names, dtype=description["type"])
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can write it."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(member) for member in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _listed(names: AnyArray | None) -> list[str] | None:

@@ -40,8 +40,8 @@ class ValidationMonitor:
         classes: AnyArray,
         patience: int | None,
     ) -> None:
-        self._features = features
-        self._candidates = candidates
+        self.features = features
+        self.candidates = candidates
         self._classes = classes
         self._patience = patience
         self._best: dict[str, Tensor] = {}
@@ -72,10 +72,10 @@ class ValidationMonitor:
 
     def _covering_rate(self, training: "Training") -> float:
         example = next(training.networks.parameters())
-        features = torch.as_tensor(self._features, dtype=example.dtype, device=example.device)
+        features = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
         probabilities = training.networks.infer(features).softmax(-1).mean(0)
         columns = probabilities.argmax(-1).cpu().numpy()
-        return covering_rate(self._candidates, self._classes[columns])
+        return covering_rate(self.candidates, self._classes[columns])
 
     def _stop_if_settled(self, training: "Training") -> None:
         if self._patience is not None and training.epoch:
