@@ -261,7 +261,7 @@ def test_problems_side_by_side_are_each_the_same_as_alone():
 @pytest.mark.parametrize("progressive", [True, False])
 def test_losses_beyond_what_exp_can_hold(progressive):
     data = random_data(0, weighted=True)
-    data = replace(data, features=data.features * 2000)
+    data = replace(data, features=data.features * 5000)
     # At rest: Adam turns the last bit of a gradient that should be zero into a step.
     steps = train_both_ways(Case(progressive=progressive, learning_rate=0.0), data)
     if progressive:

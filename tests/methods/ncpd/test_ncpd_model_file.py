@@ -331,6 +331,7 @@ def test_another_version_is_refused(path, version):
         ("parameters", {"hidden": 16, "cooperation": False}),
         ("parameters", {"hidden": 10**13}),
         ("parameters", {"hidden": [16, 16]}),
+        ("parameters", {"hidden": 16, "n_networks": 0}),
         ("parameters", {"hidden": 16, "epochs": "many"}),
         ("parameters", {"hidden": 16, "scaling": "quantile"}),
         ("parameters", {"hidden": 16, "n_estimators": 100}),
@@ -348,12 +349,12 @@ def test_a_description_that_does_not_fit_the_numbers_is_refused(path, entry, val
 @pytest.mark.parametrize(
     ("entry", "value"),
     [
-        ("history", [1, 2]),  # AttributeError
-        ("history", {"loss": [1.0], "T": [1.0, 1.0]}),  # accepted; to_frame fails
-        ("classes", {"type": "<i8", "names": [[0, 1], [2, 3], [4, 5]]}),  # accepted
-        ("classes", {"type": "<i8", "names": [0, 0, 0]}),  # accepted
-        ("feature_names", ["a"]),  # accepted
-        ("feature_names", 5),  # accepted
+        ("history", [1, 2]),
+        ("history", {"loss": [1.0], "T": [1.0, 1.0]}),
+        ("classes", {"type": "<i8", "names": [[0, 1], [2, 3], [4, 5]]}),
+        ("classes", {"type": "<i8", "names": [0, 0, 0]}),
+        ("feature_names", ["a"]),
+        ("feature_names", 5),
     ],
     ids=str,
 )
