@@ -108,8 +108,9 @@ def main() -> None:
             rows,
         ),
         f"## Ablation on {ABLATION_DATA}",
-        "The same parameters and folds, other first weights. *w/o NC*: one network that learns from its own "
-        "confidences. *w/o PD*: two networks, every row disambiguated from the first epoch on.",
+        "The same parameters and folds, other first weights. *w/o NC*: one network that learns "
+        "from its own confidences. *w/o PD*: two networks, every row disambiguated from the first "
+        "epoch on.",
         markdown_table(
             ["variant", "accuracy"], [[name, mean_and_std_text(a)] for name, a in last.items()]
         ),
