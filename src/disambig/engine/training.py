@@ -196,20 +196,22 @@ class Training:
     def _gradient(self, logits: Tensor, rows: Tensor, share: Tensor | None) -> Tensor:
         """Return the gradient of every row's loss with respect to its logits."""
         groups = self._candidates.groups(rows)
-        # Half the time of log_softmax, which the CPU does not vectorise over few classes.
-        log_probabilities = logits - logits.logsumexp(-1, keepdim=True)
-        predicted = log_probabilities.max(-1).indices
-        columns = groups.columns.expand(*predicted.shape, -1)
+        # A log-softmax: on the CPU in half the time of torch's own, which is not vectorised over
+        # few classes, and with the prediction as a gift.
+        largest, predicted = logits.max(-1, keepdim=True)
+        below = logits - largest
+        log_probabilities = below - below.exp().sum(-1, keepdim=True).log_()
+        columns = groups.columns.expand(*predicted.shape[:-1], -1)
         of_candidates = log_probabilities.gather(-1, columns)
         losses = (-of_candidates).masked_fill_(~groups.inside, torch.inf)
-        is_predicted = (columns == predicted.unsqueeze(-1)) & groups.inside
+        is_predicted = (columns == predicted) & groups.inside
         weights, simple = self.rule.confidences(losses, is_predicted, groups, share)
         self._records.put(
             self._clock,
             log_likelihood=(weights * of_candidates).sum(-1),
             simple=simple,
             covered=is_predicted.any(-1),
-            predicted=predicted,
+            predicted=predicted.squeeze(-1),
             chosen=losses.sum(1).min(-1).indices,
         )
         # The loss of a row is -sum(w log p), and w sums to one: its gradient is p - w.

@@ -9,6 +9,7 @@ import pytest
 from disambig import CandidateLabels
 from disambig._core.errors import ModelFileError
 from methods.ncpd.examples import (
+    NEW_X,
     EpochCounter,
     Interruption,
     X,
@@ -20,7 +21,6 @@ from methods.ncpd.examples import (
 )
 from methods.ncpd.other_process import exit_code_of, fit, results_of, started, write_result
 
-# Labels that the networks move away from and back to, so that the best epoch is somewhere between.
 WATCHED = (X[:30] + 0.5, Y[:30])
 # Every class is a candidate: no epoch is better than the first.
 EVERYTHING = (X, np.ones((60, 3), dtype=bool))
@@ -58,7 +58,6 @@ def assert_same_results(path, fitted, tmp_path):
         ({"checkpoint_every": 3}, 5),
         ({"cooperation": False, "batch_norm": False}, 2),
         ({"n_networks": 3, "scaling": "quantile", "validation": 0.2}, 4),
-        ({"validation": WATCHED, "early_stopping": 6, "epochs": 12}, 5),
     ],
 )
 def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, parameters, killed_at):
@@ -68,6 +67,25 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, paramete
     assert not result.exists()
     assert exit_code_of(fit, resumable, result) == 0
     assert_same_results(result, quick(**parameters).fit(X, Y), tmp_path)
+
+
+@pytest.mark.parametrize("best", [3, 8], ids=["best before", "best after"])
+def test_a_killed_training_keeps_its_best_epoch(tmp_path, best):
+    # The watched labels are what is predicted after the epoch that shall be the best.
+    fixed = {"learning_rate": 0.03, "epochs": 12}
+    labels = quick(**{**fixed, "epochs": best}).fit(X, Y).predict(WATCHED[0])
+    parameters = {**fixed, "validation": (WATCHED[0], labels), "early_stopping": 12}
+    expected = quick(**parameters).fit(X, Y)
+    found_best = int(expected.history_["validation_covering_rate"].argmax()) + 1
+    assert 1 < found_best <= best
+    assert (found_best < 5) == (best == 3)  # it is killed at 5
+    checkpoint, result = tmp_path / "checkpoint", tmp_path / "result.npz"
+    resumable = {"checkpoint": checkpoint, "checkpoint_every": 1, **parameters}
+    assert exit_code_of(fit, resumable, result, 5) == -signal.SIGKILL
+    assert exit_code_of(fit, resumable, result) == 0
+    assert_same_results(result, expected, tmp_path)
+    alone = quick(**{**fixed, "epochs": found_best}).fit(X, Y).predict_proba_per_network(NEW_X)
+    np.testing.assert_array_equal(results_of(result)["probabilities"], alone)
 
 
 def test_a_training_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(tmp_path):

@@ -118,6 +118,19 @@ def test_torchs_random_numbers_are_left_as_they_were():
     assert_same_bits(quick(network=with_dropout).fit(X, Y), fitted)
 
 
+def test_what_a_module_draws_is_new_in_every_step_and_network():
+    drawn = []
+
+    class Drawing(nn.Linear):
+        def forward(self, rows):
+            if self.training:
+                drawn.append(torch.rand(()).item())
+            return super().forward(rows)
+
+    quick(network=Drawing).fit(X, Y)
+    assert len(set(drawn)) == len(drawn) == 2 * 4 * 6  # networks, batches, epochs
+
+
 def test_it_is_called_once_for_every_network_with_features_and_classes():
     calls = []
 

@@ -129,7 +129,8 @@ class NCPDClassifier(PartialLabelClassifier):
         deviations=(
             "Rows are not duplicated: one forward pass serves all candidates of a row.",
             "The loss is the mean over the rows of a mini-batch, not the sum.",
-            "Losses equal to the last of the T(t) smallest count as small too.",
+            "T(t) is the share of candidate losses that count as small (Sec. 3.2), so that more "
+            "than this share of the rows can be simple; losses equal to the last one count too.",
             "Width, batch norm, dropout, scaling and learning rate, which the paper leaves open, "
             "are one choice for all data.",
             "Where candidates carry weights, these take the place of 1/|S| in Eq. 2.",
