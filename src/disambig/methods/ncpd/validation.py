@@ -48,11 +48,10 @@ class ValidationMonitor:
 
     def on_epoch_end(self, training: "Training") -> None:
         """Measure, remember the networks if they are the best so far, stop if it is time."""
-        rate = self._covering_rate(training)
-        history = training.histories[0]
-        is_best = training.epoch == 1 or rate > history[_MEASURE].max()
-        training.note(_MEASURE, [rate])
-        if self._patience is not None and is_best:
+        training.note(_MEASURE, self._covering_rate(training))
+        rates = training.histories[0][_MEASURE]
+        # Of equally good epochs the first one is the best.
+        if self._patience is not None and rates.argmax() == len(rates) - 1:
             self._best = {n: v.clone() for n, v in training.networks.state_dict().items()}
         self._stop_if_settled(training)
 
