@@ -83,7 +83,6 @@ def test_sets_of_one_need_one_place():
 
 def test_the_row_after_the_last_is_empty():
     table = table_of(make_problem(5), make_problem(6, seed=1))
-    assert table.filler_row == 11
     groups = table.groups(torch.full((2, 3), 11))
     assert not groups.inside.any()
     assert (groups.prior == 0).all()

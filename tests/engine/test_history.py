@@ -31,15 +31,22 @@ def test_names_come_in_the_order_they_were_noted_in(history):
     assert list(history) == ["loss", "T"]
 
 
-def test_the_length_is_the_number_of_epochs(history):
+def test_it_is_a_mapping_of_names(history):
     assert len(history) == 2
-    assert len(History()) == 0
+    assert dict(history).keys() == history.keys() == {"loss", "T"}
+    history.begin_epoch()
+    assert len(history) == 2
+
+
+def test_it_knows_the_number_of_epochs(history):
+    assert history.n_epochs == 2
+    assert History().n_epochs == 0
 
 
 def test_a_measure_can_be_set_again_and_belongs_to_the_last_epoch(history):
     history.note("loss", 0.25)
     assert history["loss"].tolist() == [1.5, 0.25]
-    assert len(history) == 2
+    assert history.n_epochs == 2
 
 
 def test_a_measure_that_was_not_taken_is_not_a_number(history):
@@ -67,15 +74,15 @@ def test_a_dict_of_it_is_plain_numbers_that_json_takes(history):
 
 def test_a_dict_of_it_is_a_copy(history):
     history.to_dict()["loss"].append(3)
-    assert len(history) == 2
+    assert history.n_epochs == 2
 
 
 def test_a_history_comes_back_from_its_dict_and_goes_on(history):
     again = History(history.to_dict())
     assert again.to_dict() == history.to_dict()
     again.begin_epoch()
-    assert len(again) == 3
-    assert len(history) == 2
+    assert again.n_epochs == 3
+    assert history.n_epochs == 2
 
 
 def test_a_history_can_begin_with_arrays():

@@ -4,13 +4,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.engine.random_bits import origins_of, random_words, words_at
+from disambig.engine.random_bits import positions_of, random_words, streams_of
 
 N_WORDS = 4000
 
 
 def draw(seeds, count, counter=0, purpose=0):
-    return random_words(words_at(origins_of(seeds, purpose), count), counter)
+    return random_words(positions_of(streams_of(seeds, purpose), count), counter)
 
 
 def along_positions():
@@ -22,7 +22,7 @@ def along_seeds():
 
 
 def along_counters():
-    places = words_at(origins_of([5]), 1)
+    places = positions_of(streams_of([5]), 1)
     return torch.cat([random_words(places, counter)[0] for counter in range(N_WORDS)])
 
 
@@ -31,7 +31,7 @@ def along_purposes():
 
 
 def of_bare_origins():
-    return random_words(origins_of(range(N_WORDS)), 3)
+    return random_words(streams_of(range(N_WORDS)), 3)
 
 
 every_way_to_draw = pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_words():
 
 
 def test_places_can_be_drawn_from_again_and_again():
-    places = words_at(origins_of([3, 4]), 50)
+    places = positions_of(streams_of([3, 4]), 50)
     first, other = random_words(places, 7), random_words(places, 8)
     assert torch.equal(random_words(places, 7), first)
     assert not (first == other).any()
@@ -106,7 +106,7 @@ def test_every_seed_of_64_bits_has_words_of_its_own():
 
 
 def test_a_tensor_counts_like_an_integer():
-    places = words_at(origins_of([1, 2]), 5)
+    places = positions_of(streams_of([1, 2]), 5)
     assert torch.equal(random_words(places, torch.tensor([7])), random_words(places, 7))
 
 

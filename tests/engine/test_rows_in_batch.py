@@ -13,7 +13,7 @@ def test_what_layers_need_follows_from_which_rows_are_real(dtype):
     expected = {
         "real": [[[1], [1], [1]], [[1], [1], [0]], [[1], [0], [0]]],
         "averaging": [[[1 / 3, 1 / 3, 1 / 3]], [[0.5, 0.5, 0]], [[1, 0, 0]]],
-        "minus_counts": [[[-3]], [[-2]], [[-1]]],
+        "counts": [[[3]], [[2]], [[1]]],
         "unbiased": [[[3 / 2]], [[2]], [[1]]],  # n / (n - 1), and one for a single row
     }
     for name, values in expected.items():

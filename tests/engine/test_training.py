@@ -332,7 +332,7 @@ def test_listeners_can_read_where_training_is():
         assert training.settings == settings()
         assert training.measures.keys() == MEASURES
         assert all(values.shape == (2,) for values in training.measures.values())
-        assert [len(history) for history in training.histories] == [training.epoch] * 2
+        assert [history.n_epochs for history in training.histories] == [training.epoch] * 2
         assert not training.stopped
         seen.append({name: values.tolist() for name, values in training.measures.items()})
 
@@ -362,7 +362,7 @@ def test_stopping_makes_the_epoch_the_last_one():
     training = trained(networks_of(1, 2), [make_problem()], listeners=[stopper, after], epochs=9)
     assert after.heard == [("start", 0), ("epoch", 1), ("epoch", 2), ("end", 2)]
     assert training.stopped
-    assert training.epoch == len(training.histories[0]) == 2
+    assert training.epoch == training.histories[0].n_epochs == 2
 
 
 def test_training_that_is_stopped_at_the_start_changes_nothing():

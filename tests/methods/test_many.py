@@ -109,7 +109,7 @@ def test_what_follows_one_training_does_not_mix_with_others(tmp_path, at_once):
     found = list(fit_many(method, tasks, at_once=at_once))
     assert_close_to_fits_alone(method, tasks, found, tolerance=0)
     for fitted in found:
-        assert len(fitted.history_["validation_covering_rate"]) == len(fitted.history_)
+        assert len(fitted.history_["validation_covering_rate"]) == fitted.history_.n_epochs
 
 
 def test_labels_may_have_other_names_in_every_task():

@@ -60,7 +60,7 @@ class ModelFileError(DisambigError, ValueError):
 
 
 class TrainingError(DisambigError, ArithmeticError):
-    """A training that went astray."""
+    """A training that diverged."""
 
 
 class UnknownNameError(DisambigError, ValueError):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.random_bits import origins_of, random_words, words_at
+from disambig.engine.random_bits import positions_of, random_words, streams_of
 
 __all__ = ["Batches", "steps_per_epoch"]
 
@@ -62,15 +62,15 @@ class Batches:
         counts = np.asarray(row_counts)
         ends = np.arange(self.n_steps + 1)[:, np.newaxis] * counts // self.n_steps
         sizes = np.diff(ends, axis=0)
-        places = np.arange(sizes.max())
-        real = places < sizes[:, :, np.newaxis]
-        positions = np.where(real, ends[:-1, :, np.newaxis] + places, 0)
+        slots = np.arange(sizes.max())
+        real = slots < sizes[:, :, np.newaxis]
+        positions = np.where(real, ends[:-1, :, np.newaxis] + slots, 0)
         self.counts = torch.as_tensor(sizes, device=device)
         self.real = torch.as_tensor(real, device=device)
-        # As (problems, steps * rows): where in a problem's order each place of each batch looks.
+        # As (problems, steps * rows): where in a problem's order each slot of each batch looks.
         flat = positions.transpose(1, 0, 2).reshape(len(counts), -1)
         self._positions = torch.as_tensor(flat, device=device)
-        self._places = words_at(origins_of(order_seeds).to(device), int(counts.max()))
+        self._draws = positions_of(streams_of(order_seeds).to(device), int(counts.max()))
         self._offsets = torch.as_tensor(np.cumsum(counts) - counts, device=device)
         self._missing = torch.arange(int(counts.max()), device=device) >= torch.as_tensor(
             counts[:, np.newaxis], device=device
@@ -79,7 +79,7 @@ class Batches:
 
     def rows_of(self, epoch: int) -> Tensor:
         """Return the rows of every batch of an epoch: shape (steps, problems, rows)."""
-        keys = random_words(self._places, epoch)
+        keys = random_words(self._draws, epoch)
         # A shorter problem's order ends with what it does not have.
         keys.masked_fill_(self._missing, torch.iinfo(torch.int64).max)
         order = keys.argsort(dim=1, stable=True) + self._offsets.unsqueeze(1)

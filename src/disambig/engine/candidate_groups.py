@@ -68,7 +68,6 @@ class CandidateTable:
         # Beyond the last set there must be something to read, though never to use.
         columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
         values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
-        self.filler_row = len(all_sizes) - 1
         self._starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
         self._sizes = torch.as_tensor(all_sizes, device=device)
         self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
@@ -80,12 +79,12 @@ class CandidateTable:
         """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
         shape = (len(rows), 1, rows.shape[1], len(self._places))
         rows = rows.flatten()
-        places = (self._starts.index_select(0, rows).unsqueeze(-1) + self._places).flatten()
+        entries = (self._starts.index_select(0, rows).unsqueeze(-1) + self._places).flatten()
         inside = self._places < self._sizes.index_select(0, rows).unsqueeze(-1)
         inside = inside.view(shape)
         return CandidateGroups(
-            columns=self._columns.index_select(0, places).view(shape),
+            columns=self._columns.index_select(0, entries).view(shape),
             inside=inside,
-            prior=self._prior.index_select(0, places).view(shape).mul_(inside),
+            prior=self._prior.index_select(0, entries).view(shape).mul_(inside),
             most_candidates=self._most_candidates,
         )

@@ -8,7 +8,10 @@ import torch
 
 from disambig._core.errors import ParameterError
 
-__all__ = ["choose_device", "denormals_flushed"]
+__all__ = ["choose_device", "denormals_flushed", "threads_for"]
+
+# Two threads began to gain on one from about twice this on.
+_MULTIPLICATIONS_PER_THREAD = 8_000_000
 
 
 def choose_device(device: Any) -> torch.device:
@@ -37,8 +40,8 @@ def denormals_flushed() -> Iterator[None]:
     """Read and write numbers too small for full precision as zero while the block runs.
 
     Late in training gradients of settled rows become that small, and a CPU handles each of them
-    many times slower than any other number. This holds for the thread that calls, which does all
-    the small steps; threads that torch shares large ones with keep their own setting.
+    many times slower than any other number. This holds for the thread that calls; others that
+    torch shares large steps with keep their own setting.
     """
     before = torch.tensor(1e-310, dtype=torch.float64).mul(1.0).item() == 0
     torch.set_flush_denormal(True)
@@ -46,3 +49,23 @@ def denormals_flushed() -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(before)
+
+
+@contextmanager
+def threads_for(multiplications: float) -> Iterator[None]:
+    """Use no more threads than steps of this size keep busy while the block runs.
+
+    Threads without enough to do wait for each other: on a busy machine that makes small steps many
+    times slower, and on an idle one it gains nothing.
+
+    Parameters
+    ----------
+    multiplications : float
+        Multiplications in the matrix products of one direction of a step.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(int(min(before, 1 + multiplications // _MULTIPLICATIONS_PER_THREAD)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from disambig.engine.random_bits import origins_of, random_words, words_at
+from disambig.engine.random_bits import positions_of, random_words, streams_of
 from disambig.engine.workspace import Workspace
 
 __all__ = ["Dropout"]
@@ -38,7 +38,7 @@ class Dropout(nn.Module):
         without dropout.
     """
 
-    _origins: Tensor
+    _streams: Tensor
     _shifts: Tensor
 
     def __init__(self, share: float, n_units: int, seeds: Sequence[int], layer: int) -> None:
@@ -47,10 +47,10 @@ class Dropout(nn.Module):
         self.scale = _LEVELS / self._kept
         self._n_units = n_units
         self._workspace = Workspace()
-        self._places: Tensor | None = None
+        self._positions: Tensor | None = None
         shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32).unsqueeze(1)
         self.register_buffer("_shifts", shifts, persistent=False)
-        self.register_buffer("_origins", origins_of(seeds, layer), persistent=False)
+        self.register_buffer("_streams", streams_of(seeds, layer), persistent=False)
 
     def forward(self, n_rows: int, step: int | Tensor) -> Tensor:
         """Return an integer for every network, row and unit: all bits set to keep it, or none.
@@ -84,8 +84,12 @@ class Dropout(nn.Module):
         """Return random integers of 32 bits of the shape (networks, words, bits, units)."""
         count = n_words * n_bits * self._n_units
         size = -(-count // 2)
-        places = self._places
-        if places is None or places.shape[1] < size or places.device != self._origins.device:
-            places = self._places = words_at(self._origins, size)
-        words = random_words(places[:, :size], step).view(torch.int32)[:, :count]
+        positions = self._positions
+        if (
+            positions is None
+            or positions.shape[1] < size
+            or positions.device != self._streams.device
+        ):
+            positions = self._positions = positions_of(self._streams, size)
+        words = random_words(positions[:, :size], step).view(torch.int32)[:, :count]
         return words.reshape(len(words), n_words, n_bits, self._n_units)

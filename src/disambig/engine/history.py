@@ -11,7 +11,7 @@ from disambig._core.typing import FloatArray
 __all__ = ["History"]
 
 
-class History:
+class History(Mapping[str, FloatArray]):
     """Measures by name, one number an epoch: ``history["loss"]`` is an array.
 
     A measure that was not taken in an epoch is not a number there.
@@ -46,11 +46,15 @@ class History:
         return iter(self._names())
 
     def __len__(self) -> int:
-        """Return the number of epochs."""
-        return len(self._epochs)
+        return len(self._names())
 
     def __repr__(self) -> str:
-        return f"History({len(self)} epochs, {', '.join(self) or 'nothing measured'})"
+        return f"History({self.n_epochs} epochs, {', '.join(self) or 'nothing measured'})"
+
+    @property
+    def n_epochs(self) -> int:
+        """The number of epochs."""
+        return len(self._epochs)
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return plain lists by name."""
@@ -60,7 +64,7 @@ class History:
         """Return a pandas DataFrame with one row an epoch, epochs counted from 1."""
         import pandas as pd  # not needed for anything else, and slow to import
 
-        index = pd.RangeIndex(1, len(self) + 1, name="epoch")
+        index = pd.RangeIndex(1, self.n_epochs + 1, name="epoch")
         return pd.DataFrame({name: self[name] for name in self}, index=index)
 
     def _names(self) -> dict[str, None]:

@@ -1,6 +1,7 @@
 """Networks that the user brings: any ``torch.nn.Module``, one after the other."""
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from disambig._core.errors import ParameterError
-from disambig.engine.random_bits import origins_of, random_words
+from disambig.engine.random_bits import random_words, streams_of
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.stack import Stack
 
@@ -44,7 +45,7 @@ class ModuleStack(Stack):
     ) -> None:
         super().__init__()
         self._n_outputs = n_outputs
-        self._origins = origins_of(seeds)
+        self._streams = streams_of(seeds)
         self._outputs: list[Tensor] = []
         self.members = nn.ModuleList()
         for seed in seeds:
@@ -57,12 +58,12 @@ class ModuleStack(Stack):
 
     def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
-        seeds = random_words(self._origins, int(step))
+        seeds = random_words(self._streams, int(step))
         logits = features.new_zeros(*features.shape[:2], self._n_outputs)
         self._outputs = []
         for network, module in enumerate(self.members):
             # A module may normalise over its rows, so it never sees those that only fill up.
-            n_rows = -int(rows.minus_counts[network])
+            n_rows = int(rows.counts[network])
             with torch.enable_grad(), _drawing_from(int(seeds[network]), features.device):
                 output = self._checked(module.train()(features[network, :n_rows]), n_rows)
             self._outputs.append(output)
@@ -80,11 +81,15 @@ class ModuleStack(Stack):
         logits = [module.eval()(features) for module in self.members]
         return torch.stack([self._checked(output, len(features)) for output in logits])
 
+    def multiplications_per_row(self) -> float:
+        """Return that it is unknown, and may be as much as it likes; see ``Stack``."""
+        return math.inf
+
     def part(self, first: int, count: int) -> Self:
         """Return a stack of its own with some of the networks; see ``Stack``."""
         part = copy.copy(self)
         part._modules = {"members": copy.deepcopy(self.members[first : first + count])}
-        part._origins = self._origins[first : first + count]
+        part._streams = self._streams[first : first + count]
         part._outputs = []
         return part
 

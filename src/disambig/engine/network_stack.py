@@ -115,6 +115,10 @@ class NetworkStack(Stack):
             value = layer.infer(value)
         return self.output.infer(value)
 
+    def multiplications_per_row(self) -> float:
+        """Return how many multiplications a row costs; see ``Stack``."""
+        return sum(layer.weight.numel() for layer in (*self._hidden_layers, self.output))
+
     def part(self, first: int, count: int) -> Self:
         """Return a stack of its own with some of the networks; see ``Stack``."""
         chosen = slice(first, first + count)

@@ -78,7 +78,8 @@ class NormalisedLayer(HiddenLayer):
         aligned = torch.mul(gradient, self._value, out=self._active)
         of_gain = gradient_of(self.gain)
         torch.sum(aligned, 1, keepdim=True, out=of_gain).div_(self._deviation)
-        gradient.addcmul_(self._value, of_gain / (self._deviation * self._rows.minus_counts))
+        mean = of_gain / (self._deviation * self._rows.counts)
+        gradient.addcmul_(self._value, mean, value=-1)
         gradient.mul_(self._normalised_gain)
         product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
@@ -120,7 +121,7 @@ class NarrowNormalisedLayer(NormalisedLayer):
     def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
         self._rows = rows
         self._inputs = self._centred(inputs)
-        covariance = torch.bmm(self._inputs.mT, self._inputs).div_(-rows.minus_counts)
+        covariance = torch.bmm(self._inputs.mT, self._inputs).div_(rows.counts)
         # Covariance of every input with every unit.
         memory = self._workspace.tensor("spread", inputs, self.weight.shape)
         self._spread = product(covariance, self.weight, self.scale, memory)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["origins_of", "random_words", "words_at"]
+__all__ = ["positions_of", "random_words", "streams_of"]
 
 # The constants of splitmix64, as signed integers: that generator is a counter times the first one,
 # mixed by the other two.
@@ -18,8 +18,8 @@ _FIRST_FACTOR = -4658895280553007687
 _SECOND_FACTOR = -7723592293110705685
 
 
-def origins_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
-    """Return where the random numbers of every seed begin.
+def streams_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
+    """Return a stream of random numbers for every seed: the integer that it begins with.
 
     Parameters
     ----------
@@ -32,24 +32,23 @@ def origins_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
     return _mixed(mixed + _wrapped((purpose + 1) * _STRIDE))
 
 
-def words_at(origins: Tensor, count: int) -> Tensor:
-    """Return the first ``count`` positions of every origin, to be drawn from again and again."""
-    positions = torch.arange(count, device=origins.device) * _STRIDE
-    return origins.unsqueeze(-1) + positions
+def positions_of(streams: Tensor, count: int) -> Tensor:
+    """Return the first ``count`` positions of every stream, to be drawn from again and again."""
+    return streams.unsqueeze(-1) + torch.arange(count, device=streams.device) * _STRIDE
 
 
-def random_words(places: Tensor, counter: Tensor | int) -> Tensor:
-    """Return a random integer of 64 bits for every place and one counter.
+def random_words(positions: Tensor, counter: Tensor | int) -> Tensor:
+    """Return a random integer of 64 bits for every position and one counter.
 
     Parameters
     ----------
-    places : Tensor of integers
-        From ``words_at``.
+    positions : Tensor of integers
+        From ``positions_of``.
     counter : Tensor of one integer, or int
         Such as the number of a step: another counter, other numbers.
     """
     offset = counter * _NEXT_COUNTER
-    return _mixed(places + (offset if isinstance(offset, Tensor) else _wrapped(offset)))
+    return _mixed(positions + (offset if isinstance(offset, Tensor) else _wrapped(offset)))
 
 
 def _wrapped(value: int) -> int:

@@ -19,16 +19,16 @@ class RowsInBatch(NamedTuple):
         One for a real row, zero for one that only fills up.
     averaging : Tensor of shape (networks, 1, rows)
         One over the number of real rows for a real row, zero for one that only fills up.
-    minus_counts : Tensor of shape (networks, 1, 1)
-        The number of real rows, negative.
+    counts : Tensor of shape (networks, 1, 1)
+        The number of real rows.
     unbiased : Tensor of shape (networks, 1, 1)
-        What the variance of the real rows must be multiplied by to be that of all rows they were
-        drawn from; one for a single row.
+        n / (n - 1) for n real rows: what the variance is multiplied by before it is kept for
+        inference, as torch does; one for a single row.
     """
 
     real: Tensor
     averaging: Tensor
-    minus_counts: Tensor
+    counts: Tensor
     unbiased: Tensor
 
     @classmethod
@@ -38,7 +38,7 @@ class RowsInBatch(NamedTuple):
         return cls(
             real=real.unsqueeze(-1).to(dtype),
             averaging=real.unsqueeze(-2) / counts,
-            minus_counts=-counts,
+            counts=counts,
             unbiased=counts / (counts - 1).clamp(min=1),
         )
 

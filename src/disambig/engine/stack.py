@@ -49,6 +49,14 @@ class Stack(nn.Module, ABC):
         """
 
     @abstractmethod
+    def multiplications_per_row(self) -> float:
+        """Return how many multiplications a row costs all networks, in one direction."""
+
+    def mean_probabilities(self, features: Tensor) -> Tensor:
+        """Return the mean of the networks' class probabilities: shape (rows, classes)."""
+        return self.infer(features).softmax(-1).mean(0)
+
+    @abstractmethod
     def part(self, first: int, count: int) -> Self:
         """Return a stack of its own with ``count`` of the networks, from number ``first`` on.
 

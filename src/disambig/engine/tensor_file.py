@@ -18,6 +18,11 @@ from disambig._core.files import written_atomically
 __all__ = ["read_tensors", "write_tensors"]
 
 _KEY = "disambig"
+# Half precision and integers of all sizes are what modules of the user may bring.
+_TYPES = {
+    torch.float16, torch.bfloat16, torch.float32, torch.float64,
+    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+}  # fmt: skip
 
 
 def write_tensors(
@@ -56,7 +61,7 @@ def read_tensors(
         raise _refused(path, kind, f"it is damaged or something else ({error})") from error
     try:
         description = json.loads(header) if header is not None else None
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise _refused(path, kind, f"its header is damaged ({error})") from error
     if not isinstance(description, dict) or "kind" not in description:
         raise _refused(path, kind, "it was not written by disambig")
@@ -71,6 +76,8 @@ def read_tensors(
     missing = [entry for entry in entries if entry not in description]
     if missing:
         raise _refused(path, kind, f"it does not say {', '.join(missing)}")
+    if not {value.dtype for value in tensors.values()} <= _TYPES:
+        raise _refused(path, kind, "it holds numbers of a type that disambig does not write")
     if not all(torch.isfinite(value).all() for value in tensors.values()):
         raise _refused(path, kind, "it holds numbers that are not finite")
     return tensors, description
@@ -78,6 +85,6 @@ def read_tensors(
 
 def _refused(path: str | os.PathLike[str], kind: str, reason: str) -> ModelFileError:
     return ModelFileError(
-        f"{os.fspath(path)!r} cannot be read as a {kind}: {reason}. "
-        f"Give a file that disambig wrote as one, or write it again."
+        f"{os.fspath(path)!r} is no {kind} that can be read: {reason}. "
+        "Give a file that disambig wrote as one, or write it again."
     )

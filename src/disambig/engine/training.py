@@ -15,7 +15,7 @@ from disambig.engine.adam import Adam
 from disambig.engine.batches import Batches
 from disambig.engine.candidate_groups import CandidateTable
 from disambig.engine.clock import Clock
-from disambig.engine.device import denormals_flushed
+from disambig.engine.device import denormals_flushed, threads_for
 from disambig.engine.graph import ReplayedStep
 from disambig.engine.history import History
 from disambig.engine.problem import Problem
@@ -128,7 +128,8 @@ class Training:
         """Train until all epochs are done or a listener stops it."""
         try:
             self._tell("on_fit_start")
-            with torch.no_grad(), denormals_flushed():
+            work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
+            with torch.no_grad(), denormals_flushed(), threads_for(work):
                 while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
                     self._tell("on_epoch_end")
@@ -158,7 +159,7 @@ class Training:
         for name, value in self.state().items():
             value.copy_(state[name])
         self.histories = list(histories)
-        self.epoch = len(self.histories[0])
+        self.epoch = self.histories[0].n_epochs
 
     def _run_epoch(self) -> None:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
@@ -190,6 +191,7 @@ class Training:
         # The loss is the mean over the real rows.
         gradient = gradient.view_as(logits).mul_(rows_in_batch.averaging.mT)
         self.networks.backward(gradient)
+        # Eq. 4, and for two networks Eqs. 8 and 9, in the manner of Adam.
         self._adam.update()
         self._clock.advance()
 
@@ -214,7 +216,8 @@ class Training:
             predicted=predicted.squeeze(-1),
             chosen=losses.sum(1).min(-1).indices,
         )
-        # The loss of a row is -sum(w log p), and w sums to one: its gradient is p - w.
+        # Eq. 3, and with exchanged confidences Eqs. 6 and 7: the loss of a row is -sum(w log p).
+        # As w sums to one, its gradient is p - w.
         return log_probabilities.exp_().scatter_add_(-1, columns, -weights)
 
     def _features_of(self, rows: Tensor) -> Tensor:

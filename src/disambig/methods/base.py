@@ -142,6 +142,9 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _check_parameters(self) -> None:
         """Refuse parameters outside their allowed values."""
 
+    def _check_many(self) -> None:
+        """Refuse parameters that make sense for a single fit only."""
+
     def _fits_at_once(self) -> int | None:
         """Return how many fits ``fit_many`` should hand over at once; None is all of them."""
         return 1

@@ -18,7 +18,7 @@ def fit_many(
     *,
     at_once: int | None = None,
 ) -> Iterator[PartialLabelClassifier]:
-    """Yield a fitted copy of ``method`` for every task, in their order.
+    """Return, one by one, a fitted copy of ``method`` for every task, in their order.
 
     Cross-validation and repeated runs are made of such tasks. The results are those of fitting each
     alone, to rounding; networks on a CUDA card train all tasks as one stack, many times faster.
@@ -28,17 +28,22 @@ def fit_many(
     method : PartialLabelClassifier
         Copied for every task; itself left as it is.
     tasks : iterable of (X, y, seed)
-        What ``fit`` takes, and the ``random_state`` of the copy; None keeps the method's own. Taken
-        one by one, as they are needed.
+        What ``fit`` takes, and the ``random_state`` of the copy; None keeps the method's own. Each
+        has features of its own, because scaling follows the rows. Taken as they are needed.
     at_once : int, optional
         Tasks that are trained side by side, where the method can. By default as many as pays: one
         on the CPU, all of them on a CUDA card.
     """
     if at_once is not None:
         check_integer("at_once", at_once, minimum=1)
-    remaining = iter(tasks)
-    size = method._fits_at_once() if at_once is None else at_once
-    while group := list(islice(remaining, size)):
+    method._check_many()
+    return _fitted(method, iter(tasks), method._fits_at_once() if at_once is None else at_once)
+
+
+def _fitted(
+    method: PartialLabelClassifier, tasks: Iterator[tuple[Any, Any, int | None]], size: int | None
+) -> Iterator[PartialLabelClassifier]:
+    while group := list(islice(tasks, size)):
         copies = [_copy(method, seed) for _, _, seed in group]
         data = [copy._begin_fit(X, y) for copy, (X, y, _) in zip(copies, group, strict=True)]
         confidences = type(method)._fit_side_by_side(copies, data)

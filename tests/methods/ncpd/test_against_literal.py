@@ -78,8 +78,7 @@ def test_one_batch(
     losses, predicted = losses_and_predictions(torch.cat([logits, filler], 2), groups)
     inside = groups.inside[0, 0]
     on_device = torch.tensor([share], dtype=torch.float64)
-    small = has_small_loss(losses, on_device, groups.most_candidates)
-    reliable = reliable_candidates(small, predicted)
+    reliable = reliable_candidates(losses, predicted, on_device, groups.most_candidates)
     assert reliable[0][:, inside].tolist() == [own.reliable.tolist() for own in literal]
 
     for cooperation in {False, n_networks > 1}:

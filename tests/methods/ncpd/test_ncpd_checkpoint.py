@@ -125,7 +125,7 @@ def test_an_early_stop_is_where_it_would_have_been(tmp_path):
     parameters = {"validation": EVERYTHING, "early_stopping": 4}
     interrupted(tmp_path / "checkpoint", 3, **parameters)
     resumed = quick(checkpoint=tmp_path / "checkpoint", **parameters).fit(X, Y)
-    assert len(resumed.history_) == 5
+    assert resumed.history_.n_epochs == 5
     np.testing.assert_array_equal(
         resumed.predict_proba(X), quick(epochs=1).fit(X, Y).predict_proba(X)
     )
@@ -297,7 +297,9 @@ def test_a_truncated_file_is_refused_and_left_alone(tmp_path, share, random_stat
     interrupted(path)
     content = path.read_bytes()[: int(share * path.stat().st_size)]
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match="cannot be read as a training checkpoint: it is dama"):
+    with pytest.raises(
+        ModelFileError, match="is no training checkpoint that can be read: it is dama"
+    ):
         quick(checkpoint=path, random_state=random_state).fit(X, Y)
     assert path.read_bytes() == content
 
@@ -306,7 +308,9 @@ def test_a_truncated_file_is_refused_and_left_alone(tmp_path, share, random_stat
 def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path, random_state):
     path = tmp_path / "notes.txt"
     path.write_text("Not to be lost.")
-    with pytest.raises(ModelFileError, match="notes.txt' cannot be read as a training checkpoint"):
+    with pytest.raises(
+        ModelFileError, match="notes.txt' is no training checkpoint that can be read"
+    ):
         quick(checkpoint=path, random_state=random_state).fit(X, Y)
     assert path.read_text() == "Not to be lost."
 
@@ -351,7 +355,7 @@ def test_a_checkpoint_of_numbers_that_are_none_is_refused(tmp_path):
 def test_a_checkpoint_that_lacks_an_entry_is_refused(tmp_path, entry):
     interrupted(tmp_path / "checkpoint", random_state=None)
     rewrite(tmp_path / "checkpoint", lambda _, description: description.pop(entry))
-    with pytest.raises(ModelFileError, match="cannot be read as a training checkpoint"):
+    with pytest.raises(ModelFileError, match="is no training checkpoint that can be read"):
         quick(checkpoint=tmp_path / "checkpoint", random_state=None).fit(X, Y)
 
 

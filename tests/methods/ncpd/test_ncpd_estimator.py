@@ -69,7 +69,7 @@ def test_the_most_confident_candidate_is_chosen(fitted):
 def test_history_has_every_measure_of_every_epoch(fitted):
     history = fitted.history_
     assert list(history) == MEASURES
-    assert len(history) == 6
+    assert history.n_epochs == 6
     for name in MEASURES:
         assert history[name].shape == (6,)
         assert np.isfinite(history[name]).all()
@@ -473,7 +473,7 @@ def test_a_callback_can_stop_the_training_and_note_a_measure():
 
     fitted = quick(callbacks=[Stopper()]).fit(X, Y)
     assert fitted.history_["twice"].tolist() == [2, 4]
-    assert len(fitted.history_) == 2
+    assert fitted.history_.n_epochs == 2
 
 
 def test_a_fit_that_fails_leaves_nothing_half_fitted():

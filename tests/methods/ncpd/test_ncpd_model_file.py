@@ -12,7 +12,7 @@ from disambig._core.errors import ModelFileError, ParameterError
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits, description_in, quick, rewrite
 from methods.ncpd.other_process import exit_code_of, results_of, write_result
 
-NO_FIT = "cannot be read as a NCPD model: what it says does not fit together"
+NO_FIT = "is no NCPD model that can be read: what it says does not fit together"
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,9 @@ def test_truncated_files_are_refused(path):
     content = path.read_bytes()
     for length in (0, 1, 7, 8, 9, *range(50, len(content), 500), len(content) - 1):
         path.write_bytes(content[:length])
-        with pytest.raises(ModelFileError, match="cannot be read as a NCPD model: it is damaged"):
+        with pytest.raises(
+            ModelFileError, match="is no NCPD model that can be read: it is damaged"
+        ):
             load(path)
 
 
@@ -253,7 +255,9 @@ def test_random_bytes_are_refused(path):
     generator = np.random.default_rng(0)
     for length in (1, 8, 100, 10_000):
         path.write_bytes(generator.bytes(length))
-        with pytest.raises(ModelFileError, match="cannot be read as a NCPD model: it is damaged"):
+        with pytest.raises(
+            ModelFileError, match="is no NCPD model that can be read: it is damaged"
+        ):
             load(path)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disambig.methods.ncpd.rule import ProgressiveCooperation
-from disambig.methods.ncpd.schedule import disambiguated_share
+from disambig.methods.ncpd.schedule import share_of_small_losses
 
 
 @pytest.mark.parametrize(
@@ -19,33 +19,33 @@ from disambig.methods.ncpd.schedule import disambiguated_share
     ],
 )
 def test_eq_5_with_the_ramp_of_the_paper(epoch, share):
-    assert disambiguated_share(epoch, ramp_epochs=100) == pytest.approx(share, abs=1e-9)
+    assert share_of_small_losses(epoch, ramp_epochs=100) == pytest.approx(share, abs=1e-9)
 
 
 def test_from_the_end_of_the_ramp_on_the_share_is_exactly_one():
     # The loop leaves out the ranking then, so nearly one would not do.
-    assert disambiguated_share(100, 100) == disambiguated_share(101, 100) == 1
+    assert share_of_small_losses(100, 100) == share_of_small_losses(101, 100) == 1
 
 
 def test_a_ramp_of_one_epoch_is_over_at_once():
-    assert [disambiguated_share(epoch, ramp_epochs=1) for epoch in (1, 2, 3)] == [1, 1, 1]
+    assert [share_of_small_losses(epoch, ramp_epochs=1) for epoch in (1, 2, 3)] == [1, 1, 1]
 
 
 def test_a_ramp_of_two_epochs():
     # exp(-5 * (1/2 - 1)^2) = exp(-5/4)
-    assert disambiguated_share(1, ramp_epochs=2) == exp(-1.25)
-    assert disambiguated_share(2, ramp_epochs=2) == 1
+    assert share_of_small_losses(1, ramp_epochs=2) == exp(-1.25)
+    assert share_of_small_losses(2, ramp_epochs=2) == 1
 
 
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_the_share_is_above_zero_and_never_falls(epoch, ramp_epochs):
-    now, later = (disambiguated_share(t, ramp_epochs) for t in (epoch, epoch + 1))
+    now, later = (share_of_small_losses(t, ramp_epochs) for t in (epoch, epoch + 1))
     assert 0 < now <= later <= 1
     assert (now == 1) == (epoch >= ramp_epochs)
 
 
 def test_the_rule_follows_the_schedule_only_if_it_is_progressive():
     rule = ProgressiveCooperation(ramp_epochs=10, cooperation=True, progressive=True)
-    assert [rule.share(t) for t in (1, 5, 10)] == [disambiguated_share(t, 10) for t in (1, 5, 10)]
+    assert [rule.share(t) for t in (1, 5, 10)] == [share_of_small_losses(t, 10) for t in (1, 5, 10)]
     rule = ProgressiveCooperation(ramp_epochs=10, cooperation=True, progressive=False)
     assert [rule.share(t) for t in (1, 5, 10)] == [1, 1, 1]

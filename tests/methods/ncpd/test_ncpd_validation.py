@@ -174,7 +174,7 @@ def test_the_networks_of_the_best_epoch_are_kept(settled_by_4, epochs):
     fitted = method.fit(X, Y)
     best = int(fitted.history_[RATE].argmax()) + 1
     assert 1 < best <= 4
-    assert best < len(fitted.history_) < 40
+    assert best < fitted.history_.n_epochs < 40
     expected = learner(validation=settled_by_4, epochs=best).fit(X, Y)
     np.testing.assert_array_equal(
         fitted.predict_proba_per_network(X), expected.predict_proba_per_network(X)
@@ -204,7 +204,7 @@ def test_callbacks_see_the_epochs_that_were_trained_and_no_more(settled_by_4):
     counter = EpochCounter()
     method = learner(validation=settled_by_4, early_stopping=2, epochs=40, callbacks=[counter])
     fitted = method.fit(X, Y)
-    assert counter.epochs == len(fitted.history_) < 40
+    assert counter.epochs == fitted.history_.n_epochs < 40
 
 
 def test_a_share_of_the_rows_is_enough_to_stop_by():
@@ -213,7 +213,7 @@ def test_a_share_of_the_rows_is_enough_to_stop_by():
     mask[np.arange(60), np.random.default_rng(0).integers(0, 3, 60)] = False
     fitted = quick(validation=0.3, early_stopping=2, epochs=40).fit(X, mask)
     # 18 rows can become better 18 times, at least every second epoch.
-    assert len(fitted.history_) < 40
+    assert fitted.history_.n_epochs < 40
 
 
 # What is refused ---------------------------------------------------------------------------------

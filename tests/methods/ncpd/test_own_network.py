@@ -77,7 +77,7 @@ def test_it_has_all_that_other_networks_have(reader):
     inside = reader.predict_proba_per_network(Digits.read) * Digits.sets.to_mask()
     expected = (inside / inside.sum(axis=2, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(reader.candidate_confidence_.toarray(), expected, atol=1e-9)
-    assert len(reader.history_) == 8
+    assert reader.history_.n_epochs == 8
 
 
 def test_it_is_saved_without_its_code_and_comes_back_with_it(tmp_path, reader):

@@ -95,7 +95,8 @@ def test_reliable_is_what_has_a_small_loss_and_is_predicted():
     assert predicted[0, 0].tolist() == [[True, False], [True, False]]
 
     def reliable(share):
-        return reliable_candidates(small(losses, share), predicted)[0, 0].tolist()
+        on_device = torch.tensor([share], dtype=torch.float64)
+        return reliable_candidates(losses, predicted, on_device, 4)[0, 0].tolist()
 
     none, only = [False, False], [True, False]
     assert reliable(0.24) == [none, none]  # 0.96 candidates
@@ -110,7 +111,9 @@ def test_a_loss_that_is_small_without_being_predicted_is_not_reliable():
     logits = torch.tensor([[[[0.5, 0.3, 0.2]]]]).log()
     losses, predicted = losses_and_predictions(logits, groups_of([[1, 2]]))
     assert small(losses, 1.0).all()
-    assert not reliable_candidates(small(losses, 1.0), predicted).any()
+    # With and without ranking.
+    for share in (torch.ones(1, dtype=torch.float64), None):
+        assert not reliable_candidates(losses, predicted, share, 2).any()
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10), st.integers(2, 6), st.floats(0, 1))
@@ -120,10 +123,9 @@ def test_a_group_has_at_most_one_reliable_candidate(seed, n_rows, n_classes, sha
     # Whole numbers, so that the largest is often there twice.
     logits = torch.as_tensor(generator.integers(0, 3, (1, 2, n_rows + 1, n_classes))).double()
     losses, predicted = losses_and_predictions(logits, groups)
-    small_losses = has_small_loss(
-        losses, torch.tensor([share], dtype=torch.float64), groups.most_candidates
-    )
-    assert reliable_candidates(small_losses, predicted).sum(-1).max() <= 1
+    on_device = torch.tensor([share], dtype=torch.float64)
+    reliable = reliable_candidates(losses, predicted, on_device, groups.most_candidates)
+    assert reliable.sum(-1).max() <= 1
 
 
 @st.composite

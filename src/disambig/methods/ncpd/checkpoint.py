@@ -21,7 +21,7 @@ __all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
 
 _KIND = "training checkpoint"
 _VERSION = 1
-_ENTRIES = ("fingerprint", "seeds", "history")
+_ENTRIES = ("fingerprint", "networks", "seeds", "history")
 _BEST = "best."
 
 
@@ -67,7 +67,8 @@ class Checkpoint:
             if name.startswith(_BEST)
         }
         shapes = {name: value.shape for name, value in training.state().items()}
-        is_other = description["fingerprint"] != self._fingerprint
+        found = (description["fingerprint"], description["networks"])
+        is_other = found != (self._fingerprint, repr(training.networks))
         if is_other or shapes != {name: value.shape for name, value in tensors.items()}:
             raise ModelFileError(
                 f"The checkpoint {os.fspath(self._path)!r} belongs to a training on other data or "
@@ -89,6 +90,7 @@ class Checkpoint:
                 {**training.state(), **{_BEST + name: value for name, value in best.items()}},
                 {
                     "fingerprint": self._fingerprint,
+                    "networks": repr(training.networks),
                     "seeds": self._seeds,
                     "history": training.histories[0].to_dict(),
                 },
@@ -108,13 +110,21 @@ def training_fingerprint(
     problem: Problem, monitor: ValidationMonitor | None, parameters: dict[str, Any]
 ) -> str:
     """Return a hash of everything that the course of a training depends on."""
-    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=_plain).encode())
     rows = [(problem.features, problem.prior)]
     if monitor is not None:
         rows.append((monitor.features, monitor.candidates.prior()))
+        digest.update(
+            repr((monitor.classes.tolist(), monitor.candidates.classes.tolist())).encode()
+        )
     for features, prior in rows:
         for array in (features, prior.indptr, prior.indices, prior.data):
             # Positions may be of 32 or 64 bits, for reasons that do not matter here.
             plain = np.ascontiguousarray(array, dtype=np.float64)
             digest.update(plain.tobytes())
     return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON cannot write as something that it can: numbers of NumPy as plain ones."""
+    return value.item() if isinstance(value, np.generic) else repr(value)

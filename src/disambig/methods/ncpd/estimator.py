@@ -2,12 +2,14 @@
 
 import copy
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import ParameterError
@@ -19,13 +21,8 @@ from disambig.engine.device import choose_device
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits
-from disambig.methods.ncpd.fitting import (
-    Fit,
-    check_network,
-    hidden_layers,
-    scaled,
-    train_side_by_side,
-)
+from disambig.methods.ncpd.fitting import PreparedFit, network_inputs, train_side_by_side
+from disambig.methods.ncpd.networks import check_networks
 from disambig.methods.scaling import check_scaling
 
 __all__ = ["NCPDClassifier"]
@@ -48,7 +45,7 @@ class NCPDClassifier(PartialLabelClassifier):
     hidden : int or sequence of int, default=1024
         Units of the hidden layer, or of each of them.
     epochs : int, default=200
-        Times that every row is seen.
+        Times that every row is seen. With fewer, shorten ``ramp_epochs`` too.
     ramp_epochs : int, default=100
         Epoch from which every loss counts as small (t_r in the paper).
     batch_size : int, default=128
@@ -90,8 +87,8 @@ class NCPDClassifier(PartialLabelClassifier):
     random_state : int or NumPy generator, optional
         Seed of first weights, order of rows and dropout.
     callbacks : sequence of object, optional
-        Called with the running ``Training`` at ``on_fit_start``, ``on_epoch_end`` and
-        ``on_fit_end``; an object needs only those it wants.
+        Called with the running ``Training`` at ``on_fit_start``, ``on_epoch_end``, ``on_fit_end``
+        and, if it breaks off, ``on_interrupt``; an object needs only those it wants.
     verbose : int, default=0
         1 shows a progress bar, in a terminal or a notebook.
 
@@ -105,8 +102,8 @@ class NCPDClassifier(PartialLabelClassifier):
     history_ : History
         Per epoch: ``T``, share of ``simple`` rows, ``agreement`` between the networks' predictions,
         ``loss``, ``covering_rate``, share of rows whose most probable candidate has ``changed``,
-        all as seen while training; ``validation_covering_rate`` if there is any. Arrays by name,
-        and ``to_frame()``.
+        all as seen while training, with dropout; ``validation_covering_rate`` if there is any.
+        Arrays by name, and ``to_frame()``.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -219,6 +216,9 @@ class NCPDClassifier(PartialLabelClassifier):
     ) -> Self:
         """Return the method that ``save`` wrote.
 
+        How it was fitted is not kept: ``validation``, ``early_stopping``, ``checkpoint`` and
+        ``callbacks`` are at their defaults, and so is a ``random_state`` that was no integer.
+
         Parameters
         ----------
         path : path
@@ -233,20 +233,23 @@ class NCPDClassifier(PartialLabelClassifier):
         return read_model(cls, path, device=device, network=network)
 
     def _check_parameters(self) -> None:
-        for units in hidden_layers(self):
-            check_integer("hidden", units, minimum=1)
         check_integer("epochs", self.epochs, minimum=1)
         check_integer("ramp_epochs", self.ramp_epochs, minimum=1)
+        if self.progressive and self.ramp_epochs > self.epochs:
+            warnings.warn(
+                f"Training ends after {self.epochs} epochs, before all rows may be disambiguated: "
+                f"that is from epoch {self.ramp_epochs} on. Give 'ramp_epochs' of half the epochs.",
+                stacklevel=4,
+            )
         check_integer("batch_size", self.batch_size, minimum=2)
-        check_real("learning_rate", self.learning_rate, minimum=0)
+        check_real("learning_rate", self.learning_rate, minimum=1e-12)
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("batch_norm", self.batch_norm)
         check_scaling(self.scaling)
         check_boolean("cooperation", self.cooperation)
         check_boolean("progressive", self.progressive)
-        check_integer("n_networks", self.n_networks, minimum=2 if self.cooperation else 1)
-        check_network(self.network)
+        check_networks(self)
         if self.early_stopping is not None:
             check_integer("early_stopping", self.early_stopping, minimum=1)
             if self.validation is None:
@@ -257,11 +260,12 @@ class NCPDClassifier(PartialLabelClassifier):
             raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
         choose_device(self.device)
-        if not isinstance(self.callbacks, Sequence | None):
+        if not isinstance(self.callbacks, Sequence | None) or isinstance(self.callbacks, str):
             raise ParameterError(
                 f"'callbacks' must be a list of objects. Got {self.callbacks!r} instead."
             )
-        check_integer("verbose", self.verbose, minimum=0)
+        if not isinstance(self.verbose, bool):
+            check_integer("verbose", self.verbose, minimum=0)
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         return self._fit_side_by_side([self], [(X, candidates)])[0]
@@ -270,13 +274,20 @@ class NCPDClassifier(PartialLabelClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
-        fits = [Fit(method, *own) for method, own in zip(methods, data, strict=True)]
+        fits = [PreparedFit(method, *own) for method, own in zip(methods, data, strict=True)]
         for method, trained in zip(methods, train_side_by_side(fits), strict=True):
             method._scaler, method._networks, method.history_ = trained
         return [
             method._confidences(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
+
+    def _check_many(self) -> None:
+        if self.checkpoint is not None:
+            raise ParameterError(
+                "'checkpoint' names one file, and there are many trainings. Leave it out, or call "
+                "fit for each with a path of its own."
+            )
 
     def _fits_at_once(self) -> int | None:
         return 1 if choose_device(self.device).type == "cpu" else None
@@ -297,11 +308,17 @@ class NCPDClassifier(PartialLabelClassifier):
         device = choose_device(self.device)
         networks = self._networks.to(device)
         dtype = next(networks.parameters()).dtype
-        features = torch.as_tensor(scaled(self._scaler, X), dtype=dtype)
+        features = torch.as_tensor(network_inputs(self._scaler, X), dtype=dtype)
         for rows in _slices(len(features)):
             with torch.no_grad():
                 logits = networks.infer(features[rows].to(device))
             yield logits.cpu().double().numpy()
+
+    def __sklearn_clone__(self) -> Self:
+        parameters = self.get_params(deep=False)
+        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
+        # Callbacks are somebody's own objects, who waits for them to be called.
+        return type(self)(**{**copies, "callbacks": self.callbacks})
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -2,51 +2,37 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
-from torch import nn
 
-from disambig._core.errors import CandidateError, ParameterError, describe_rows
-from disambig._core.parameters import check_real
-from disambig._core.seeding import make_generator, spawn_seeds
+from disambig._core.errors import ParameterError, describe_rows
+from disambig._core.seeding import spawn_seeds
 from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.target import as_candidates
 from disambig.engine.batches import steps_per_epoch
 from disambig.engine.device import choose_device
 from disambig.engine.history import History
-from disambig.engine.module_stack import ModuleStack
-from disambig.engine.network_stack import NetworkStack
 from disambig.engine.problem import Problem
 from disambig.engine.stack import Stack
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.checkpoint import Checkpoint, stored_seeds, training_fingerprint
+from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
 from disambig.methods.ncpd.rule import ProgressiveCooperation
-from disambig.methods.ncpd.validation import ValidationMonitor
+from disambig.methods.ncpd.validation import ValidationMonitor, split_rows
 from disambig.methods.progress import ProgressBar
 from disambig.methods.scaling import apply_scaler, fit_scaler
 
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = [
-    "Fit",
-    "Trained",
-    "check_network",
-    "hidden_layers",
-    "make_networks",
-    "number_of_networks",
-    "scaled",
-    "train_side_by_side",
-]
+__all__ = ["PreparedFit", "Trained", "network_inputs", "train_side_by_side"]
 
 # What the course of a training depends on, besides its data and seeds.
 _LEARNED_FROM = (
-    "hidden", "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
+    "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
     "batch_norm", "n_networks", "cooperation", "progressive", "early_stopping",
 )  # fmt: skip
 
@@ -63,7 +49,7 @@ class Trained(NamedTuple):
     history: History
 
 
-class Fit:
+class PreparedFit:
     """One classifier with the data it is given: everything that is settled before training.
 
     Parameters
@@ -82,13 +68,14 @@ class Fit:
         self.n_networks = number_of_networks(method)
         self.seeds = self._chosen_seeds()
         order_seed, split_seed, *self.network_seeds = self.seeds
-        trained, held_out = _split(method, X, candidates, split_seed)
+        trained, held_out = split_rows(method, X, candidates, split_seed)
         self.scaler = fit_scaler(method.scaling, trained[0])
-        self.problem = Problem(scaled(self.scaler, trained[0]), trained[1].prior(), order_seed)
+        features = network_inputs(self.scaler, trained[0])
+        self.problem = Problem(features, trained[1].prior(), order_seed)
         self.monitor = None
         if held_out is not None:
             self.monitor = ValidationMonitor(
-                scaled(self.scaler, held_out[0]),
+                network_inputs(self.scaler, held_out[0]),
                 held_out[1],
                 candidates.classes,
                 method.early_stopping,
@@ -116,9 +103,8 @@ class Fit:
         if method.checkpoint is not None:
             parameters = method.get_params(deep=False)
             learned_from = {name: parameters[name] for name in _LEARNED_FROM}
-            fingerprint = training_fingerprint(
-                self.problem, self.monitor, {**learned_from, "seeds": self.seeds}
-            )
+            learned_from |= {"hidden": hidden_layers(method), "seeds": self.seeds}
+            fingerprint = training_fingerprint(self.problem, self.monitor, learned_from)
             listeners.append(
                 Checkpoint(
                     method.checkpoint,
@@ -142,10 +128,10 @@ class Fit:
         return spawn_seeds(method.random_state, count)
 
 
-def train_side_by_side(fits: Sequence[Fit]) -> list[Trained]:
+def train_side_by_side(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train, and return what each training left behind; those of one shape share a stack."""
-    trained: dict[Fit, Trained] = {}
-    stacks: dict[Any, list[Fit]] = defaultdict(list)
+    trained: dict[PreparedFit, Trained] = {}
+    stacks: dict[Any, list[PreparedFit]] = defaultdict(list)
     for fit in fits:
         stacks[fit if fit.stands_alone else fit.shape].append(fit)
     for group in stacks.values():
@@ -153,7 +139,7 @@ def train_side_by_side(fits: Sequence[Fit]) -> list[Trained]:
     return [trained[fit] for fit in fits]
 
 
-def scaled(scaler: Any, X: Features) -> FloatArray:
+def network_inputs(scaler: Any, X: Features) -> FloatArray:
     """Return features as the networks take them: dense, and far from overflow."""
     features = apply_scaler(scaler, X)
     if sparse.issparse(features):
@@ -167,44 +153,7 @@ def scaled(scaler: Any, X: Features) -> FloatArray:
     return np.asarray(features)
 
 
-def number_of_networks(method: "NCPDClassifier") -> int:
-    """Return how many networks a classifier trains."""
-    return method.n_networks if method.cooperation else 1
-
-
-def hidden_layers(method: "NCPDClassifier") -> tuple[int, ...]:
-    """Return the units of every hidden layer."""
-    return tuple(method.hidden) if isinstance(method.hidden, Sequence) else (method.hidden,)
-
-
-def check_network(network: Any) -> None:
-    """Refuse what cannot make networks; None is the perceptrons of the engine."""
-    if network is None or (callable(network) and not isinstance(network, nn.Module)):
-        return
-    raise ParameterError(
-        "'network' must be a function of the number of features and of classes that returns a "
-        f"torch.nn.Module, called once for every network. Got {network!r}."
-    )
-
-
-def make_networks(
-    method: "NCPDClassifier", n_features: int, n_classes: int, seeds: Sequence[int]
-) -> Stack:
-    """Return untrained networks, one for every seed."""
-    if method.network is not None:
-        return ModuleStack(method.network, n_features, n_classes, seeds=seeds)
-    return NetworkStack(
-        n_features,
-        n_classes,
-        hidden=hidden_layers(method),
-        seeds=seeds,
-        activation=method.activation,
-        dropout=method.dropout,
-        batch_norm=method.batch_norm,
-    )
-
-
-def _train(fits: Sequence[Fit]) -> list[Trained]:
+def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train fits of one shape as one stack."""
     method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
     seeds = [seed for fit in fits for seed in fit.network_seeds]
@@ -222,43 +171,3 @@ def _train(fits: Sequence[Fit]) -> list[Trained]:
         Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
         for number, fit in enumerate(fits)
     ]
-
-
-def _split(
-    method: "NCPDClassifier", X: FloatArray, candidates: CandidateLabels, seed: int
-) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels] | None]:
-    """Return the rows to train on and, if there are any, the rows to watch."""
-    if method.validation is None:
-        return (X, candidates), None
-    if isinstance(method.validation, Real):
-        return _split_off(float(method.validation), X, candidates, seed)
-    try:
-        held_out_X, held_out_y = method.validation
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            "'validation' must be a share of the rows, such as 0.1, or a pair (X, y). "
-            f"Got {type(method.validation).__name__}."
-        ) from error
-    held_out_X = validate_data(method, held_out_X, reset=False)
-    sets = as_candidates(held_out_y, classes=candidates.classes)
-    if len(held_out_X) != len(sets):
-        raise CandidateError(
-            "The X and y of 'validation' need the same number of samples. "
-            f"Got {len(held_out_X)} rows of features and {len(sets)} candidate sets."
-        )
-    return (X, candidates), (held_out_X, sets)
-
-
-def _split_off(
-    share: float, X: FloatArray, candidates: CandidateLabels, seed: int
-) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels]]:
-    check_real("validation", share, minimum=0, maximum=1)
-    n_held_out = round(share * len(X))
-    if not 0 < n_held_out < len(X):
-        raise ParameterError(
-            f"'validation' must leave rows to train on and rows to watch. A share of {share} of "
-            f"{len(X)} rows is {n_held_out}. Give another share, or a pair (X, y)."
-        )
-    order = make_generator(seed).permutation(len(X))
-    train, held_out = order[n_held_out:], order[:n_held_out]
-    return (X[train], candidates[train]), (X[held_out], candidates[held_out])

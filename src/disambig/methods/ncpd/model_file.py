@@ -12,16 +12,10 @@ from torch import Tensor
 from disambig import __version__
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
-from disambig.engine.device import choose_device
 from disambig.engine.history import History
 from disambig.engine.stack import Stack
 from disambig.engine.tensor_file import read_tensors, write_tensors
-from disambig.methods.ncpd.fitting import (
-    check_network,
-    hidden_layers,
-    make_networks,
-    number_of_networks,
-)
+from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
 from disambig.methods.scaling import FeatureScaler
 
 if TYPE_CHECKING:
@@ -33,7 +27,7 @@ _KIND = "NCPD model"
 _VERSION = 1
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = (
-    "callbacks", "checkpoint", "device", "early_stopping", "network", "random_state", "validation"
+    "callbacks", "checkpoint", "device", "early_stopping", "network", "validation"
 )  # fmt: skip
 _NETWORKS, _SCALER, _CONFIDENCE = "networks.", "scaler.", "confidence."
 
@@ -86,8 +80,8 @@ def read_model(
     network: Callable[[int, int], Any] | None,
 ) -> Method:
     """Return the classifier in a file, fitted."""
-    choose_device(device)
-    check_network(network)
+    # What is wrong with the call is not the fault of the file.
+    cls(device=device, network=network)._check_parameters()
     tensors, description = read_tensors(path, _KIND, _VERSION)
     if description.get("own_network") and network is None:
         raise ParameterError(
@@ -98,8 +92,8 @@ def read_model(
         return _rebuilt(cls, tensors, description, device, network)
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelFileError(
-            f"{os.fspath(path)!r} cannot be read as a {_KIND}: what it says does not fit together "
-            f"({error}). Write it again."
+            f"{os.fspath(path)!r} is no {_KIND} that can be read: what it says does not fit "
+            f"together ({error}). Write it again."
         ) from error
 
 
@@ -110,7 +104,12 @@ def _rebuilt(
     device: str,
     network: Callable[[int, int], Any] | None,
 ) -> Method:
-    method = cls(**description["parameters"], device=device, network=network)
+    parameters: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in description["parameters"].items()
+        if name not in _NOT_KEPT
+    }
+    method = cls(**parameters, device=device, network=network)
     method._check_parameters()
     method.classes_ = _rebuilt_classes(description["classes"])
     method.n_features_in_ = description["n_features"]
@@ -136,10 +135,13 @@ def _rebuilt(
 
 def _rebuilt_networks(method: "NCPDClassifier", state: dict[str, Tensor]) -> Stack:
     # Before memory is taken for what the file says, it must be what the file holds.
+    count = number_of_networks(method)
+    if count > max(sum(value.shape[0] for value in state.values() if value.ndim), len(state)):
+        raise ValueError(f"{count} networks need as many sets of weights")
     for units in hidden_layers(method) if method.network is None else ():
         if not any(units in value.shape for value in state.values()):
             raise ValueError(f"{units} hidden units need as many weights")
-    seeds = [0] * number_of_networks(method)
+    seeds = [0] * count
     networks = make_networks(method, method.n_features_in_, len(method.classes_), seeds)
     networks.load_state_dict(state)
     return networks
@@ -177,9 +179,12 @@ def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
 
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON can write it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(member) for member in value]
-    return value.item() if isinstance(value, np.generic) else value
+    # What is left over is a generator, which has no seed to be kept.
+    return value if isinstance(value, str | int | float | None) else None
 
 
 def _listed(names: AnyArray | None) -> list[str] | None:

@@ -6,17 +6,28 @@ from torch import Tensor
 __all__ = ["has_small_loss", "reliable_candidates"]
 
 
-def reliable_candidates(small_loss: Tensor, predicted: Tensor) -> Tensor:
+def reliable_candidates(
+    losses: Tensor, predicted: Tensor, share: Tensor | None, most_candidates: int
+) -> Tensor:
     """Return the candidates that meet both conditions; at most one in a group.
+
+    Condition 1: the loss is small, see ``has_small_loss``. Condition 2: the network predicts
+    exactly this label, out of all classes.
 
     Parameters
     ----------
-    small_loss : Tensor of booleans of shape (..., rows, places)
-        Condition 1, from ``has_small_loss``.
+    losses : Tensor of shape (..., rows, places)
+        Infinite in places that are not used.
     predicted : Tensor of booleans, same shape
-        Condition 2: the network predicts exactly this label, out of all classes.
+        Condition 2.
+    share : Tensor of one float64, or None
+        T(t); None where it is one, and every loss is small without being ranked.
+    most_candidates : int
+        No batch has more candidates than this.
     """
-    return small_loss & predicted
+    if share is None:
+        return predicted
+    return has_small_loss(losses, share, most_candidates) & predicted
 
 
 def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tensor:
@@ -29,7 +40,8 @@ def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tenso
     Parameters
     ----------
     losses : Tensor of shape (..., rows, places)
-        Infinite in places that are not used: these are no candidates and are not ranked.
+        Infinite in places that are not used: these are no candidates, and are sifted out before
+        anything is ranked.
     share : Tensor of one float64
         T(t). In double precision, so that ``floor`` cuts where the formula says.
     most_candidates : int

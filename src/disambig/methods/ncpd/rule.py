@@ -8,8 +8,8 @@ from disambig.engine.candidate_groups import CandidateGroups
 from disambig.engine.rule import Confidences
 from disambig.methods.ncpd.confidence import group_confidences
 from disambig.methods.ncpd.cooperation import exchange
-from disambig.methods.ncpd.reliable import has_small_loss, reliable_candidates
-from disambig.methods.ncpd.schedule import disambiguated_share
+from disambig.methods.ncpd.reliable import reliable_candidates
+from disambig.methods.ncpd.schedule import share_of_small_losses
 
 __all__ = ["ProgressiveCooperation"]
 
@@ -21,7 +21,7 @@ class ProgressiveCooperation:
     Attributes
     ----------
     ramp_epochs : int
-        t_r, the epoch from which every group with a right prediction is disambiguated.
+        t_r, the epoch from which every group whose prediction is a candidate is disambiguated.
     cooperation : bool
         Whether networks exchange their confidences; without, each learns from its own (w/o NC).
     progressive : bool
@@ -35,19 +35,16 @@ class ProgressiveCooperation:
 
     def share(self, epoch: int) -> float:
         """Return T(t)."""
-        return disambiguated_share(epoch, self.ramp_epochs) if self.progressive else 1.0
+        return share_of_small_losses(epoch, self.ramp_epochs) if self.progressive else 1.0
 
     def confidences(
         self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
     ) -> Confidences:
         """Return what every network is trained with, and which groups it found simple."""
-        if not self.progressive:
-            simple = groups.inside.any(-1).expand(losses.shape[:-1])
-        elif share is None:
-            # Every loss is among the smallest: nothing to rank.
-            simple = predicted.any(-1)
+        if self.progressive:
+            reliable = reliable_candidates(losses, predicted, share, groups.most_candidates)
+            simple = reliable.any(-1)
         else:
-            small_loss = has_small_loss(losses, share, groups.most_candidates)
-            simple = reliable_candidates(small_loss, predicted).any(-1)
+            simple = groups.inside.any(-1).expand(losses.shape[:-1])
         found = group_confidences(losses, groups.prior, simple)
         return Confidences(exchange(found) if self.cooperation else found, simple)

@@ -1,18 +1,26 @@
 """Watch rows that are not trained on, by their candidate sets: never by true labels."""
 
+from numbers import Real
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from disambig._core.errors import CandidateError, ParameterError, describe_rows
+from disambig._core.parameters import check_real
+from disambig._core.seeding import make_generator
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.target import as_candidates
 from disambig.metrics.label_free import covering_rate
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
+    from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = ["ValidationMonitor"]
+__all__ = ["ValidationMonitor", "split_rows"]
 
 _MEASURE = "validation_covering_rate"
 
@@ -42,9 +50,10 @@ class ValidationMonitor:
     ) -> None:
         self.features = features
         self.candidates = candidates
-        self._classes = classes
+        self.classes = classes
         self._patience = patience
         self._best: dict[str, Tensor] = {}
+        self._rows: Tensor | None = None
 
     def on_epoch_end(self, training: "Training") -> None:
         """Measure, remember the networks if they are the best so far, stop if it is time."""
@@ -70,14 +79,60 @@ class ValidationMonitor:
         self._stop_if_settled(training)
 
     def _covering_rate(self, training: "Training") -> float:
-        example = next(training.networks.parameters())
-        features = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
-        probabilities = training.networks.infer(features).softmax(-1).mean(0)
-        columns = probabilities.argmax(-1).cpu().numpy()
-        return covering_rate(self.candidates, self._classes[columns])
+        if self._rows is None:
+            example = next(training.networks.parameters())
+            self._rows = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
+        predicted = training.networks.mean_probabilities(self._rows).argmax(-1)
+        return covering_rate(self.candidates, self.classes[predicted.cpu().numpy()])
 
     def _stop_if_settled(self, training: "Training") -> None:
         if self._patience is not None and training.epoch:
             rates = training.histories[0][_MEASURE]
             if len(rates) - 1 - int(rates.argmax()) >= self._patience:
                 training.stop()
+
+
+def split_rows(
+    method: "NCPDClassifier", X: FloatArray, candidates: CandidateLabels, seed: int
+) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels] | None]:
+    """Return the rows to train on and, if there are any, the rows to watch."""
+    if method.validation is None:
+        return (X, candidates), None
+    if isinstance(method.validation, Real) and not isinstance(method.validation, bool):
+        return _split_off(float(method.validation), X, candidates, seed)
+    if not isinstance(method.validation, tuple | list) or len(method.validation) != 2:
+        raise ParameterError(
+            "'validation' must be a share of the rows, such as 0.1, or a pair (X, y). "
+            f"Got {type(method.validation).__name__}."
+        )
+    held_out_X, held_out_y = method.validation
+    held_out_X = validate_data(method, held_out_X, reset=False)
+    sets = as_candidates(held_out_y, classes=candidates.classes)
+    if len(held_out_X) != len(sets):
+        raise CandidateError(
+            "The X and y of 'validation' need the same number of samples. "
+            f"Got {len(held_out_X)} rows of features and {len(sets)} candidate sets."
+        )
+    known = sets.to_sparse()[:, np.isin(sets.classes, candidates.classes)]
+    strange = np.asarray(known.sum(axis=1)).ravel() == 0
+    if strange.any():
+        raise CandidateError(
+            "Rows of 'validation' need a candidate among the classes that are trained. There is "
+            f"none for {describe_rows(strange)}. Name the classes as in y."
+        )
+    return (X, candidates), (held_out_X, sets)
+
+
+def _split_off(
+    share: float, X: FloatArray, candidates: CandidateLabels, seed: int
+) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels]]:
+    check_real("validation", share, minimum=0, maximum=1)
+    n_held_out = round(share * len(X))
+    if not 0 < n_held_out < len(X):
+        raise ParameterError(
+            f"'validation' must leave rows to train on and rows to watch. A share of {share} of "
+            f"{len(X)} rows is {n_held_out}. Give another share, or a pair (X, y)."
+        )
+    order = make_generator(seed).permutation(len(X))
+    train, held_out = order[n_held_out:], order[:n_held_out]
+    return (X[train], candidates[train]), (X[held_out], candidates[held_out])
