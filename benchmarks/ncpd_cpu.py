@@ -230,9 +230,8 @@ def main() -> None:
             [[*row, f"{AIM:.0f}"] for row in rows],
         ),
         "What a step does beside its products: dropout, batch norm and activation, each a pass or "
-        "two over the hidden layer (most of the rest), Adam, the confidences, and some eighty small "
-        "operations whose start alone takes a third of a millisecond. The fewer features, the "
-        "smaller the products, and the larger the multiple.",
+        "two over the hidden layer, Adam, the confidences, and the start of some hundred small "
+        "operations. The fewer features, the smaller the products, and the larger the multiple.",
         "## How the time of an epoch grows",
         "50 features; as a multiple of the first row.",
         markdown_table(["data", "time"], growth()),

@@ -19,8 +19,8 @@ def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def write_page(name: str, title: str, script: str, *parts: str, folder: Path = FOLDER) -> None:
     """Write ``NAME.md`` into ``docs/results/``, or another folder, and say so."""
     made_by = (
-        f"Made by `python {script}` (with `DISAMBIG_DATA` naming the folder of the real-world files) and "
-        f"disambig {disambig.__version__}; do not edit by hand."
+        f"Made by `DISAMBIG_DATA=folder python {script}`, the folder being that of the real-world "
+        f"files, with disambig {disambig.__version__}; do not edit by hand."
     )
     with written_atomically(folder / f"{name}.md") as temporary:
         temporary.write_text("\n\n".join((f"# {title}", made_by, *parts)) + "\n", encoding="utf-8")

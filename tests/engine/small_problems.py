@@ -1,11 +1,16 @@
-"""Small problems, rules to train them by, and a loop to compare the training loop with."""
+"""Small problems, networks and rules to train them by, and listeners."""
 
 import numpy as np
 import torch
 from scipy import sparse
+from torch import nn
 
 from disambig.engine.problem import Problem
 from disambig.engine.rule import Confidences
+from disambig.engine.training import Training, TrainingSettings
+from engine.plain_network import make_stack
+
+MEASURES = {"T", "loss", "simple", "covering_rate", "agreement", "changed"}
 
 
 def make_problem(n_rows=20, n_features=4, n_classes=5, seed=0, order_seed=None):
@@ -51,3 +56,53 @@ class BelieveOthers:
 def numbers_of(training):
     """Copies of everything that a training would go on from."""
     return {name: value.clone() for name, value in training.state().items()}
+
+
+def settings(epochs=3, batch_size=8, learning_rate=0.01):
+    """What is not said is small."""
+    return TrainingSettings(epochs, batch_size, learning_rate)
+
+
+def networks_of(*seeds, n_outputs=5, **changes):
+    """A stack with all that perceptrons can have."""
+    usual = {"hidden": (6,), "batch_norm": True, "dropout": 0.5}
+    return make_stack(n_outputs=n_outputs, seeds=seeds, **(usual | changes))
+
+
+def dropping_module(n_inputs, n_outputs):
+    """The same as a user would write it."""
+    return nn.Sequential(
+        nn.Linear(n_inputs, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(), nn.Linear(6, n_outputs)
+    ).double()
+
+
+def trained(networks, problems, rule=None, listeners=(), **changes):
+    """A training that has come to its end."""
+    training = Training(networks, problems, rule or BelievePrior(), settings(**changes), listeners)
+    training.run()
+    return training
+
+
+class Listener:
+    """Writes down what it hears, and does something at the end of every epoch if told to."""
+
+    def __init__(self, act=lambda training: None):
+        self.heard = []
+        self.act = act
+
+    def on_fit_start(self, training):
+        self.heard.append(("start", training.epoch))
+
+    def on_epoch_end(self, training):
+        self.heard.append(("epoch", training.epoch))
+        self.act(training)
+
+    def on_fit_end(self, training):
+        self.heard.append(("end", training.epoch))
+
+
+class OnlyAtTheStart:
+    """Does something when training begins."""
+
+    def __init__(self, act):
+        self.on_fit_start = act

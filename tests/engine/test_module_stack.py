@@ -207,7 +207,6 @@ def test_a_part_goes_on_training_like_its_networks_in_the_whole():
     stack = make_stack(seeds=(3, 4, 5))
     part = stack.part(1, 1)
     features = normal(3, 9, 4)
-    # The part first, because a module may be shared.
     found = train_forward(part, features[1:2], step=6)
     assert torch.equal(found[0], train_forward(stack, features, step=6)[1])
 
@@ -225,9 +224,29 @@ def test_a_part_is_a_copy():
     unseen = normal(5, 4, seed=3)
     before = stack.infer(unseen)
     with torch.no_grad():
-        for value in stack.part(0, 1).parameters():
+        part = stack.part(0, 1)
+        for value in (*part.parameters(), *part.buffers()):
             value.zero_()
     assert torch.equal(stack.infer(unseen), before)
+
+
+def test_training_a_part_leaves_the_whole_as_it_is():
+    stack = make_stack()
+    unseen = normal(5, 4, seed=3)
+    before = stack.infer(unseen)
+    train_forward(stack.part(0, 1), normal(1, 9, 4))  # moves the statistics of a normalisation
+    assert torch.equal(stack.infer(unseen), before)
+
+
+def test_nothing_is_known_of_the_work_in_a_module():
+    assert make_stack().multiplications_per_row() == float("inf")
+
+
+def test_the_probabilities_of_all_networks_are_averaged():
+    stack = make_stack(seeds=(3, 4, 5))
+    unseen = normal(5, 4, seed=3)
+    expected = sum(logits.softmax(1) for logits in stack.infer(unseen)) / 3
+    torch.testing.assert_close(stack.mean_probabilities(unseen), expected)
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,29 @@ def test_a_stack_is_as_long_as_it_has_networks():
     assert len(make_stack(seeds=(3, 4, 5))) == 3
 
 
+@pytest.mark.parametrize(
+    ("hidden", "per_network"),
+    [((), 4 * 3), ((6,), 4 * 6 + 6 * 3), ((6, 5), 4 * 6 + 6 * 5 + 5 * 3)],
+)
+@with_and_without_batch_norm
+def test_a_row_costs_a_multiplication_for_every_weight_of_every_network(
+    hidden, per_network, batch_norm
+):
+    stack = make_stack(seeds=(3, 4, 5), hidden=hidden, batch_norm=batch_norm)
+    assert stack.multiplications_per_row() == 3 * per_network
+
+
+def test_the_probabilities_of_all_networks_are_averaged():
+    # Shifts alone: of two classes the networks give the first 1/2 and 9/10.
+    stack = make_stack(4, 2, hidden=(), seeds=(3, 4))
+    with torch.no_grad():
+        stack.output.weight.zero_()
+        stack.output.shift.copy_(torch.tensor([[[0.5, 0.5]], [[0.9, 0.1]]]).log())
+    expected = torch.tensor([[0.7, 0.3]] * 5, dtype=torch.float64)
+    found = stack.mean_probabilities(normal(5, 4)).detach()
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-7)
+
+
 @every_depth
 def test_a_part_infers_what_its_networks_inferred_in_the_whole(hidden):
     stack = trained_stack(hidden=hidden)

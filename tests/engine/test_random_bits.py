@@ -22,20 +22,20 @@ def along_seeds():
 
 
 def along_counters():
-    places = positions_of(streams_of([5]), 1)
-    return torch.cat([random_words(places, counter)[0] for counter in range(N_WORDS)])
+    positions = positions_of(streams_of([5]), 1)
+    return torch.cat([random_words(positions, counter)[0] for counter in range(N_WORDS)])
 
 
 def along_purposes():
     return torch.cat([draw([5], 1, purpose=purpose)[0] for purpose in range(N_WORDS)])
 
 
-def of_bare_origins():
+def of_streams_alone():
     return random_words(streams_of(range(N_WORDS)), 3)
 
 
 every_way_to_draw = pytest.mark.parametrize(
-    "drawn", [along_positions, along_seeds, along_counters, along_purposes, of_bare_origins]
+    "drawn", [along_positions, along_seeds, along_counters, along_purposes, of_streams_alone]
 )
 
 
@@ -51,10 +51,10 @@ def test_the_same_seed_gives_the_same_words():
     assert torch.equal(first, draw([3, 4], 50))
 
 
-def test_places_can_be_drawn_from_again_and_again():
-    places = positions_of(streams_of([3, 4]), 50)
-    first, other = random_words(places, 7), random_words(places, 8)
-    assert torch.equal(random_words(places, 7), first)
+def test_positions_can_be_drawn_from_again_and_again():
+    positions = positions_of(streams_of([3, 4]), 50)
+    first, other = random_words(positions, 7), random_words(positions, 8)
+    assert torch.equal(random_words(positions, 7), first)
     assert not (first == other).any()
 
 
@@ -106,8 +106,8 @@ def test_every_seed_of_64_bits_has_words_of_its_own():
 
 
 def test_a_tensor_counts_like_an_integer():
-    places = positions_of(streams_of([1, 2]), 5)
-    assert torch.equal(random_words(places, torch.tensor([7])), random_words(places, 7))
+    positions = positions_of(streams_of([1, 2]), 5)
+    assert torch.equal(random_words(positions, torch.tensor([7])), random_words(positions, 7))
 
 
 def test_the_global_generator_is_neither_read_nor_changed():

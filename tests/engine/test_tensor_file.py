@@ -91,7 +91,7 @@ def test_a_folder_is_refused(tmp_path):
 def test_a_file_that_was_cut_off_is_refused(path, share):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    assert_refused(path, "cannot be read as a test model: it is damaged or something else")
+    assert_refused(path, "is no test model that can be read: it is damaged or something else")
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 1000])
@@ -131,7 +131,7 @@ def test_a_pickle_is_refused_and_not_opened(tmp_path):
 def test_tensors_of_others_are_refused(tmp_path, metadata):
     path = tmp_path / "other.safetensors"
     save_file({"a": torch.ones(1)}, path, metadata=metadata)
-    assert_refused(path, "cannot be read as a test model: it was not written by disambig")
+    assert_refused(path, "is no test model that can be read: it was not written by disambig")
 
 
 def test_a_header_that_is_not_json_is_refused(tmp_path):
@@ -140,8 +140,15 @@ def test_a_header_that_is_not_json_is_refused(tmp_path):
     assert_refused(path, "its header is damaged")
 
 
+def test_a_header_nested_deeper_than_python_follows_is_refused(tmp_path):
+    path = tmp_path / "other.safetensors"
+    depth = 200_000
+    save_file({"a": torch.ones(1)}, path, metadata={"disambig": "[" * depth + "]" * depth})
+    assert_refused(path, "its header is damaged")
+
+
 def test_a_file_of_another_kind_is_refused(path):
-    assert_refused(path, "cannot be read as a lamp: it is a test model", kind="lamp")
+    assert_refused(path, "is no lamp that can be read: it is a test model", kind="lamp")
 
 
 @pytest.mark.parametrize("version", [2, 4])
@@ -162,6 +169,26 @@ def test_numbers_that_are_not_finite_are_refused(path, bad):
     tensors = {**TENSORS, "bad": torch.tensor([[1.0, bad]])}
     write_tensors(path, KIND, VERSION, tensors, DESCRIPTION)
     assert_refused(path, "it holds numbers that are not finite")
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_numbers_of_a_type_that_is_never_written_are_refused(path, dtype):
+    write_tensors(path, KIND, VERSION, {**TENSORS, "bad": torch.ones(3).to(dtype)}, DESCRIPTION)
+    assert_refused(path, "it holds numbers of a type that disambig does not write")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int8, torch.int16], ids=str)
+def test_numbers_that_modules_of_the_user_may_have_are_read(path, dtype):
+    write_tensors(path, KIND, VERSION, {"a": torch.arange(3).to(dtype)}, DESCRIPTION)
+    tensors, _ = read_tensors(path, KIND, VERSION)
+    assert tensors["a"].dtype == dtype
+    assert tensors["a"].tolist() == [0, 1, 2]
+
+
+def test_entries_that_are_asked_for_must_be_there(path):
+    read_tensors(path, KIND, VERSION, ["text", "nested"])
+    with pytest.raises(ModelFileError, match="it does not say colour, weight"):
+        read_tensors(path, KIND, VERSION, ["colour", "text", "weight"])
 
 
 def test_the_kind_and_version_of_the_file_win_over_the_description(tmp_path):

@@ -91,6 +91,8 @@ def test_the_cursor_is_there_again_when_training_was_interrupted():
         before = set(threading.enumerate())
         with pytest.raises(KeyboardInterrupt):
             method(callbacks=[Interruption()]).fit(DATA.X, DATA.candidates)
+        for thread in set(threading.enumerate()) - before:
+            thread.join(5)  # it may be at its last words
         drawing = set(threading.enumerate()) - before
         for thread in drawing:
             thread.stop()  # or it would go on in the tests that follow

@@ -28,7 +28,9 @@ class Adam:
         self._learning_rate = learning_rate
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
-        self._steps = [torch.zeros((), device=p.device) for p in self._parameters]
+        self._steps = [
+            torch.zeros((), dtype=torch.float32, device=p.device) for p in self._parameters
+        ]
         self._on_card = self._parameters[0].device.type == "cuda"
 
     def update(self) -> None:

@@ -26,8 +26,8 @@ def choose_device(device: Any) -> torch.device:
             f"Got {device!r} instead."
         ) from error
     try:
-        torch.empty(0, device=chosen)
-    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        torch.ones(1, dtype=torch.float64, device=chosen).cpu()
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
         raise ParameterError(
             f"device={device!r} is nothing that torch can compute on here ({error}). "
             "Use device='auto', which takes a CUDA card where there is one, else the CPU."
@@ -43,7 +43,7 @@ def denormals_flushed() -> Iterator[None]:
     many times slower than any other number. This holds for the thread that calls; others that
     torch shares large steps with keep their own setting.
     """
-    before = torch.tensor(1e-310, dtype=torch.float64).mul(1.0).item() == 0
+    before = torch.tensor(1e-310, dtype=torch.float64, device="cpu").mul(1.0).item() == 0
     torch.set_flush_denormal(True)
     try:
         yield

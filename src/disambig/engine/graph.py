@@ -4,6 +4,7 @@ A step is some sixty small operations, and starting each of them takes the proce
 card needs to do it. A replay starts all of them at once.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 
 import torch
@@ -14,6 +15,9 @@ __all__ = ["ReplayedStep"]
 # The first runs of an operation may choose an algorithm and allocate memory, which cannot be
 # recorded.
 _WARM_UPS = 2
+# Recordings of two threads would break each other, and each new stream would keep memory for good.
+_ONE_AT_A_TIME = threading.Lock()
+_STREAMS: dict[torch.device, torch.cuda.Stream] = {}
 
 
 class ReplayedStep:
@@ -21,36 +25,46 @@ class ReplayedStep:
 
     Parameters
     ----------
-    step : callable
-        Takes one flag, which may decide what operations there are. Everything else that changes
-        from call to call must lie on the card.
     state : sequence of Tensor
-        Every tensor that a step changes for good.
+        Every tensor that a step changes for good, all on one card.
     """
 
-    def __init__(self, step: Callable[[bool], None], state: Sequence[Tensor]) -> None:
-        self._step = step
+    def __init__(self, state: Sequence[Tensor]) -> None:
         self._state = state
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
 
-    def __call__(self, flag: bool) -> None:
-        """Do one step."""
+    def __call__(self, step: Callable[[bool], None], flag: bool) -> None:
+        """Do one step.
+
+        Parameters
+        ----------
+        step : callable
+            Takes the flag; the same one every time. Not kept, because it usually belongs to who
+            keeps this object.
+        flag : bool
+            May decide what operations there are. Everything else that changes from call to call
+            must lie on the card.
+        """
         if flag not in self._graphs:
-            self._graphs[flag] = self._recorded(flag)
+            with _ONE_AT_A_TIME:
+                self._graphs[flag] = self._recorded(step, flag)
         self._graphs[flag].replay()
 
-    def _recorded(self, flag: bool) -> torch.cuda.CUDAGraph:
+    def _recorded(self, step: Callable[[bool], None], flag: bool) -> torch.cuda.CUDAGraph:
+        device = self._state[0].device
+        if device not in _STREAMS:
+            _STREAMS[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        stream = _STREAMS[device]
         before = [tensor.clone() for tensor in self._state]
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
+        stream.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UPS):
-                self._step(flag)
+                step(flag)
                 # At once: a second step might be one more than the epoch has.
                 for tensor, value in zip(self._state, before, strict=True):
                     tensor.copy_(value)
-        torch.cuda.current_stream().wait_stream(stream)
+        torch.cuda.current_stream(device).wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._step(flag)
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            step(flag)
         return graph

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -16,6 +17,8 @@ from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.stack import Stack
 
 __all__ = ["ModuleStack"]
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class ModuleStack(Stack):
@@ -66,6 +69,11 @@ class ModuleStack(Stack):
             n_rows = int(rows.counts[network])
             with torch.enable_grad(), _drawing_from(int(seeds[network]), features.device):
                 output = self._checked(module.train()(features[network, :n_rows]), n_rows)
+            if not output.requires_grad:
+                raise ParameterError(
+                    "'network' must return modules whose logits can be learned from. "
+                    "Got logits without a gradient: do not detach them."
+                )
             self._outputs.append(output)
             logits[network, :n_rows] = output.detach()
         return logits
@@ -100,9 +108,10 @@ class ModuleStack(Stack):
         )
         if not isinstance(module, nn.Module):
             raise ParameterError(f"{needed} Got {module!r}.")
-        if any(module is member for member in self.members):
-            raise ParameterError(f"{needed} Got the same one twice: make it inside the function.")
         parameters = list(module.parameters())
+        known = {id(parameter) for parameter in self.members.parameters()}
+        if known & {id(parameter) for parameter in parameters}:
+            raise ParameterError(f"{needed} Got the same one twice: make it inside the function.")
         if any(is_lazy(parameter) for parameter in parameters):
             raise ParameterError(f"{needed} Got lazy layers: give them their sizes.")
         if not any(parameter.requires_grad for parameter in parameters):
@@ -124,7 +133,8 @@ class ModuleStack(Stack):
 def _drawing_from(seed: int, device: torch.device) -> Iterator[None]:
     """Seed torch's global generators while the block runs, then put them back as they were."""
     cuda = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=cuda):
+    # They are the same ones for all threads.
+    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=cuda):
         torch.default_generator.manual_seed(seed)
         if cuda:
             with torch.cuda.device(device):

@@ -3,11 +3,15 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
+import torch
 from torch import Tensor, nn
 
 from disambig.engine.rows_in_batch import RowsInBatch
 
 __all__ = ["Stack"]
+
+# In inference, so that memory does not grow with the number of rows.
+_ROWS_AT_A_TIME = 8192
 
 
 class Stack(nn.Module, ABC):
@@ -54,7 +58,8 @@ class Stack(nn.Module, ABC):
 
     def mean_probabilities(self, features: Tensor) -> Tensor:
         """Return the mean of the networks' class probabilities: shape (rows, classes)."""
-        return self.infer(features).softmax(-1).mean(0)
+        parts = torch.split(features, _ROWS_AT_A_TIME)
+        return torch.cat([self.infer(part).softmax(-1).mean(0) for part in parts])
 
     @abstractmethod
     def part(self, first: int, count: int) -> Self:

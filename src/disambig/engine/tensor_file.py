@@ -43,11 +43,25 @@ def write_tensors(
 
 
 def read_tensors(
-    path: str | os.PathLike[str], kind: str, version: int, entries: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    *,
+    entries: Sequence[str] = (),
+    finite: bool = True,
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors and the description of a file.
 
-    It must be of this kind and version, and the description must have these entries.
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    kind, version : str, int
+        What it must be.
+    entries : sequence of str
+        What the description must have.
+    finite : bool, default=True
+        Whether all numbers must be finite. Modules of the user may hold others, such as a mask.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -61,7 +75,7 @@ def read_tensors(
         raise _refused(path, kind, f"it is damaged or something else ({error})") from error
     try:
         description = json.loads(header) if header is not None else None
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise _refused(path, kind, f"its header is damaged ({error})") from error
     if not isinstance(description, dict) or "kind" not in description:
         raise _refused(path, kind, "it was not written by disambig")
@@ -78,7 +92,7 @@ def read_tensors(
         raise _refused(path, kind, f"it does not say {', '.join(missing)}")
     if not {value.dtype for value in tensors.values()} <= _TYPES:
         raise _refused(path, kind, "it holds numbers of a type that disambig does not write")
-    if not all(torch.isfinite(value).all() for value in tensors.values()):
+    if finite and not all(torch.isfinite(value).all() for value in tensors.values()):
         raise _refused(path, kind, "it holds numbers that are not finite")
     return tensors, description
 

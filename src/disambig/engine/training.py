@@ -1,6 +1,7 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,18 +119,16 @@ class Training:
         self._rows = self._batches.rows_of(1)
         self._share = torch.ones(1, dtype=torch.float64, device=self._device)
         self._clock = Clock()
-        self._run_step: Callable[[bool], None] = self._train_step
+        self._replayed: ReplayedStep | None = None
         if settings.capture and networks.capturable and self._device.type == "cuda":
             self._clock = Clock(self._device)
-            changing = [*self.state().values(), *self._clock.on_device()]
-            self._run_step = ReplayedStep(self._train_step, changing)
+            self._replayed = ReplayedStep([*self.state().values(), *self._clock.on_device()])
 
     def run(self) -> None:
         """Train until all epochs are done or a listener stops it."""
         try:
             self._tell("on_fit_start")
-            work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
-            with torch.no_grad(), denormals_flushed(), threads_for(work):
+            with self._quiet_surroundings():
                 while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
                     self._tell("on_epoch_end")
@@ -161,6 +160,21 @@ class Training:
         self.histories = list(histories)
         self.epoch = self.histories[0].n_epochs
 
+    @contextmanager
+    def _quiet_surroundings(self) -> Iterator[None]:
+        """Train in the same way whatever torch was told before, and leave it as it was."""
+        work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
+        on_card = torch.cuda.device(self._device) if self._device.type == "cuda" else nullcontext()
+        with (
+            torch.inference_mode(False),
+            torch.no_grad(),
+            torch.autocast(self._device.type, enabled=False),
+            on_card,
+            denormals_flushed(),
+            threads_for(work),
+        ):
+            yield
+
     def _run_epoch(self) -> None:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
@@ -168,7 +182,7 @@ class Training:
         self._rows.copy_(self._batches.rows_of(self.epoch))
         self._share.fill_(share)
         for _ in range(self._batches.n_steps):
-            self._run_step(share < 1)
+            self._run_step(ranked=share < 1)
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -180,6 +194,12 @@ class Training:
                 f"The loss is not a number any more in epoch {self.epoch}: training has diverged. "
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
+
+    def _run_step(self, ranked: bool) -> None:
+        if self._replayed is None:
+            self._train_step(ranked)
+        else:
+            self._replayed(self._train_step, ranked)
 
     def _train_step(self, ranked: bool) -> None:
         """Learn from one batch; ``ranked`` says whether only some losses count as small."""

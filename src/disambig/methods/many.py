@@ -22,6 +22,8 @@ def fit_many(
 
     Cross-validation and repeated runs are made of such tasks. The results are those of fitting each
     alone, to rounding; networks on a CUDA card train all tasks as one stack, many times faster.
+    Where tasks differ in their number of rows, rounding differs too, and what differs by a rounding
+    drifts apart over hundreds of epochs, as between two machines.
 
     Parameters
     ----------

@@ -104,6 +104,8 @@ def test_reliable_is_what_has_a_small_loss_and_is_predicted():
     assert reliable(0.5) == [only, only]  # .357 and .511
     assert reliable(0.75) == [only, only]  # 1.204 as well, which is not predicted
     assert reliable(1.0) == [only, only]
+    # Without a share nothing is ranked, and every loss is small.
+    assert reliable_candidates(losses, predicted, None, 4)[0, 0].tolist() == [only, only]
 
 
 def test_a_loss_that_is_small_without_being_predicted_is_not_reliable():

@@ -10,6 +10,7 @@ import numpy as np
 
 from disambig._core.errors import ModelFileError
 from disambig.engine.history import History
+from disambig.engine.module_stack import ModuleStack
 from disambig.engine.problem import Problem
 from disambig.engine.tensor_file import read_tensors, write_tensors
 from disambig.methods.ncpd.validation import ValidationMonitor
@@ -21,7 +22,7 @@ __all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
 
 _KIND = "training checkpoint"
 _VERSION = 1
-_ENTRIES = ("fingerprint", "networks", "seeds", "history")
+_ENTRIES = ("fingerprint", "networks", "seeds", "history", "stopped")
 _BEST = "best."
 
 
@@ -55,12 +56,16 @@ class Checkpoint:
         self._fingerprint = fingerprint
         self._seeds = seeds
         self._monitor = monitor
+        self._stop_is_written = False
 
     def on_fit_start(self, training: "Training") -> None:
         """Take up the training in the file, if there is one."""
         if not Path(self._path).exists():
             return
-        tensors, description = read_tensors(self._path, _KIND, _VERSION, _ENTRIES)
+        own_modules = isinstance(training.networks, ModuleStack)
+        tensors, description = read_tensors(
+            self._path, _KIND, _VERSION, entries=_ENTRIES, finite=not own_modules
+        )
         best = {
             name.removeprefix(_BEST): tensors.pop(name)
             for name in list(tensors)
@@ -76,32 +81,45 @@ class Checkpoint:
             )
         training.resume(tensors, [History(description["history"])])
         if self._monitor is not None:
-            self._monitor.resume(training, best)
+            self._monitor.resume(best)
+        if description["stopped"]:
+            self._stop_is_written = True
+            training.stop()
 
     def on_epoch_end(self, training: "Training") -> None:
         """Write, if it is time to."""
         is_last = training.stopped or training.epoch == training.settings.epochs
         if is_last or training.epoch % self._every == 0:
-            best = self._monitor.state() if self._monitor is not None else {}
-            write_tensors(
-                self._path,
-                _KIND,
-                _VERSION,
-                {**training.state(), **{_BEST + name: value for name, value in best.items()}},
-                {
-                    "fingerprint": self._fingerprint,
-                    "networks": repr(training.networks),
-                    "seeds": self._seeds,
-                    "history": training.histories[0].to_dict(),
-                },
-            )
+            self._write(training)
+
+    def on_fit_end(self, training: "Training") -> None:
+        """Write once more if somebody who was called later has stopped the training."""
+        if training.stopped and not self._stop_is_written:
+            self._write(training)
+
+    def _write(self, training: "Training") -> None:
+        best = self._monitor.state() if self._monitor is not None else {}
+        write_tensors(
+            self._path,
+            _KIND,
+            _VERSION,
+            {**training.state(), **{_BEST + name: value for name, value in best.items()}},
+            {
+                "fingerprint": self._fingerprint,
+                "networks": repr(training.networks),
+                "seeds": self._seeds,
+                "history": training.histories[0].to_dict(),
+                "stopped": training.stopped,
+            },
+        )
+        self._stop_is_written = training.stopped
 
 
 def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
     """Return the seeds of the training in a file, or None where there is no file."""
     if not Path(path).exists():
         return None
-    _, description = read_tensors(path, _KIND, _VERSION, _ENTRIES)
+    _, description = read_tensors(path, _KIND, _VERSION, entries=_ENTRIES, finite=False)
     seeds: list[int] = description["seeds"]
     return seeds
 

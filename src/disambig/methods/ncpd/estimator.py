@@ -21,7 +21,12 @@ from disambig.engine.device import choose_device
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits
-from disambig.methods.ncpd.fitting import PreparedFit, network_inputs, train_side_by_side
+from disambig.methods.ncpd.fitting import (
+    LARGEST_INPUT,
+    PreparedFit,
+    network_inputs,
+    train_side_by_side,
+)
 from disambig.methods.ncpd.networks import check_networks
 from disambig.methods.scaling import check_scaling
 
@@ -242,7 +247,7 @@ class NCPDClassifier(PartialLabelClassifier):
                 stacklevel=4,
             )
         check_integer("batch_size", self.batch_size, minimum=2)
-        check_real("learning_rate", self.learning_rate, minimum=1e-12)
+        check_real("learning_rate", self.learning_rate, minimum=0)
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("batch_norm", self.batch_norm)
@@ -277,6 +282,8 @@ class NCPDClassifier(PartialLabelClassifier):
         fits = [PreparedFit(method, *own) for method, own in zip(methods, data, strict=True)]
         for method, trained in zip(methods, train_side_by_side(fits), strict=True):
             method._scaler, method._networks, method.history_ = trained
+            # What is set after a fit does not change what was fitted.
+            method._fitted_with = method.get_params(deep=False)
         return [
             method._confidences(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
@@ -308,9 +315,11 @@ class NCPDClassifier(PartialLabelClassifier):
         device = choose_device(self.device)
         networks = self._networks.to(device)
         dtype = next(networks.parameters()).dtype
-        features = torch.as_tensor(network_inputs(self._scaler, X), dtype=dtype)
+        # A row further out than any that can be trained on is asked for at the border.
+        inputs = network_inputs(self._scaler, X).clip(-LARGEST_INPUT, LARGEST_INPUT)
+        features = torch.as_tensor(inputs, dtype=dtype, device="cpu")
         for rows in _slices(len(features)):
-            with torch.no_grad():
+            with torch.no_grad(), torch.autocast(device.type, enabled=False):
                 logits = networks.infer(features[rows].to(device))
             yield logits.cpu().double().numpy()
 
@@ -333,5 +342,5 @@ def _slices(n_rows: int) -> Iterator[slice]:
 
 
 def _softmax(logits: FloatArray) -> FloatArray:
-    probabilities: FloatArray = torch.softmax(torch.as_tensor(logits), dim=-1).numpy()
+    probabilities: FloatArray = torch.softmax(torch.from_numpy(logits), dim=-1).numpy()
     return probabilities

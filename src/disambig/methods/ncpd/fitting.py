@@ -1,11 +1,13 @@
 """From the parameters of a classifier to a training, and back to what it learned."""
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, describe_rows
@@ -28,7 +30,7 @@ from disambig.methods.scaling import apply_scaler, fit_scaler
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = ["PreparedFit", "Trained", "network_inputs", "train_side_by_side"]
+__all__ = ["LARGEST_INPUT", "PreparedFit", "Trained", "network_inputs", "train_side_by_side"]
 
 # What the course of a training depends on, besides its data and seeds.
 _LEARNED_FROM = (
@@ -38,7 +40,7 @@ _LEARNED_FROM = (
 
 
 # The squares and products of such features are still far below the largest float32.
-_LARGEST = 1e12
+LARGEST_INPUT = 1e12
 
 
 class Trained(NamedTuple):
@@ -71,6 +73,7 @@ class PreparedFit:
         trained, held_out = split_rows(method, X, candidates, split_seed)
         self.scaler = fit_scaler(method.scaling, trained[0])
         features = network_inputs(self.scaler, trained[0])
+        _refuse_overflow(features)
         self.problem = Problem(features, trained[1].prior(), order_seed)
         self.monitor = None
         if held_out is not None:
@@ -101,27 +104,24 @@ class PreparedFit:
         if self.monitor is not None:
             listeners.append(self.monitor)
         if method.checkpoint is not None:
-            parameters = method.get_params(deep=False)
-            learned_from = {name: parameters[name] for name in _LEARNED_FROM}
-            learned_from |= {"hidden": hidden_layers(method), "seeds": self.seeds}
-            fingerprint = training_fingerprint(self.problem, self.monitor, learned_from)
-            listeners.append(
-                Checkpoint(
-                    method.checkpoint,
-                    method.checkpoint_every,
-                    fingerprint,
-                    self.seeds,
-                    self.monitor,
-                )
-            )
+            listeners.append(self._checkpoint(method.checkpoint))
         if method.verbose:
             listeners.append(ProgressBar("NCPD"))
         return [*listeners, *(method.callbacks or ())]
 
+    def _checkpoint(self, path: str | os.PathLike[str]) -> Checkpoint:
+        parameters = self.method.get_params(deep=False)
+        learned_from = {name: parameters[name] for name in _LEARNED_FROM}
+        learned_from |= {"hidden": hidden_layers(self.method), "seeds": self.seeds}
+        fingerprint = training_fingerprint(self.problem, self.monitor, learned_from)
+        every = self.method.checkpoint_every
+        return Checkpoint(path, every, fingerprint, self.seeds, self.monitor)
+
     def _chosen_seeds(self) -> list[int]:
         """Return seeds of order, split and networks; those of a checkpoint if none was given."""
         method, count = self.method, 2 + self.n_networks
-        if method.checkpoint is not None and not isinstance(method.random_state, Integral):
+        is_given = isinstance(method.random_state, Integral | np.random.SeedSequence)
+        if method.checkpoint is not None and not is_given:
             stored = stored_seeds(method.checkpoint)
             if stored is not None and len(stored) == count:
                 return stored
@@ -140,34 +140,39 @@ def train_side_by_side(fits: Sequence[PreparedFit]) -> list[Trained]:
 
 
 def network_inputs(scaler: Any, X: Features) -> FloatArray:
-    """Return features as the networks take them: dense, and far from overflow."""
+    """Return features as networks take them: scaled, dense, and in memory of their own."""
     features = apply_scaler(scaler, X)
     if sparse.issparse(features):
         features = features.toarray()
-    too_large = (np.abs(features) > _LARGEST).any(axis=1)
+    return np.require(features, requirements=["C", "W"])
+
+
+def _refuse_overflow(features: FloatArray) -> None:
+    too_large = np.asarray(np.any(np.abs(features) > LARGEST_INPUT, axis=1))
     if too_large.any():
         raise ParameterError(
-            f"Features must be of size {_LARGEST:g} at most once they are scaled. Larger ones in "
-            f"{describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
+            f"Features must be of size {LARGEST_INPUT:g} at most once they are scaled. Larger ones "
+            f"in {describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
         )
-    return np.asarray(features)
 
 
 def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train fits of one shape as one stack."""
     method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
     seeds = [seed for fit in fits for seed in fit.network_seeds]
-    networks = make_networks(method, n_features, n_classes, seeds)
-    training = Training(
-        networks.to(choose_device(method.device)),
-        [fit.problem for fit in fits],
-        ProgressiveCooperation(method.ramp_epochs, method.cooperation, method.progressive),
-        TrainingSettings(method.epochs, method.batch_size, method.learning_rate),
-        fits[0].listeners(),
-    )
-    training.run()
-    count = fits[0].n_networks
-    return [
-        Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
-        for number, fit in enumerate(fits)
-    ]
+    # Whatever torch was told to make tensors on, these are made here and then sent there.
+    with torch.device("cpu"):
+        networks = make_networks(method, n_features, n_classes, seeds)
+        training = Training(
+            networks.to(choose_device(method.device)),
+            [fit.problem for fit in fits],
+            ProgressiveCooperation(method.ramp_epochs, method.cooperation, method.progressive),
+            TrainingSettings(method.epochs, method.batch_size, method.learning_rate),
+            fits[0].listeners(),
+        )
+        training.run()
+        count = fits[0].n_networks
+        return [
+            Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
+            for number, fit in enumerate(fits)
+        ]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -42,7 +43,7 @@ def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
             f"FeatureScaler. Got {type(method._scaler).__name__}, which is code: scale the "
             "features yourself, fit with scaling='none', and save that."
         )
-    parameters = method.get_params(deep=False)
+    parameters = method._fitted_with
     kept = {name: _plain(value) for name, value in parameters.items() if name not in _NOT_KEPT}
     confidence = sparse.csr_array(method.candidate_confidence_)
     arrays = {
@@ -63,7 +64,7 @@ def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
         {
             "disambig": __version__,
             "parameters": {**kept, "scaling": method._scaler.kind},
-            "own_network": method.network is not None,
+            "own_network": parameters["network"] is not None,
             "classes": _described_classes(method.classes_),
             "n_features": method.n_features_in_,
             "feature_names": _listed(getattr(method, "feature_names_in_", None)),
@@ -82,7 +83,7 @@ def read_model(
     """Return the classifier in a file, fitted."""
     # What is wrong with the call is not the fault of the file.
     cls(device=device, network=network)._check_parameters()
-    tensors, description = read_tensors(path, _KIND, _VERSION)
+    tensors, description = read_tensors(path, _KIND, _VERSION, finite=network is None)
     if description.get("own_network") and network is None:
         raise ParameterError(
             f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
@@ -90,7 +91,9 @@ def read_model(
         )
     try:
         return _rebuilt(cls, tensors, description, device, network)
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (
+        AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError
+    ) as error:  # fmt: skip
         raise ModelFileError(
             f"{os.fspath(path)!r} is no {_KIND} that can be read: what it says does not fit "
             f"together ({error}). Write it again."
@@ -119,6 +122,7 @@ def _rebuilt(
             raise ValueError(f"{method.n_features_in_} features need as many names")
     method.history_ = History(description["history"])
     method._fitted_on_sparse = False
+    method._fitted_with = method.get_params(deep=False)
     scaler = {name: value.numpy() for name, value in _named(tensors, _SCALER).items()}
     method._scaler = FeatureScaler.from_arrays(method.scaling, scaler)
     if method._scaler.n_features_in_ != method.n_features_in_:
@@ -129,18 +133,23 @@ def _rebuilt(
     rows = len(confidence["indptr"]) - 1
     rebuilt = sparse.csr_array(parts, shape=(rows, len(method.classes_)))
     rebuilt.check_format(full_check=True)
+    if (rebuilt.data < 0).any():
+        raise ValueError("a confidence is negative")
     method.candidate_confidence_ = rebuilt
     return method
 
 
 def _rebuilt_networks(method: "NCPDClassifier", state: dict[str, Tensor]) -> Stack:
-    # Before memory is taken for what the file says, it must be what the file holds.
     count = number_of_networks(method)
-    if count > max(sum(value.shape[0] for value in state.values() if value.ndim), len(state)):
-        raise ValueError(f"{count} networks need as many sets of weights")
-    for units in hidden_layers(method) if method.network is None else ():
-        if not any(units in value.shape for value in state.values()):
-            raise ValueError(f"{units} hidden units need as many weights")
+    if method.network is None:
+        # Before memory is taken for what the file says, it must be what the file holds.
+        sizes = (method.n_features_in_, *hidden_layers(method), len(method.classes_))
+        expected = [(count, *ends) for ends in pairwise(sizes)]
+        found = [tuple(v.shape) for name, v in state.items() if name.endswith(".weight")]
+        if sorted(expected) != sorted(found):
+            raise ValueError(f"weights of the shapes {expected} are needed, and there are {found}")
+        if any((v < 0).any() for name, v in state.items() if name.endswith(".variance")):
+            raise ValueError("a variance is negative")
     seeds = [0] * count
     networks = make_networks(method, method.n_features_in_, len(method.classes_), seeds)
     networks.load_state_dict(state)
@@ -167,13 +176,17 @@ def _described_classes(classes: AnyArray) -> dict[str, Any]:
 
 
 def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
-    names = description["names"]
+    names, kind = description["names"], np.dtype(description["type"]).kind
     if len(set(names)) != len(names):
         raise ValueError("every class needs a name of its own")
-    if description["type"] == np.dtype(object).str:
+    if kind == "U":
+        return np.array(names, dtype=str)
+    if kind == "O":
         classes = np.empty(len(names), dtype=object)
         classes[:] = names
         return classes
+    if kind not in "iufb":
+        raise ValueError(f"classes cannot be of the type {description['type']}")
     return np.array(names, dtype=description["type"])
 
 

@@ -62,7 +62,8 @@ class ValidationMonitor:
         # Of equally good epochs the first one is the best.
         if self._patience is not None and rates.argmax() == len(rates) - 1:
             self._best = {n: v.clone() for n, v in training.networks.state_dict().items()}
-        self._stop_if_settled(training)
+        if self._patience is not None and len(rates) - 1 - int(rates.argmax()) >= self._patience:
+            training.stop()
 
     def on_fit_end(self, training: "Training") -> None:
         """Put back the networks of the best epoch."""
@@ -73,10 +74,9 @@ class ValidationMonitor:
         """Return what a resumed training must know of the best epoch."""
         return self._best
 
-    def resume(self, training: "Training", best: dict[str, Tensor]) -> None:
-        """Go on from what ``state()`` was, or stop at once if it had settled by then."""
+    def resume(self, best: dict[str, Tensor]) -> None:
+        """Go on from what ``state()`` was."""
         self._best = best
-        self._stop_if_settled(training)
 
     def _covering_rate(self, training: "Training") -> float:
         if self._rows is None:
@@ -84,12 +84,6 @@ class ValidationMonitor:
             self._rows = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
         predicted = training.networks.mean_probabilities(self._rows).argmax(-1)
         return covering_rate(self.candidates, self.classes[predicted.cpu().numpy()])
-
-    def _stop_if_settled(self, training: "Training") -> None:
-        if self._patience is not None and training.epoch:
-            rates = training.histories[0][_MEASURE]
-            if len(rates) - 1 - int(rates.argmax()) >= self._patience:
-                training.stop()
 
 
 def split_rows(

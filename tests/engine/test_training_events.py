@@ -1,0 +1,246 @@
+import numpy as np
+import pytest
+import torch
+
+from disambig.engine.device import denormals_flushed
+from disambig.engine.module_stack import ModuleStack
+from engine.small_problems import (
+    MEASURES,
+    BelieveOthers,
+    Listener,
+    OnlyAtTheStart,
+    dropping_module,
+    make_problem,
+    networks_of,
+    numbers_of,
+    settings,
+    trained,
+)
+from engine.torch_settings import denormals_are_zero, threads
+
+# ---- who is told what
+
+
+def test_events_come_in_order():
+    listener = Listener()
+    trained(networks_of(1, 2), [make_problem()], listeners=[listener])
+    assert listener.heard == [("start", 0), ("epoch", 1), ("epoch", 2), ("epoch", 3), ("end", 3)]
+
+
+def test_listeners_are_called_one_after_the_other_and_need_not_hear_everything():
+    order = []
+    first = Listener(lambda training: order.append("first"))
+    second = Listener(lambda training: order.append("second"))
+    listeners = [first, object(), OnlyAtTheStart(lambda training: order.append("start")), second]
+    trained(networks_of(1, 2), [make_problem()], listeners=listeners, epochs=2)
+    assert order == ["start", "first", "second", "first", "second"]
+
+
+def test_listeners_can_read_where_training_is():
+    problems = [make_problem(20), make_problem(19)]
+    networks, rule = networks_of(1, 2, 3, 4), BelieveOthers(3)
+    seen = []
+
+    def look(training):
+        assert training.networks is networks
+        assert training.rule is rule
+        assert training.settings == settings()
+        assert training.measures.keys() == MEASURES
+        assert all(values.shape == (2,) for values in training.measures.values())
+        assert [history.n_epochs for history in training.histories] == [training.epoch] * 2
+        assert not training.stopped
+        seen.append({name: values.tolist() for name, values in training.measures.items()})
+
+    training = trained(networks, problems, rule, [Listener(look)])
+    for number, history in enumerate(training.histories):
+        assert set(history) == MEASURES
+        for name in MEASURES:
+            assert history[name].tolist() == [values[name][number] for values in seen]
+
+
+def test_listeners_can_ask_the_networks_in_the_middle_of_training():
+    problem = make_problem()
+    features = torch.as_tensor(problem.features)
+    asked = []
+    listener = Listener(lambda training: asked.append(training.networks.infer(features)))
+    disturbed = trained(networks_of(1, 2), [problem], listeners=[listener])
+    quiet = trained(networks_of(1, 2), [problem])
+    for name, value in quiet.state().items():
+        assert torch.equal(disturbed.state()[name], value)
+    assert not torch.equal(asked[0], asked[1])
+    assert not asked[0].requires_grad
+
+
+def test_stopping_makes_the_epoch_the_last_one():
+    stopper = Listener(lambda training: training.stop() if training.epoch == 2 else None)
+    after = Listener()
+    training = trained(networks_of(1, 2), [make_problem()], listeners=[stopper, after], epochs=9)
+    assert after.heard == [("start", 0), ("epoch", 1), ("epoch", 2), ("end", 2)]
+    assert training.stopped
+    assert training.epoch == training.histories[0].n_epochs == 2
+
+
+def test_training_that_is_stopped_at_the_start_changes_nothing():
+    networks = networks_of(1, 2)
+    before = {name: value.clone() for name, value in networks.state_dict().items()}
+    listener = Listener()
+    stopper = OnlyAtTheStart(lambda training: training.stop())
+    training = trained(networks, [make_problem()], listeners=[stopper, listener])
+    assert listener.heard == [("start", 0), ("end", 0)]
+    assert training.epoch == 0
+    for name, value in networks.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_what_is_noted_reaches_measures_and_histories():
+    def look(training):
+        training.note("mine", [training.epoch, -training.epoch])
+        assert training.measures["mine"].tolist() == [training.epoch, -training.epoch]
+
+    problems = [make_problem(20), make_problem(19)]
+    training = trained(networks_of(1, 2, 3, 4), problems, listeners=[Listener(look)])
+    assert [history["mine"].tolist() for history in training.histories] == [[1, 2, 3], [-1, -2, -3]]
+    assert training.histories[0].to_frame().shape == (3, len(MEASURES) + 1)
+
+
+def test_a_note_must_have_one_number_for_every_problem():
+    listener = Listener(lambda training: training.note("mine", [1, 2, 3]))
+    with pytest.raises(ValueError, match="broadcast"):
+        trained(networks_of(1, 2), [make_problem()], listeners=[listener])
+
+
+class UserError(Exception):
+    """What only a user raises."""
+
+
+def fail(training):
+    raise UserError("of the user")
+
+
+@pytest.mark.parametrize("listener", [Listener(fail), OnlyAtTheStart(fail)])
+def test_an_error_in_a_listener_comes_through_and_leaves_settings_as_they_were(listener):
+    with pytest.raises(UserError, match="of the user"):
+        trained(networks_of(1, 2), [make_problem()], listeners=[listener])
+    assert torch.is_grad_enabled()
+    assert not denormals_are_zero()
+
+
+@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
+def test_listeners_hear_of_it_when_training_breaks_off(error):
+    heard = []
+
+    class Waiting(Listener):
+        def on_interrupt(self, training):
+            heard.append(training.epoch)
+
+    def break_off(training):
+        if training.epoch == 2:
+            raise error
+
+    waiting = Waiting()
+    with pytest.raises(error):
+        trained(networks_of(1, 2), [make_problem()], listeners=[waiting, Listener(break_off)])
+    assert heard == [2]
+    assert waiting.heard == [("start", 0), ("epoch", 1), ("epoch", 2)]
+
+
+def test_listeners_hear_of_no_interruption_where_there_was_none():
+    heard = []
+
+    class Waiting(Listener):
+        def on_interrupt(self, training):
+            heard.append(training.epoch)
+
+    trained(networks_of(1, 2), [make_problem()], listeners=[Waiting()])
+    assert heard == []
+
+
+# ---- the world around
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: networks_of(1, 2), lambda: ModuleStack(dropping_module, 4, 5, seeds=(1, 2))]
+)
+def test_global_generators_are_neither_read_nor_changed(make):
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        before, before_numpy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+        first = numbers_of(trained(make(), [make_problem()]))
+        assert torch.equal(torch.get_rng_state(), before)
+        np.testing.assert_array_equal(np.random.get_state()[1], before_numpy)  # noqa: NPY002
+        torch.manual_seed(2)
+        again = numbers_of(trained(make(), [make_problem()]))
+    for name, value in first.items():
+        assert torch.equal(again[name], value)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_gradients_are_switched_on_or_off_as_before(enabled):
+    with torch.set_grad_enabled(enabled):
+        trained(networks_of(1, 2), [make_problem()])
+        assert torch.is_grad_enabled() == enabled
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_denormal_numbers_are_treated_as_before(flushed):
+    torch.set_flush_denormal(flushed)
+    try:
+        trained(networks_of(1, 2), [make_problem()])
+        assert denormals_are_zero() == flushed
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def test_denormal_numbers_are_zero_while_training_runs():
+    seen = []
+    listener = Listener(lambda training: seen.append(denormals_are_zero()))
+    trained(networks_of(1, 2), [make_problem()], listeners=[listener], epochs=1)
+    assert seen == [True]
+
+
+def test_a_training_inside_a_block_that_flushes_denormal_numbers_leaves_it_so():
+    with denormals_flushed():
+        trained(networks_of(1, 2), [make_problem()], epochs=1)
+        assert denormals_are_zero()
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: networks_of(1, 2), 1),
+        (lambda: ModuleStack(dropping_module, 4, 5, seeds=(1, 2)), 3),
+    ],
+    ids=["small perceptrons", "modules of the user"],
+)
+def test_steps_use_only_threads_that_they_keep_busy(make, expected):
+    seen = []
+    listener = Listener(lambda training: seen.append(torch.get_num_threads()))
+    with threads(3):
+        trained(make(), [make_problem()], listeners=[listener], epochs=1)
+        assert torch.get_num_threads() == 3
+    assert seen == [expected]
+
+
+def test_the_work_of_a_step_grows_with_the_rows_of_a_batch():
+    # Two networks of 200 * 1000 + 1000 * 5 weights: some 16 million multiplications for 40 rows.
+    seen = []
+    listener = Listener(lambda training: seen.append(torch.get_num_threads()))
+    wide = {"n_inputs": 200, "hidden": (1000,), "dropout": 0, "batch_norm": False}
+    with threads(3):
+        for batch_size in (10, 40, 80):
+            trained(
+                networks_of(1, 2, **wide),
+                [make_problem(80, n_features=200)],
+                listeners=[listener],
+                epochs=1,
+                batch_size=batch_size,
+            )
+    assert seen == [1, 3, 3]
+
+
+@pytest.mark.parametrize("listener", [Listener(fail), OnlyAtTheStart(fail)])
+def test_all_threads_are_there_again_after_an_error(listener):
+    with threads(3):
+        with pytest.raises(UserError, match="of the user"):
+            trained(networks_of(1, 2), [make_problem()], listeners=[listener])
+        assert torch.get_num_threads() == 3
