@@ -39,11 +39,14 @@ class Watched(nn.Module):
 
 
 class Dropping(nn.Dropout):
-    """Nothing but dropout, and a parameter because every network must have one."""
+    """Nothing but dropout, and a shift by zero because there must be something to learn."""
 
     def __init__(self):
         super().__init__(0.5)
-        self.unused = nn.Parameter(torch.zeros(1))
+        self.shift = nn.Parameter(torch.zeros(1))
+
+    def forward(self, features):
+        return super().forward(features) + self.shift
 
 
 def dropping(n_inputs, n_outputs):

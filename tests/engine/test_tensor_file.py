@@ -186,9 +186,9 @@ def test_numbers_that_modules_of_the_user_may_have_are_read(path, dtype):
 
 
 def test_entries_that_are_asked_for_must_be_there(path):
-    read_tensors(path, KIND, VERSION, ["text", "nested"])
+    read_tensors(path, KIND, VERSION, entries=["text", "nested"])
     with pytest.raises(ModelFileError, match="it does not say colour, weight"):
-        read_tensors(path, KIND, VERSION, ["colour", "text", "weight"])
+        read_tensors(path, KIND, VERSION, entries=["colour", "text", "weight"])
 
 
 def test_the_kind_and_version_of_the_file_win_over_the_description(tmp_path):

@@ -174,7 +174,7 @@ def test_tasks_are_taken_as_they_are_needed(at_once, taken_for_one):
             taken.append(seed)
             yield task(seed)
 
-    fits = fit_many(networks(epochs=1), tasks(), at_once=at_once)
+    fits = fit_many(networks(epochs=1, ramp_epochs=1), tasks(), at_once=at_once)
     assert taken == []
     next(fits)
     assert len(taken) == taken_for_one
@@ -190,7 +190,26 @@ def test_no_tasks_give_no_fits():
 @pytest.mark.parametrize("at_once", [0, -1, 1.5, True, "all"])
 def test_an_impossible_number_at_once_is_refused(at_once):
     with pytest.raises(ParameterError, match="'at_once' must be an integer >= 1. Got"):
-        list(fit_many(networks(), [task(1)], at_once=at_once))
+        fit_many(networks(), [task(1)], at_once=at_once)  # at the call, before any task is taken
+
+
+@pytest.mark.parametrize("at_once", [None, 1, 2])
+def test_one_checkpoint_for_many_trainings_is_refused_at_once(tmp_path, at_once):
+    method = networks(checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(ParameterError, match="'checkpoint' names one file, and there are many"):
+        fit_many(method, [task(1), task(2)], at_once=at_once)
+
+
+@pytest.mark.parametrize("at_once", [None, 1, 2])
+def test_callbacks_are_called_in_every_training(at_once):
+    epochs = []
+
+    class Diary:
+        def on_epoch_end(self, training):
+            epochs.append(training.epoch)
+
+    list(fit_many(networks(epochs=3, callbacks=[Diary()]), [task(1), task(2)], at_once=at_once))
+    assert epochs == [1, 2, 3] * 2
 
 
 def test_bad_parameters_and_data_are_refused_as_in_fit():

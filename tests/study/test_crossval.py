@@ -112,6 +112,25 @@ def test_the_score_of_a_fold_is_that_of_a_fit_to_its_rows(data):
         assert score.transductive_accuracy == np.mean(chosen == data.true_labels[train])
 
 
+def test_callbacks_are_called_in_every_fold(data):
+    epochs = []
+
+    class Diary:
+        def on_epoch_end(self, training):
+            epochs.append(training.epoch)
+
+    method = NCPDClassifier(hidden=16, epochs=2, ramp_epochs=1, device="cpu", callbacks=[Diary()])
+    list(cross_validate(method, data, n_folds=3))
+    assert epochs == [1, 2] * 3
+
+
+def test_one_checkpoint_for_all_folds_is_refused(data, tmp_path):
+    method = NCPDClassifier(epochs=2, ramp_epochs=1, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(ParameterError, match="'checkpoint' names one file, and there are many"):
+        next(cross_validate(method, data, n_folds=3))
+    assert not list(tmp_path.iterdir())
+
+
 def test_corruption_is_made_for_training_rows_and_is_the_same_for_every_method(data, seen):
     corruption = ControlledCorruption(p=0.5, r=2)
     list(cross_validate(Witness(), data, n_folds=3, corruption=corruption))

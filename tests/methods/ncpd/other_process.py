@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import threading
+import time
 
 import numpy as np
 
@@ -13,17 +15,11 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["disambig.methods.ncpd.estimator", "safetensors.torch"])
 
 
-def started(function, *arguments):
-    """Return a process that has been started."""
-    process = PROCESSES.Process(target=function, args=arguments)
-    process.start()
-    return process
-
-
 def exit_code_of(function, *arguments):
     """Return how a process ended: minus the number of the signal that killed it."""
-    process = started(function, *arguments)
-    process.join(60)
+    process = PROCESSES.Process(target=function, args=arguments)
+    process.start()
+    process.join()
     return process.exitcode
 
 
@@ -36,6 +32,36 @@ class Killer:
     def on_epoch_end(self, training):
         if training.epoch == self.epoch:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillerAtAnyMoment:
+    """A callback that has the process killed in the middle of whatever it does then.
+
+    That is a pause after an epoch; a training that is done by then waits for it.
+    """
+
+    def __init__(self, epoch, pause):
+        self.epoch = epoch
+        self.pause = pause
+        self.thread = threading.Thread(target=self.kill)
+
+    def kill(self):
+        time.sleep(self.pause)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def on_epoch_end(self, training):
+        if training.epoch >= self.epoch and not self.thread.is_alive():
+            self.thread.start()
+
+    def on_fit_end(self, training):
+        if not self.thread.is_alive():
+            self.thread.start()
+        self.thread.join()
+
+
+def fit_until_killed(parameters, epoch, pause):
+    """Fit, and be killed."""
+    quick(callbacks=[KillerAtAnyMoment(epoch, pause)], **parameters).fit(X, Y)
 
 
 def fit(parameters, result=None, killed_at=None):

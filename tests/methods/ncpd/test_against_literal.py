@@ -56,7 +56,7 @@ assert_close = partial(torch.testing.assert_close, rtol=0, atol=1e-9)
     progressive=st.booleans(),
     repeated=st.booleans(),
 )
-def test_one_batch(
+def test_confidences_in_one_batch_are_the_literal_ones(
     seed, n_rows, n_classes, n_networks, n_filler, share, weighted, progressive, repeated
 ):
     generator = np.random.default_rng(seed)
@@ -221,7 +221,9 @@ def assert_that_it_ranks(steps):
 @pytest.mark.parametrize("progressive", [True, False])
 @pytest.mark.parametrize("cooperation", [True, False])
 @pytest.mark.parametrize(("seed", "n_classes", "hidden"), [(0, 5, (16,)), (1, 3, (8, 6))])
-def test_twenty_steps(seed, n_classes, hidden, cooperation, progressive, n_networks, weighted):
+def test_twenty_steps_of_every_ablation_are_the_literal_ones(
+    seed, n_classes, hidden, cooperation, progressive, n_networks, weighted
+):
     data = random_data(seed, n_classes=n_classes, weighted=weighted)
     steps = train_both_ways(Case(cooperation, progressive, n_networks, hidden), data)
     assert len(steps) == 20
@@ -244,7 +246,9 @@ def test_twenty_steps(seed, n_classes, hidden, cooperation, progressive, n_netwo
     n_networks=st.integers(2, 4),
     weighted=st.booleans(),
 )
-def test_a_few_steps_of_any_shape(seed, n_rows, n_classes, ramp_epochs, n_networks, weighted):
+def test_a_few_steps_of_any_shape_are_the_literal_ones(
+    seed, n_rows, n_classes, ramp_epochs, n_networks, weighted
+):
     data = random_data(seed, n_rows=n_rows, n_classes=n_classes, weighted=weighted)
     case = Case(n_networks=n_networks, hidden=(5,), epochs=2, ramp_epochs=ramp_epochs)
     train_both_ways(case, data)
@@ -258,7 +262,7 @@ def test_problems_side_by_side_are_each_the_same_as_alone():
 
 
 @pytest.mark.parametrize("progressive", [True, False])
-def test_losses_beyond_what_exp_can_hold(progressive):
+def test_steps_are_the_literal_ones_where_losses_are_beyond_what_exp_can_hold(progressive):
     data = random_data(0, weighted=True)
     data = replace(data, features=data.features * 5000)
     # At rest: Adam turns the last bit of a gradient that should be zero into a step.
@@ -277,7 +281,7 @@ def test_losses_beyond_what_exp_can_hold(progressive):
 
 
 @pytest.mark.parametrize("progressive", [True, False])
-def test_batch_norm_where_all_sets_have_one_size(progressive):
+def test_steps_with_batch_norm_are_the_literal_ones_where_all_sets_have_one_size(progressive):
     # With three replicas of every row the mean and the variance of a batch are those of the rows.
     data = random_data(0, set_size=3, weighted=True)
     case = Case(progressive=progressive, hidden=(16, 8), batch_norm=True)
@@ -286,7 +290,7 @@ def test_batch_norm_where_all_sets_have_one_size(progressive):
         assert_that_it_ranks(steps)
 
 
-def test_networks_of_the_user():
+def test_modules_of_the_user_learn_what_the_literal_networks_learn():
     data = random_data(0, weighted=True)
     case = Case(n_networks=3)
     made = []

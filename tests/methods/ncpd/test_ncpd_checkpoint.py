@@ -1,6 +1,5 @@
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,13 @@ from methods.ncpd.examples import (
     quick,
     rewrite,
 )
-from methods.ncpd.other_process import exit_code_of, fit, results_of, started, write_result
+from methods.ncpd.other_process import (
+    exit_code_of,
+    fit,
+    fit_until_killed,
+    results_of,
+    write_result,
+)
 
 WATCHED = (X[:30] + 0.5, Y[:30])
 # Every class is a candidate: no epoch is better than the first.
@@ -64,6 +69,7 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, paramete
     checkpoint, result = tmp_path / "checkpoint", tmp_path / "result.npz"
     resumable = {"checkpoint": checkpoint, "checkpoint_every": 1, **parameters}
     assert exit_code_of(fit, resumable, result, killed_at) == -signal.SIGKILL
+    assert checkpoint.exists()
     assert not result.exists()
     assert exit_code_of(fit, resumable, result) == 0
     assert_same_results(result, quick(**parameters).fit(X, Y), tmp_path)
@@ -72,7 +78,7 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(tmp_path, paramete
 @pytest.mark.parametrize("best", [3, 8], ids=["best before", "best after"])
 def test_a_killed_training_keeps_its_best_epoch(tmp_path, best):
     # The watched labels are what is predicted after the epoch that shall be the best.
-    fixed = {"learning_rate": 0.03, "epochs": 12}
+    fixed = {"learning_rate": 0.03, "epochs": 12, "ramp_epochs": 1}
     labels = quick(**{**fixed, "epochs": best}).fit(X, Y).predict(WATCHED[0])
     parameters = {**fixed, "validation": (WATCHED[0], labels), "early_stopping": 12}
     expected = quick(**parameters).fit(X, Y)
@@ -90,21 +96,11 @@ def test_a_killed_training_keeps_its_best_epoch(tmp_path, best):
 
 def test_a_training_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(tmp_path):
     checkpoint, result = tmp_path / "checkpoint", tmp_path / "result.npz"
-    parameters = {"epochs": 300, "validation": 0.2}
+    parameters = {"epochs": 150, "validation": 0.2}
     resumable = {"checkpoint": checkpoint, "checkpoint_every": 1, **parameters}
-    epochs = []
-    for pause in np.random.default_rng().uniform(0, 0.05, size=3):
-        process = started(fit, resumable, result)
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while not checkpoint.exists() or checkpoint.stat().st_mtime_ns == before:
-            assert process.is_alive()
-            time.sleep(0.001)
-        time.sleep(pause)
-        process.kill()
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
-        epochs.append(len(description_in(checkpoint)["history"]["loss"]))
-    assert 0 < epochs[0] < epochs[1] < epochs[2] < 300
+    pauses = np.random.default_rng(0).uniform(0, 0.02, size=3)
+    for epoch, pause in zip((40, 80, 120), pauses, strict=True):
+        assert exit_code_of(fit_until_killed, resumable, epoch, pause) == -signal.SIGKILL
     assert exit_code_of(fit, resumable, result) == 0
     assert_same_results(result, quick(**parameters).fit(X, Y), tmp_path)
 
@@ -122,12 +118,12 @@ def test_an_interrupted_training_goes_on_where_it_was(tmp_path, fitted, epoch):
 
 
 def test_an_early_stop_is_where_it_would_have_been(tmp_path):
-    parameters = {"validation": EVERYTHING, "early_stopping": 4}
+    parameters = {"validation": EVERYTHING, "early_stopping": 4, "ramp_epochs": 1}
     interrupted(tmp_path / "checkpoint", 3, **parameters)
     resumed = quick(checkpoint=tmp_path / "checkpoint", **parameters).fit(X, Y)
     assert resumed.history_.n_epochs == 5
     np.testing.assert_array_equal(
-        resumed.predict_proba(X), quick(epochs=1).fit(X, Y).predict_proba(X)
+        resumed.predict_proba(X), quick(epochs=1, ramp_epochs=1).fit(X, Y).predict_proba(X)
     )
 
 
@@ -153,6 +149,26 @@ def test_what_changes_nothing_that_is_learned_may_change(tmp_path, fitted):
     named = CandidateLabels.from_mask(Y.to_mask(), ["x", "y", "z"])
     found = method.fit(X, named).predict_proba(X)
     np.testing.assert_array_equal(found, fitted.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"hidden": (16,)},
+        {"hidden": [np.int64(16)]},
+        {"hidden": np.array([16])},
+        {"hidden": np.int32(16)},
+        {"epochs": np.int64(6), "dropout": np.float64(0.5), "batch_norm": np.bool_(True)},
+        {"random_state": np.int64(0)},
+    ],
+    ids=str,
+)
+def test_the_same_parameters_may_be_written_otherwise(tmp_path, fitted, parameters):
+    interrupted(tmp_path / "checkpoint", 4, dropout=0.5, batch_norm=True)
+    counter = EpochCounter()
+    method = quick(checkpoint=tmp_path / "checkpoint", callbacks=[counter], **parameters)
+    assert_same_bits(method.fit(X, Y), fitted)
+    assert counter.epochs == 2
 
 
 # Finished ----------------------------------------------------------------------------------------
@@ -281,8 +297,9 @@ def test_a_checkpoint_of_other_data_is_refused_and_left_alone(tmp_path, change, 
         (None, WATCHED),
         (WATCHED, None),
         (WATCHED, (X, Y)),
+        (WATCHED, (WATCHED[0], CandidateLabels.from_mask(WATCHED[1].to_mask(), [2, 1, 0]))),
     ],
-    ids=["none before", "none after", "others after"],
+    ids=["none before", "none after", "others after", "other names after"],
 )
 def test_a_checkpoint_with_other_rows_to_watch_is_refused(tmp_path, before, after):
     interrupted(tmp_path / "checkpoint", validation=before)
@@ -317,7 +334,8 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path, rando
 
 def test_a_saved_model_is_no_checkpoint(tmp_path, fitted):
     fitted.save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="as a training checkpoint: it is a NCPD model"):
+    message = "is no training checkpoint that can be read: it is a NCPD model"
+    with pytest.raises(ModelFileError, match=message):
         quick(checkpoint=tmp_path / "model").fit(X, Y)
 
 
@@ -351,7 +369,7 @@ def test_a_checkpoint_of_numbers_that_are_none_is_refused(tmp_path):
         quick(checkpoint=tmp_path / "checkpoint").fit(X, Y)
 
 
-@pytest.mark.parametrize("entry", ["fingerprint", "history", "seeds"])
+@pytest.mark.parametrize("entry", ["fingerprint", "history", "networks", "seeds"])
 def test_a_checkpoint_that_lacks_an_entry_is_refused(tmp_path, entry):
     interrupted(tmp_path / "checkpoint", random_state=None)
     rewrite(tmp_path / "checkpoint", lambda _, description: description.pop(entry))

@@ -1,5 +1,6 @@
 import pickle
 import random
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -174,11 +175,21 @@ def test_torchs_default_type_does_not_matter(fitted):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden": 0}, "'hidden' must be an integer >= 1. Got 0"),
-        ({"hidden": 2.5}, "'hidden' must be an integer >= 1. Got 2.5"),
-        ({"hidden": None}, "'hidden' must be an integer >= 1. Got None"),
-        ({"hidden": (16, 0)}, "'hidden' must be an integer >= 1. Got 0"),
-        ({"hidden": [16, "8"]}, "'hidden' must be an integer >= 1. Got '8'"),
+        ({"hidden": 0}, "'hidden' must be an integer >= 1 or a list of them. Got 0"),
+        ({"hidden": 2.5}, "'hidden' must be an integer >= 1 or a list of them. Got 2.5"),
+        ({"hidden": None}, "'hidden' must be an integer >= 1 or a list of them. Got None"),
+        ({"hidden": (16, 0)}, r"'hidden' must be an integer >= 1 or a list of them. Got \(16, 0\)"),
+        (
+            {"hidden": [16, "8"]},
+            r"'hidden' must be an integer >= 1 or a list of them. Got \[16, '8'\]",
+        ),
+        ({"hidden": "16"}, "'hidden' must be an integer >= 1 or a list of them. Got '16'"),
+        ({"hidden": ""}, "'hidden' must be an integer >= 1 or a list of them. Got ''"),
+        ({"hidden": True}, "'hidden' must be an integer >= 1 or a list of them. Got True"),
+        (
+            {"hidden": np.array([16.0])},
+            r"'hidden' must be an integer >= 1 or a list of them. Got array\(\[16.\]\)",
+        ),
         ({"epochs": 0}, "'epochs' must be an integer >= 1. Got 0"),
         ({"epochs": 10.0}, "'epochs' must be an integer >= 1. Got 10.0"),
         ({"ramp_epochs": 0}, "'ramp_epochs' must be an integer >= 1. Got 0"),
@@ -193,7 +204,11 @@ def test_torchs_default_type_does_not_matter(fitted):
         ({"batch_norm": 1}, "'batch_norm' must be True or False. Got 1"),
         ({"scaling": "max"}, "'scaling' must be one of 'half', .* Got 'max'"),
         ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
-        ({"n_networks": 1}, "'n_networks' must be an integer >= 2. Got 1"),
+        (
+            {"n_networks": 1},
+            "'n_networks' must be an integer >= 2, .* Got 1: for a single network say coop",
+        ),
+        ({"n_networks": 0}, "'n_networks' must be an integer >= 1. Got 0"),
         (
             {"n_networks": 0, "cooperation": False},
             "'n_networks' must be an integer >= 1. Got 0",
@@ -225,6 +240,7 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
     ("parameters", "message"),
     [
         ({"callbacks": 3}, "'callbacks' .* Got 3"),
+        ({"callbacks": "abc"}, "'callbacks' must be a list of objects. Got 'abc'"),
         ({"callbacks": print}, "'callbacks' .* Got <built-in function print>"),
         ({"checkpoint": 3}, "'checkpoint' .* Got 3"),
     ],
@@ -251,9 +267,28 @@ def test_what_is_wrong_is_said_when_fitting_and_not_before():
     assert quick(epochs=-3).get_params()["epochs"] == -3
 
 
-def test_one_hidden_layer_may_be_given_as_a_number_or_a_list(fitted):
-    for hidden in ([16], (16,)):
-        assert_same_bits(quick(hidden=hidden).fit(X, Y), fitted)
+@pytest.mark.parametrize("hidden", [[16], (16,), np.array([16]), np.int64(16)], ids=repr)
+def test_one_hidden_layer_may_be_given_as_a_number_or_a_list(fitted, hidden):
+    assert_same_bits(quick(hidden=hidden).fit(X, Y), fitted)
+
+
+@pytest.mark.parametrize("verbose", [True, False, 0, 1])
+def test_verbose_may_be_a_number_or_a_truth(fitted, verbose):
+    assert_same_bits(quick(verbose=verbose).fit(X, Y), fitted)
+
+
+def test_a_ramp_longer_than_the_training_is_warned_of():
+    message = "Training ends after 6 epochs, .* from epoch 7 on. Give 'ramp_epochs' of half the ep"
+    with pytest.warns(UserWarning, match=message) as caught:
+        quick(epochs=6, ramp_epochs=7).fit(X, Y)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("parameters", [{"ramp_epochs": 6}, {"progressive": False}])
+def test_a_ramp_that_comes_to_its_end_or_means_nothing_is_not_warned_of(parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick(**{"epochs": 6, "ramp_epochs": 7, **parameters}).fit(X, Y)
 
 
 @pytest.mark.parametrize("hidden", [(), (16,), (16, 8), (24, 16, 8)])
@@ -403,7 +438,8 @@ def test_weights_take_the_place_of_equal_confidences():
             everything, ["first", "second"], weights=everything * weights
         )
         method = quick(ramp_epochs=10_000, epochs=30, learning_rate=0.01)
-        fitted[name] = method.fit(X, sets)
+        with pytest.warns(UserWarning, match="Training ends after 30 epochs"):
+            fitted[name] = method.fit(X, sets)
     assert (fitted["first"].predict(X) == "first").all()
     assert (fitted["second"].predict(X) == "second").all()
     mean = fitted["first"].predict_proba(X)[:, 0].mean()
@@ -416,13 +452,17 @@ def test_equal_weights_are_as_good_as_none(fitted):
     assert_same_bits(quick().fit(X, weighted), fitted)
 
 
-def test_a_row_so_far_away_that_numbers_would_overflow_is_refused(fitted):
+def test_a_row_so_far_away_that_numbers_would_overflow_is_not_trained_on_but_asked_for(fitted):
     far = X.copy()
     far[5, 1] = 1e39
     with pytest.raises(ParameterError, match="1e\\+12 at most once they are scaled.* at row 5"):
-        fitted.predict_proba(far)
-    far[5, 1] = 1e11
-    assert np.isfinite(fitted.predict_proba(far)).all()
+        quick(scaling="none").fit(far, Y)
+    near = np.delete(np.arange(60), 5)
+    found = fitted.predict_proba(far)
+    np.testing.assert_allclose(found[near], fitted.predict_proba(X)[near], atol=1e-6)
+    # Further out than the border makes no difference.
+    far[5, 1] = 1e38
+    np.testing.assert_array_equal(fitted.predict_proba(far), found)
 
 
 def test_features_that_would_overflow_are_refused_in_fit():
@@ -501,8 +541,8 @@ def test_a_classifier_can_be_pickled_before_it_is_fitted(fitted):
 
 def test_a_pickled_classifier_carries_no_memory_of_its_training():
     data = make_partial_label_dataset(500, 4, 3, random_state=0)
-    large = quick(epochs=1, batch_size=500).fit(data.X, data.candidates)
-    small = quick(epochs=1, batch_size=2).fit(data.X, data.candidates)
+    large = quick(epochs=1, ramp_epochs=1, batch_size=500).fit(data.X, data.candidates)
+    small = quick(epochs=1, ramp_epochs=1, batch_size=2).fit(data.X, data.candidates)
     difference = len(pickle.dumps(large)) - len(pickle.dumps(small))
     assert abs(difference) < 1000
 
@@ -519,6 +559,30 @@ def test_a_clone_has_the_parameters_and_nothing_learned(fitted):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         copy.predict(X)
     assert_same_bits(copy.fit(X, Y), fitted)
+
+
+def test_a_clone_has_the_very_same_callbacks():
+    counter = EpochCounter()
+    copy = clone(quick(callbacks=[counter]))
+    assert copy.callbacks[0] is counter
+    copy.fit(X, Y)
+    assert counter.epochs == 6
+
+
+def test_a_clone_shares_nothing_else():
+    method = quick(validation=(X.copy(), Y), hidden=[16], scaling=MinMaxScaler())
+    copy = clone(method)
+    assert copy.hidden == [16]
+    assert copy.hidden is not method.hidden
+    assert copy.scaling is not method.scaling
+    assert copy.validation[0] is not method.validation[0]
+
+
+def test_callbacks_are_called_in_a_grid_search():
+    counter = EpochCounter()
+    method = quick(callbacks=[counter], epochs=3)
+    GridSearchCV(method, {"dropout": [0, 0.5]}, cv=2).fit(X, Y)
+    assert counter.epochs == 3 * (2 * 2 + 1)  # values times folds, and once more with the best
 
 
 def test_every_parameter_can_be_read_and_set():

@@ -79,7 +79,7 @@ def test_the_rate_of_the_last_epoch_is_the_score_on_the_pair():
     assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
 
 
-@pytest.mark.parametrize("epochs", [1, 2, 4])
+@pytest.mark.parametrize("epochs", [3, 4, 5])
 def test_every_rate_is_the_score_of_a_training_that_ends_there(epochs):
     rates = quick(validation=PAIR).fit(X, Y).history_[RATE]
     assert rates[epochs - 1] == quick(epochs=epochs).fit(X, Y).score(*PAIR)
@@ -118,11 +118,26 @@ def test_classes_are_told_apart_by_their_names_and_not_by_their_place():
     assert found.tolist() == quick(validation=PAIR).fit(X, Y).history_[RATE].tolist()
 
 
-def test_a_class_that_was_never_seen_is_never_covered():
-    strangers = CandidateLabels.from_labels([7] * 20 + [0] * 20)
-    fitted = quick(validation=(PAIR[0], strangers)).fit(X, Y)
-    expected = np.mean(fitted.predict(PAIR[0][20:]) == 0) / 2
+def test_a_candidate_that_is_not_trained_is_never_predicted():
+    sets = CandidateLabels.from_sets([{7, 0}] * 20 + [{7, 1}] * 20)
+    fitted = quick(validation=(PAIR[0], sets)).fit(X, Y)
+    expected = np.mean(fitted.predict(PAIR[0]) == np.repeat([0, 1], 20))
     assert fitted.history_[RATE][-1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows"),
+    [
+        ([0] * 3 + [7] * 37, "37 samples, first at row 3"),
+        ([0] * 39 + [7], "row 39"),
+        (["0", "1"] * 20, "40 samples, first at row 0"),
+    ],
+)
+def test_rows_that_nothing_trained_can_cover_are_refused(labels, rows):
+    strangers = CandidateLabels.from_labels(labels)
+    message = f"need a candidate among the classes that are trained.* {rows}. Name the classes as"
+    with pytest.raises(CandidateError, match=message):
+        quick(validation=(PAIR[0], strangers)).fit(X, Y)
 
 
 def test_a_single_row_can_be_watched():
@@ -148,7 +163,7 @@ def test_a_pair_survives_being_cloned():
 
 def learner(**parameters):
     """Return a method whose predictions still change after the first epoch."""
-    return quick(learning_rate=0.03, **parameters)
+    return quick(**{"learning_rate": 0.03, "ramp_epochs": 1, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -194,9 +209,9 @@ def test_without_patience_the_last_epoch_is_kept(settled_by_4):
 def test_of_equally_good_epochs_the_first_is_kept():
     # Every class is a candidate of every watched row: no epoch is better than another.
     everything = np.ones((40, 3), dtype=bool)
-    fitted = quick(validation=(PAIR[0], everything), early_stopping=3).fit(X, Y)
+    fitted = quick(validation=(PAIR[0], everything), early_stopping=3, ramp_epochs=1).fit(X, Y)
     assert fitted.history_[RATE].tolist() == [1, 1, 1, 1]
-    expected = quick(epochs=1).fit(X, Y).predict_proba(X)
+    expected = quick(epochs=1, ramp_epochs=1).fit(X, Y).predict_proba(X)
     np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
@@ -232,6 +247,11 @@ def test_a_share_of_the_rows_is_enough_to_stop_by():
         ((X, Y, Y), r"or a pair \(X, y\). Got tuple"),
         (object(), r"or a pair \(X, y\). Got object"),
         ("all", r"or a pair \(X, y\). Got str"),
+        ("Xy", r"or a pair \(X, y\). Got str"),
+        (True, r"or a pair \(X, y\). Got bool"),
+        (False, r"or a pair \(X, y\). Got bool"),
+        ({"X": X, "y": Y}, r"or a pair \(X, y\). Got dict"),
+        (X[:2], r"or a pair \(X, y\). Got ndarray"),
     ],
 )
 def test_what_is_neither_a_share_nor_a_pair_is_refused(validation, message):

@@ -192,7 +192,7 @@ def test_part_of_a_module_may_be_frozen():
         return module
 
     fitted = quick(network=frozen).fit(X, Y)
-    begun = quick(network=frozen, epochs=1, learning_rate=0).fit(X, Y)
+    begun = quick(network=frozen, epochs=1, ramp_epochs=1, learning_rate=0).fit(X, Y)
     for trained, first in zip(fitted._networks.members, begun._networks.members, strict=True):
         np.testing.assert_array_equal(trained[0].weight.numpy(), first[0].weight.numpy())
         assert not np.array_equal(trained[4].weight.detach().numpy(), first[4].weight.detach())
@@ -205,6 +205,19 @@ def test_it_goes_on_after_an_interruption(tmp_path):
         quick(**parameters, **checkpoint, callbacks=[Interruption(3)]).fit(X, Y)
     resumed = quick(**parameters, **checkpoint).fit(X, Y)
     assert_same_bits(resumed, quick(**parameters).fit(X, Y))
+
+
+def test_it_does_not_go_on_with_a_network_of_other_layers(tmp_path):
+    # Their numbers have the same names and shapes.
+    def made_with(activation):
+        return lambda *shape: nn.Sequential(linear(shape[0], 8), activation, linear(8, shape[1]))
+
+    checkpoint = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 1}
+    relu, tanh = made_with(nn.ReLU()), made_with(nn.Tanh())
+    quick(network=relu, **checkpoint).fit(X, Y)
+    with pytest.raises(ModelFileError, match="other data or with other parameters. Delete it"):
+        quick(network=tanh, **checkpoint).fit(X, Y)
+    quick(network=made_with(nn.ReLU()), **checkpoint).fit(X, Y)
 
 
 def test_fitting_many_gives_what_fitting_each_gives():
