@@ -202,14 +202,17 @@ def test_one_checkpoint_for_many_trainings_is_refused_at_once(tmp_path, at_once)
 
 @pytest.mark.parametrize("at_once", [None, 1, 2])
 def test_callbacks_are_called_in_every_training(at_once):
-    epochs = []
-
     class Diary:
-        def on_epoch_end(self, training):
-            epochs.append(training.epoch)
+        def __init__(self):
+            self.epochs = []
 
-    list(fit_many(networks(epochs=3, callbacks=[Diary()]), [task(1), task(2)], at_once=at_once))
-    assert epochs == [1, 2, 3] * 2
+        def on_epoch_end(self, training):
+            self.epochs.append(training.epoch)
+
+    diary = Diary()
+
+    list(fit_many(networks(epochs=3, callbacks=[diary]), [task(1), task(2)], at_once=at_once))
+    assert diary.epochs == [1, 2, 3] * 2
 
 
 def test_bad_parameters_and_data_are_refused_as_in_fit():

@@ -113,15 +113,18 @@ def test_the_score_of_a_fold_is_that_of_a_fit_to_its_rows(data):
 
 
 def test_callbacks_are_called_in_every_fold(data):
-    epochs = []
-
     class Diary:
-        def on_epoch_end(self, training):
-            epochs.append(training.epoch)
+        def __init__(self):
+            self.epochs = []
 
-    method = NCPDClassifier(hidden=16, epochs=2, ramp_epochs=1, device="cpu", callbacks=[Diary()])
+        def on_epoch_end(self, training):
+            self.epochs.append(training.epoch)
+
+    diary = Diary()
+
+    method = NCPDClassifier(hidden=16, epochs=2, ramp_epochs=1, device="cpu", callbacks=[diary])
     list(cross_validate(method, data, n_folds=3))
-    assert epochs == [1, 2] * 3
+    assert diary.epochs == [1, 2] * 3
 
 
 def test_one_checkpoint_for_all_folds_is_refused(data, tmp_path):
