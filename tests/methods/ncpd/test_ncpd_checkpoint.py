@@ -381,3 +381,22 @@ def test_a_folder_is_no_checkpoint(tmp_path):
     with pytest.raises(ModelFileError, match="There is no file"):
         quick(checkpoint=tmp_path).fit(X, Y)
     assert Path(tmp_path).is_dir()
+
+
+class Stop:
+    """A callback that stops a training."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_epoch_end(self, training):
+        if training.epoch == self.epoch:
+            training.stop()
+
+
+@pytest.mark.parametrize("epoch", [3, 4])
+def test_a_training_that_a_callback_stopped_stays_stopped(tmp_path, epoch):
+    stopping = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 2}
+    first = quick(**stopping, callbacks=[Stop(epoch)]).fit(X, Y)
+    assert first.history_.n_epochs == epoch
+    assert_same_bits(quick(**stopping).fit(X, Y), first)

@@ -521,3 +521,35 @@ def test_a_file_says_in_plain_text_what_it_is(path):
     assert description["parameters"]["random_state"] == 0
     for name in ("callbacks", "checkpoint", "device", "early_stopping", "network", "validation"):
         assert name not in description["parameters"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"activation": "tanh"}, {"hidden": 8}, {"n_networks": 3}, {"batch_norm": False}],
+    ids=str,
+)
+def test_what_is_set_after_a_fit_does_not_change_what_is_saved(tmp_path, changed):
+    fitted = quick().fit(X, Y)
+    expected = fitted.predict_proba(NEW_X)
+    fitted.set_params(**changed).save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict_proba(NEW_X), expected)
+
+
+@pytest.mark.parametrize("name", ["networks.hidden.0.variance", "confidence.data"])
+def test_what_cannot_be_negative_is_refused(path, name):
+    rewrite(path, lambda tensors, _: tensors[name].neg_())
+    with pytest.raises(ModelFileError, match="is negative"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", ["<M8[ns]", "<c16"])
+def test_classes_of_a_strange_type_are_refused(path, kind):
+    rewrite(path, lambda _, description: description["classes"].update({"type": kind}))
+    with pytest.raises(ModelFileError, match="classes cannot be of the type"):
+        load(path)
+
+
+def test_names_of_classes_take_no_more_memory_than_they_need(path):
+    names = {"type": "<U400000000", "names": ["a", "b", "c"]}
+    rewrite(path, lambda _, description: description.update({"classes": names}))
+    assert load(path).classes_.nbytes < 100

@@ -289,3 +289,40 @@ def test_what_does_not_give_logits_is_refused(network, message):
 def test_what_cannot_be_trained_as_several_networks_is_refused(network):
     with pytest.raises(ParameterError, match="'network' must"):
         quick(network=network).fit(X, Y)
+
+
+class Masked(nn.Module):
+    """With a buffer that is not finite, as modules for text have."""
+
+    def __init__(self, n_features, n_classes):
+        super().__init__()
+        self.linear = nn.Linear(n_features, n_classes)
+        self.register_buffer("mask", torch.full((3, 3), -torch.inf).triu(1))
+
+    def forward(self, rows):
+        return self.linear(rows)
+
+
+def test_numbers_of_a_module_need_not_be_finite(tmp_path):
+    fitted = quick(network=Masked).fit(X, Y)
+    with pytest.raises(KeyboardInterrupt):
+        quick(network=Masked, checkpoint=tmp_path / "a", checkpoint_every=1,
+              callbacks=[Interruption(2)]).fit(X, Y)  # fmt: skip
+    assert_same_bits(quick(network=Masked, checkpoint=tmp_path / "a").fit(X, Y), fitted)
+    fitted.save(tmp_path / "b")
+    assert_same_bits(NCPDClassifier.load(tmp_path / "b", network=Masked), fitted)
+
+
+def test_networks_that_share_a_layer_are_refused():
+    shared = nn.Linear(4, 8)
+    with pytest.raises(ParameterError, match="Got the same one twice"):
+        quick(network=lambda _, c: nn.Sequential(shared, nn.Linear(8, c))).fit(X, Y)
+
+
+def test_logits_without_a_gradient_are_refused():
+    class Detached(nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows).detach()
+
+    with pytest.raises(ParameterError, match="Got logits without a gradient"):
+        quick(network=Detached).fit(X, Y)

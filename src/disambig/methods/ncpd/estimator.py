@@ -240,12 +240,6 @@ class NCPDClassifier(PartialLabelClassifier):
     def _check_parameters(self) -> None:
         check_integer("epochs", self.epochs, minimum=1)
         check_integer("ramp_epochs", self.ramp_epochs, minimum=1)
-        if self.progressive and self.ramp_epochs > self.epochs:
-            warnings.warn(
-                f"Training ends after {self.epochs} epochs, before all rows may be disambiguated: "
-                f"that is from epoch {self.ramp_epochs} on. Give 'ramp_epochs' of half the epochs.",
-                stacklevel=4,
-            )
         check_integer("batch_size", self.batch_size, minimum=2)
         check_real("learning_rate", self.learning_rate, minimum=0)
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
@@ -279,6 +273,14 @@ class NCPDClassifier(PartialLabelClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
+        first = methods[0]
+        if first.progressive and first.ramp_epochs > first.epochs:
+            warnings.warn(
+                f"Training ends after {first.epochs} epochs, before all rows may be disambiguated: "
+                f"that is from epoch {first.ramp_epochs} on. Give 'ramp_epochs' of half the "
+                "epochs.",
+                stacklevel=4,
+            )
         fits = [PreparedFit(method, *own) for method, own in zip(methods, data, strict=True)]
         for method, trained in zip(methods, train_side_by_side(fits), strict=True):
             method._scaler, method._networks, method.history_ = trained

@@ -2,7 +2,8 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,8 +38,6 @@ _LEARNED_FROM = (
     "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
     "batch_norm", "n_networks", "cooperation", "progressive", "early_stopping",
 )  # fmt: skip
-
-
 # The squares and products of such features are still far below the largest float32.
 LARGEST_INPUT = 1e12
 
@@ -72,13 +71,12 @@ class PreparedFit:
         order_seed, split_seed, *self.network_seeds = self.seeds
         trained, held_out = split_rows(method, X, candidates, split_seed)
         self.scaler = fit_scaler(method.scaling, trained[0])
-        features = network_inputs(self.scaler, trained[0])
-        _refuse_overflow(features)
+        features = _safe_inputs(self.scaler, trained[0])
         self.problem = Problem(features, trained[1].prior(), order_seed)
         self.monitor = None
         if held_out is not None:
             self.monitor = ValidationMonitor(
-                network_inputs(self.scaler, held_out[0]),
+                _safe_inputs(self.scaler, held_out[0]),
                 held_out[1],
                 candidates.classes,
                 method.early_stopping,
@@ -147,21 +145,23 @@ def network_inputs(scaler: Any, X: Features) -> FloatArray:
     return np.require(features, requirements=["C", "W"])
 
 
-def _refuse_overflow(features: FloatArray) -> None:
+def _safe_inputs(scaler: Any, X: Features) -> FloatArray:
+    """Return the same, if none of them would overflow."""
+    features = network_inputs(scaler, X)
     too_large = np.asarray(np.any(np.abs(features) > LARGEST_INPUT, axis=1))
     if too_large.any():
         raise ParameterError(
             f"Features must be of size {LARGEST_INPUT:g} at most once they are scaled. Larger ones "
             f"in {describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
         )
+    return features
 
 
 def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train fits of one shape as one stack."""
     method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
     seeds = [seed for fit in fits for seed in fit.network_seeds]
-    # Whatever torch was told to make tensors on, these are made here and then sent there.
-    with torch.device("cpu"):
+    with _ordinary_tensors():
         networks = make_networks(method, n_features, n_classes, seeds)
         training = Training(
             networks.to(choose_device(method.device)),
@@ -170,9 +170,20 @@ def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
             TrainingSettings(method.epochs, method.batch_size, method.learning_rate),
             fits[0].listeners(),
         )
-        training.run()
-        count = fits[0].n_networks
+    training.run()
+    count = fits[0].n_networks
+    with _ordinary_tensors():
         return [
             Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
             for number, fit in enumerate(fits)
         ]
+
+
+@contextmanager
+def _ordinary_tensors() -> Iterator[None]:
+    """Make tensors that can be learned, here, whatever torch was told before.
+
+    Not for training itself: the second of these makes every operation slower.
+    """
+    with torch.inference_mode(False), torch.device("cpu"):
+        yield
