@@ -8,7 +8,7 @@ import torch
 
 from disambig._core.errors import ParameterError
 
-__all__ = ["choose_device", "denormals_flushed", "threads_for"]
+__all__ = ["choose_device", "denormals_flushed", "ordinary_tensors", "threads_for"]
 
 # Two threads began to gain on one from about twice this on.
 _MULTIPLICATIONS_PER_THREAD = 8_000_000
@@ -69,3 +69,13 @@ def threads_for(multiplications: float) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def ordinary_tensors() -> Iterator[None]:
+    """Make tensors that can be learned, on the CPU, whatever torch was told before.
+
+    Not for training itself: the second of these makes every operation slower.
+    """
+    with torch.inference_mode(False), torch.device("cpu"):
+        yield

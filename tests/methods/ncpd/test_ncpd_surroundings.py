@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from disambig import NCPDClassifier
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits, quick
 
 
@@ -44,6 +45,14 @@ def test_a_fit_does_not_depend_on_what_torch_was_told(surroundings, fitted):
     with surroundings():
         found = quick().fit(X, Y)
         found.predict(NEW_X)
+    assert_same_bits(found, fitted)
+
+
+@pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_a_file_is_read_whatever_torch_was_told(surroundings, fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    with surroundings():
+        found = NCPDClassifier.load(tmp_path / "model", device="cpu")
     assert_same_bits(found, fitted)
 
 

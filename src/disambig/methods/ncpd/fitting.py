@@ -2,13 +2,11 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, describe_rows
@@ -16,7 +14,7 @@ from disambig._core.seeding import spawn_seeds
 from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
-from disambig.engine.device import choose_device
+from disambig.engine.device import choose_device, ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.problem import Problem
 from disambig.engine.stack import Stack
@@ -161,7 +159,7 @@ def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train fits of one shape as one stack."""
     method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
     seeds = [seed for fit in fits for seed in fit.network_seeds]
-    with _ordinary_tensors():
+    with ordinary_tensors():
         networks = make_networks(method, n_features, n_classes, seeds)
         training = Training(
             networks.to(choose_device(method.device)),
@@ -172,18 +170,8 @@ def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
         )
     training.run()
     count = fits[0].n_networks
-    with _ordinary_tensors():
+    with ordinary_tensors():
         return [
             Trained(fit.scaler, networks.part(count * number, count), training.histories[number])
             for number, fit in enumerate(fits)
         ]
-
-
-@contextmanager
-def _ordinary_tensors() -> Iterator[None]:
-    """Make tensors that can be learned, here, whatever torch was told before.
-
-    Not for training itself: the second of these makes every operation slower.
-    """
-    with torch.inference_mode(False), torch.device("cpu"):
-        yield

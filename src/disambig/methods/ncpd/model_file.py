@@ -13,6 +13,7 @@ from torch import Tensor
 from disambig import __version__
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
+from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.stack import Stack
 from disambig.engine.tensor_file import read_tensors, write_tensors
@@ -90,7 +91,8 @@ def read_model(
             "file. Give the function that makes them: load(path, network=...)."
         )
     try:
-        return _rebuilt(cls, tensors, description, device, network)
+        with ordinary_tensors():
+            return _rebuilt(cls, tensors, description, device, network)
     except (
         AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError
     ) as error:  # fmt: skip
