@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from disambig.engine.dropout import Dropout
-from disambig.engine.layers import HiddenLayer, LinearLayer
+from disambig.engine.layers import HiddenLayer, LinearLayer, first_weights
 from engine.plain_network import FUNCTIONS, normal, rows_of_batch
 
 
@@ -11,19 +11,12 @@ def generators(*seeds):
 
 
 def linear_layer(n_inputs=5, n_outputs=4, scale=1.0):
-    return LinearLayer(n_inputs, n_outputs, generators(1, 2), scale, torch.float64)
+    return LinearLayer(first_weights(n_inputs, n_outputs, generators(1, 2), torch.float64), scale)
 
 
 def hidden_layer(n_inputs=5, n_outputs=4, scale=1.0, activation="tanh", dropout=None):
-    return HiddenLayer(
-        n_inputs,
-        n_outputs,
-        generators(1, 2),
-        scale,
-        torch.float64,
-        activation=activation,
-        dropout=dropout,
-    )
+    first = first_weights(n_inputs, n_outputs, generators(1, 2), torch.float64)
+    return HiddenLayer(first, scale, activation, dropout)
 
 
 def forward(layer, inputs, step=0):

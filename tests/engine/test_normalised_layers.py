@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from disambig.engine.dropout import Dropout
+from disambig.engine.layers import first_weights
 from disambig.engine.normalised_layers import NarrowNormalisedLayer, NormalisedLayer
 from engine.plain_network import FUNCTIONS, normal, rows_of_batch
 
@@ -12,7 +13,7 @@ every_kind = pytest.mark.parametrize("kind", [NormalisedLayer, NarrowNormalisedL
 def make(kind, n_inputs=5, n_outputs=4, scale=1.0, dtype=torch.float64, **changes):
     generators = [torch.Generator().manual_seed(3)]
     settings = {"activation": "tanh", "dropout": None} | changes
-    return kind(n_inputs, n_outputs, generators, scale, dtype, **settings)
+    return kind(first_weights(n_inputs, n_outputs, generators, dtype), scale, **settings)
 
 
 def forward(layer, inputs, count=None):
@@ -205,7 +206,7 @@ def test_a_batch_of_one_row_breaks_nothing(kind):
 @every_kind
 def test_networks_are_normalised_each_for_itself(kind):
     generators = [torch.Generator().manual_seed(seed) for seed in (3, 4)]
-    stack = kind(5, 4, generators, 1.0, torch.float64, activation="tanh", dropout=None)
+    stack = kind(first_weights(5, 4, generators, torch.float64), 1.0, "tanh", None)
     inputs = normal(2, 9, 5)
     inputs[1] = 100 * inputs[1] + 7
     with torch.no_grad():

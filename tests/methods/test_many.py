@@ -7,6 +7,7 @@ from disambig import PLKNN, CandidateLabels, NCPDClassifier
 from disambig._core.errors import CandidateError, ParameterError
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import AverageClassifier, RandomCandidateClassifier, fit_many
+from methods.ncpd.examples import Diary
 
 
 def networks(**parameters):
@@ -202,15 +203,7 @@ def test_one_checkpoint_for_many_trainings_is_refused_at_once(tmp_path, at_once)
 
 @pytest.mark.parametrize("at_once", [None, 1, 2])
 def test_callbacks_are_called_in_every_training(at_once):
-    class Diary:
-        def __init__(self):
-            self.epochs = []
-
-        def on_epoch_end(self, training):
-            self.epochs.append(training.epoch)
-
     diary = Diary()
-
     list(fit_many(networks(epochs=3, callbacks=[diary]), [task(1), task(2)], at_once=at_once))
     assert diary.epochs == [1, 2, 3] * 2
 

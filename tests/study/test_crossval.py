@@ -20,6 +20,7 @@ from disambig.study import (
     mean_and_std_text,
     shuffled_folds,
 )
+from methods.ncpd.examples import Diary
 
 
 class Witness(PartialLabelClassifier):
@@ -113,15 +114,7 @@ def test_the_score_of_a_fold_is_that_of_a_fit_to_its_rows(data):
 
 
 def test_callbacks_are_called_in_every_fold(data):
-    class Diary:
-        def __init__(self):
-            self.epochs = []
-
-        def on_epoch_end(self, training):
-            self.epochs.append(training.epoch)
-
     diary = Diary()
-
     method = NCPDClassifier(hidden=16, epochs=2, ramp_epochs=1, device="cpu", callbacks=[diary])
     list(cross_validate(method, data, n_folds=3))
     assert diary.epochs == [1, 2] * 3

@@ -17,7 +17,7 @@ from disambig.engine.dropout import Dropout
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.workspace import Workspace
 
-__all__ = ["HiddenLayer", "LinearLayer", "gradient_of", "product"]
+__all__ = ["HiddenLayer", "LinearLayer", "first_weights", "gradient_of", "product"]
 
 
 class LinearLayer(nn.Module):
@@ -25,32 +25,17 @@ class LinearLayer(nn.Module):
 
     Parameters
     ----------
-    n_inputs, n_outputs : int
-        Size of a row before and after.
-    generators : sequence of torch.Generator
-        One for every network: its first weights are drawn from it.
+    first : Tensor of shape (networks, inputs + 1, outputs)
+        First weights and, in the last row, shifts; see ``first_weights``.
     scale : float
         What inputs are multiplied by in training: it makes up for those that were dropped.
-    dtype : torch.dtype
-        Type of the weights.
     """
 
     weight: Tensor
     shift: Tensor
 
-    def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        generators: Sequence[torch.Generator],
-        scale: float,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, first: Tensor, scale: float) -> None:
         super().__init__()
-        bound = 1 / math.sqrt(n_inputs)
-        first = torch.empty(len(generators), n_inputs + 1, n_outputs, dtype=dtype)
-        for network, generator in enumerate(generators):
-            first[network].uniform_(-bound, bound, generator=generator)
         self.weight = nn.Parameter(first[:, :-1].clone())
         self.shift = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
@@ -82,7 +67,7 @@ class HiddenLayer(LinearLayer):
 
     Parameters
     ----------
-    n_inputs, n_outputs, generators, scale, dtype
+    first, scale
         As in ``LinearLayer``.
     activation : str
         A name in ``ACTIVATIONS``.
@@ -91,17 +76,9 @@ class HiddenLayer(LinearLayer):
     """
 
     def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        generators: Sequence[torch.Generator],
-        scale: float,
-        dtype: torch.dtype,
-        *,
-        activation: str,
-        dropout: Dropout | None,
+        self, first: Tensor, scale: float, activation: str, dropout: Dropout | None
     ) -> None:
-        super().__init__(n_inputs, n_outputs, generators, scale, dtype)
+        super().__init__(first, scale)
         self._activation = activation
         self._dropout = dropout
 
@@ -159,6 +136,27 @@ class HiddenLayer(LinearLayer):
         """Return memory for one number for every network, row and unit."""
         shape = (*inputs.shape[:2], self.weight.shape[2])
         return self._workspace.tensor(name, inputs, shape)
+
+
+def first_weights(
+    n_inputs: int, n_outputs: int, generators: Sequence[torch.Generator], dtype: torch.dtype
+) -> Tensor:
+    """Return what a layer begins with: uniform within one over the root of its inputs.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Size of a row before and after.
+    generators : sequence of torch.Generator
+        One for every network, which its numbers are drawn from.
+    dtype : torch.dtype
+        Type of the weights.
+    """
+    bound = 1 / math.sqrt(n_inputs)
+    first = torch.empty(len(generators), n_inputs + 1, n_outputs, dtype=dtype)
+    for network, generator in enumerate(generators):
+        first[network].uniform_(-bound, bound, generator=generator)
+    return first
 
 
 def product(left: Tensor, right: Tensor, scale: float, out: Tensor) -> Tensor:

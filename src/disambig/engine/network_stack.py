@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from disambig.engine.dropout import Dropout
-from disambig.engine.layers import HiddenLayer, LinearLayer
+from disambig.engine.layers import HiddenLayer, LinearLayer, first_weights
 from disambig.engine.normalised_layers import NarrowNormalisedLayer, NormalisedLayer
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.stack import Stack
@@ -78,16 +78,14 @@ class NetworkStack(Stack):
             if batch_norm:
                 narrow = number == 0 and n_inputs <= _NARROW
                 kind = NarrowNormalisedLayer if narrow else NormalisedLayer
-            layer = kind(
-                fan_in, fan_out, generators, scale, dtype, activation=activation, dropout=left_out
-            )
-            self._hidden_layers.append(layer)
+            first = first_weights(fan_in, fan_out, generators, dtype)
+            self._hidden_layers.append(kind(first, scale, activation, left_out))
             # What is left after dropout is scaled up where it goes in, at no cost.
             scale = left_out.scale if left_out is not None else 1.0
         # A plain list tells the type checker what is in it; this tells torch.
         self.hidden = nn.ModuleList(self._hidden_layers)
         last = hidden[-1] if hidden else n_inputs
-        self.output = LinearLayer(last, n_outputs, generators, scale, dtype)
+        self.output = LinearLayer(first_weights(last, n_outputs, generators, dtype), scale)
 
     def __len__(self) -> int:
         return len(self.seeds)

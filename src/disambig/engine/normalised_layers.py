@@ -1,7 +1,5 @@
 """Hidden layers with batch norm."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
@@ -26,7 +24,7 @@ class NormalisedLayer(HiddenLayer):
 
     Parameters
     ----------
-    n_inputs, n_outputs, generators, scale, dtype, activation, dropout
+    first, scale, activation, dropout
         As in ``HiddenLayer``.
     """
 
@@ -35,25 +33,15 @@ class NormalisedLayer(HiddenLayer):
     variance: Tensor
 
     def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        generators: Sequence[torch.Generator],
-        scale: float,
-        dtype: torch.dtype,
-        *,
-        activation: str,
-        dropout: Dropout | None,
+        self, first: Tensor, scale: float, activation: str, dropout: Dropout | None
     ) -> None:
-        super().__init__(
-            n_inputs, n_outputs, generators, scale, dtype, activation=activation, dropout=dropout
-        )
-        networks = len(generators)
+        super().__init__(first, scale, activation, dropout)
         # What was drawn for it would be an offset after the normalisation: that starts at zero.
         nn.init.zeros_(self.shift)
-        self.gain = nn.Parameter(torch.ones(networks, 1, n_outputs, dtype=dtype))
-        self.register_buffer("input_mean", torch.zeros(networks, 1, n_inputs, dtype=dtype))
-        self.register_buffer("variance", torch.ones(networks, 1, n_outputs, dtype=dtype))
+        self.gain = nn.Parameter(torch.ones_like(self.shift))
+        networks, n_inputs, _ = self.weight.shape
+        self.register_buffer("input_mean", first.new_zeros(networks, 1, n_inputs))
+        self.register_buffer("variance", torch.ones_like(self.shift.detach()))
 
     def pass_on(self, gradient: Tensor) -> Tensor:
         """Take what ``learn`` returned, return the gradient of the inputs."""
@@ -110,11 +98,12 @@ class NarrowNormalisedLayer(NormalisedLayer):
     The variance of ``value = inputs @ weight`` follows from the covariance of the inputs, and so
     does the gradient of the weights from ``inputs.T @ gradient``: products of the size of the
     weights take the place of passes over all rows and units. The gradient of the inputs, which a
-    first layer does not need, is lost on the way.
+    first layer does not need, is lost on the way; and so are digits of a variance that is tiny
+    because large parts of it cancel.
 
     Parameters
     ----------
-    n_inputs, n_outputs, generators, scale, dtype, activation, dropout
+    first, scale, activation, dropout
         As in ``HiddenLayer``.
     """
 

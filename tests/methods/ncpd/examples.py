@@ -33,6 +33,16 @@ def assert_same_bits(found, expected, rows=NEW_X):
     assert found.classes_.tolist() == expected.classes_.tolist()
 
 
+class Diary:
+    """A callback that writes down every epoch."""
+
+    def __init__(self):
+        self.epochs = []
+
+    def on_epoch_end(self, training):
+        self.epochs.append(training.epoch)
+
+
 class EpochCounter:
     """A callback that counts what it is told of."""
 
