@@ -13,6 +13,7 @@ import disambig
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL_PAGES = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
 
 
 def code_blocks(page):
@@ -39,6 +40,18 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+def test_rows_of_a_table_have_as_many_cells_as_its_header(page):
+    width = None
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            width = None
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1
+        width = width or cells
+        assert cells == width, line
 
 
 def test_every_source_file_is_on_the_map_of_the_architecture():
