@@ -107,8 +107,9 @@ def split_rows(
             "The X and y of 'validation' need the same number of samples. "
             f"Got {len(held_out_X)} rows of features and {len(sets)} candidate sets."
         )
-    known = sets.to_sparse()[:, np.isin(sets.classes, candidates.classes)]
-    strange = np.asarray(known.sum(axis=1)).ravel() == 0
+    trained = set(candidates.classes.tolist())
+    known = np.array([name in trained for name in sets.classes.tolist()])
+    strange = np.asarray(sets.to_sparse()[:, known].sum(axis=1)).ravel() == 0
     if strange.any():
         raise CandidateError(
             "Rows of 'validation' need a candidate among the classes that are trained. There is "
