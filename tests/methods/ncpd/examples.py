@@ -12,6 +12,7 @@ from disambig.datasets import make_partial_label_dataset
 
 DATA = make_partial_label_dataset(60, 4, 3, average_candidates=1.7, overlap=0.3, random_state=0)
 X, Y = DATA.X, DATA.candidates
+EASY = make_partial_label_dataset(120, 4, 3, average_candidates=1.5, overlap=0.1, random_state=0)
 NEW_X = np.random.default_rng(1).normal(size=(25, 4))
 
 
@@ -19,6 +20,11 @@ def quick(**parameters):
     """Return a classifier that is fitted in a tenth of a second."""
     small = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 16}
     return NCPDClassifier(**{**small, "random_state": 0, "device": "cpu", **parameters})
+
+
+def load(path, **options):
+    """Return the classifier in a file, on the CPU."""
+    return NCPDClassifier.load(path, device="cpu", **options)
 
 
 def assert_same_bits(found, expected, rows=NEW_X):

@@ -31,11 +31,6 @@ WATCHED = (X[:30] + 0.5, Y[:30])
 EVERYTHING = (X, np.ones((60, 3), dtype=bool))
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    return quick().fit(X, Y)
-
-
 def interrupted(path, epoch=3, **parameters):
     """Leave a checkpoint of a training that did not come to its end."""
     method = quick(checkpoint=path, checkpoint_every=1, callbacks=[Interruption(epoch)])

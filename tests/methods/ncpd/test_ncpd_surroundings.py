@@ -35,11 +35,6 @@ SURROUNDINGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    return quick().fit(X, Y)
-
-
 @pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
 def test_a_fit_does_not_depend_on_what_torch_was_told(surroundings, fitted):
     with surroundings():
