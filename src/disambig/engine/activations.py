@@ -1,6 +1,6 @@
 """Activations with their derivatives, in place where they can be.
 
-All of them are zero at zero, which ``hidden_units`` counts on.
+All of them are zero at zero, which ``HiddenLayer`` counts on.
 """
 
 from collections.abc import Callable

@@ -42,8 +42,6 @@ class Batches:
     ----------
     n_steps : int
         Batches in an epoch.
-    counts : Tensor of shape (steps, problems)
-        Real rows of every batch.
     real : Tensor of booleans of shape (steps, problems, rows)
         Which rows are real.
     """
@@ -57,7 +55,10 @@ class Batches:
     ) -> None:
         steps = {steps_per_epoch(count, batch_size) for count in row_counts}
         if len(steps) > 1:
-            raise ValueError(f"All problems need the same number of batches. Got {sorted(steps)}.")
+            raise ValueError(
+                f"All problems need the same number of batches. Got {sorted(steps)}. Group them by "
+                "steps_per_epoch."
+            )
         self.n_steps = steps.pop()
         counts = np.asarray(row_counts)
         ends = np.arange(self.n_steps + 1)[:, np.newaxis] * counts // self.n_steps
@@ -65,7 +66,6 @@ class Batches:
         slots = np.arange(sizes.max())
         real = slots < sizes[:, :, np.newaxis]
         positions = np.where(real, ends[:-1, :, np.newaxis] + slots, 0)
-        self.counts = torch.as_tensor(sizes, device=device)
         self.real = torch.as_tensor(real, device=device)
         # As (problems, steps * rows): where in a problem's order each slot of each batch looks.
         flat = positions.transpose(1, 0, 2).reshape(len(counts), -1)

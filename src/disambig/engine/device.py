@@ -27,6 +27,8 @@ def choose_device(device: Any) -> torch.device:
         ) from error
     try:
         torch.ones(1, dtype=torch.float64, device=chosen).cpu()
+    # In this order: torch was built without it, it holds no numbers, it is not there, it has no
+    # double precision.
     except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
         raise ParameterError(
             f"device={device!r} is nothing that torch can compute on here ({error}). "

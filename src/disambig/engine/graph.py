@@ -1,7 +1,7 @@
 """Record a training step on a CUDA card once, and replay it.
 
-A step is some sixty small operations, and starting each of them takes the processor longer than the
-card needs to do it. A replay starts all of them at once.
+A step is a hundred or so small operations, and starting each of them takes the processor longer
+than the card needs to do it. A replay starts all of them at once.
 """
 
 import threading
@@ -53,7 +53,7 @@ class ReplayedStep:
     def _recorded(self, step: Callable[[bool], None], flag: bool) -> torch.cuda.CUDAGraph:
         device = self._state[0].device
         if device not in _STREAMS:
-            _STREAMS[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+            _STREAMS[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch has no types for it
         stream = _STREAMS[device]
         before = [tensor.clone() for tensor in self._state]
         stream.wait_stream(torch.cuda.current_stream(device))

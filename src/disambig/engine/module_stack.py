@@ -82,6 +82,7 @@ class ModuleStack(Stack):
         """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
         self.zero_grad()
         for output, of_logits in zip(self._outputs, gradient, strict=True):
+            # torch has no types for it.
             output.backward(of_logits[: len(output)])  # type: ignore[no-untyped-call]
 
     def infer(self, features: Tensor) -> Tensor:
@@ -124,7 +125,8 @@ class ModuleStack(Stack):
             came = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
             raise ParameterError(
                 f"'network' must return modules that give logits of shape {expected} for "
-                f"{n_rows} rows and {self._n_outputs} classes. Got {came}."
+                f"{n_rows} rows and {self._n_outputs} classes. Got {came}. End the module with one "
+                "number for every class."
             )
         return output
 

@@ -70,15 +70,14 @@ class EpochRecords:
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
         changed = self.chosen[rows] != seen["chosen"]
         self.chosen[rows] = seen["chosen"]
-        return {
-            "simple": self._mean(seen["simple"].double().mean(2)),
-            "agreement": self._mean(agreed),
-            "loss": -self._mean(seen["log_likelihood"].double().mean(2)),
-            "covering_rate": self._mean(seen["covered"].double().mean(2)),
-            "changed": self._mean(changed),
+        by_row = {
+            "simple": seen["simple"].double().mean(2),
+            "agreement": agreed.double(),
+            "loss": -seen["log_likelihood"].double().mean(2),
+            "covering_rate": seen["covered"].double().mean(2),
+            "changed": changed.double(),
         }
-
-    def _mean(self, values: Tensor) -> FloatArray:
-        real = values.masked_fill(~self._real, 0).double()
-        mean: FloatArray = (real.sum((0, 2)) / self._real.sum((0, 2))).cpu().numpy()
-        return mean
+        # Together, because what comes from a card is waited for once.
+        real = torch.stack(list(by_row.values())).masked_fill_(~self._real, 0)
+        means = (real.sum((1, 3)) / self._real.sum((0, 2))).cpu().numpy()
+        return dict(zip(by_row, means, strict=True))

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from disambig._core.errors import ModelFileError
 from disambig._core.files import written_atomically
 
-__all__ = ["read_tensors", "write_tensors"]
+__all__ = ["plain", "read_tensors", "write_tensors"]
 
 _KEY = "disambig"
 # Half precision and integers of all sizes are what modules of the user may bring.
@@ -95,6 +96,17 @@ def read_tensors(
     if finite and not all(torch.isfinite(value).all() for value in tensors.values()):
         raise _refused(path, kind, "it holds numbers that are not finite")
     return tensors, description
+
+
+def plain(value: Any) -> Any:
+    """Return parameters as JSON can write them; None for what is neither number, text nor list."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(member) for member in value]
+    return value if isinstance(value, str | int | float | None) else None
 
 
 def _refused(path: str | os.PathLike[str], kind: str, reason: str) -> ModelFileError:

@@ -44,7 +44,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             content: dict[str, Any] = io.loadmat(file)
-    except NotImplementedError:
+    except NotImplementedError:  # what SciPy says of version 7.3 alone
         raise DatasetFormatError(
             f"{path} is a MATLAB 7.3 file. Save it in MATLAB by save(name, ..., '-v7')."
         ) from None

@@ -12,7 +12,7 @@ from disambig._core.errors import ModelFileError
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.problem import Problem
-from disambig.engine.tensor_file import read_tensors, write_tensors
+from disambig.engine.tensor_file import plain, read_tensors, write_tensors
 from disambig.methods.ncpd.validation import ValidationMonitor
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def training_fingerprint(
     problem: Problem, monitor: ValidationMonitor | None, parameters: dict[str, Any]
 ) -> str:
     """Return a hash of everything that the course of a training depends on."""
-    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=_plain).encode())
+    digest = hashlib.sha256(json.dumps(plain(parameters), sort_keys=True).encode())
     rows = [(problem.features, problem.prior)]
     if monitor is not None:
         rows.append((monitor.features, monitor.candidates.prior()))
@@ -138,11 +138,6 @@ def training_fingerprint(
     for features, prior in rows:
         for array in (features, prior.indptr, prior.indices, prior.data):
             # Positions may be of 32 or 64 bits, for reasons that do not matter here.
-            plain = np.ascontiguousarray(array, dtype=np.float64)
-            digest.update(plain.tobytes())
+            numbers = np.ascontiguousarray(array, dtype=np.float64)
+            digest.update(numbers.tobytes())
     return digest.hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON cannot write as something that it can: numbers of NumPy as plain ones."""
-    return value.item() if isinstance(value, np.generic) else repr(value)

@@ -1,7 +1,7 @@
 """A fitted classifier in one file: numbers and JSON, nothing that could run."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from disambig._core.typing import AnyArray
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.stack import Stack
-from disambig.engine.tensor_file import read_tensors, write_tensors
+from disambig.engine.tensor_file import plain, read_tensors, write_tensors
 from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
 from disambig.methods.scaling import FeatureScaler
 
@@ -45,7 +45,7 @@ def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
             "features yourself, fit with scaling='none', and save that."
         )
     parameters = method._fitted_with
-    kept = {name: _plain(value) for name, value in parameters.items() if name not in _NOT_KEPT}
+    kept = {name: plain(value) for name, value in parameters.items() if name not in _NOT_KEPT}
     confidence = sparse.csr_array(method.candidate_confidence_)
     arrays = {
         **{_SCALER + name: value for name, value in method._scaler.to_arrays().items()},
@@ -190,16 +190,6 @@ def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
     if kind not in "iufb":
         raise ValueError(f"classes cannot be of the type {description['type']}")
     return np.array(names, dtype=description["type"])
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can write it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(member) for member in value]
-    # What is left over is a generator, which has no seed to be kept.
-    return value if isinstance(value, str | int | float | None) else None
 
 
 def _listed(names: AnyArray | None) -> list[str] | None:
