@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -196,7 +197,7 @@ class NCPDClassifier(PartialLabelClassifier):
         """
         check_is_fitted(self)
         logits = self._logits(validate_data(self, X, reset=False))
-        return np.concatenate([_softmax(part) for part in logits], axis=1)
+        return np.concatenate([softmax(part, axis=-1) for part in logits], axis=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted method to one file, from which nothing is ever unpickled.
@@ -302,7 +303,7 @@ class NCPDClassifier(PartialLabelClassifier):
         return 1 if choose_device(self.device).type == "cpu" else None
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        return np.concatenate([_softmax(part).mean(axis=0) for part in self._logits(X)])
+        return np.concatenate([softmax(part, axis=-1).mean(axis=0) for part in self._logits(X)])
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         """Return Eq. 1 for every row, mean over the networks."""
@@ -341,8 +342,3 @@ class NCPDClassifier(PartialLabelClassifier):
 
 def _slices(n_rows: int) -> Iterator[slice]:
     return (slice(n, n + _ROWS_AT_A_TIME) for n in range(0, n_rows, _ROWS_AT_A_TIME))
-
-
-def _softmax(logits: FloatArray) -> FloatArray:
-    probabilities: FloatArray = torch.softmax(torch.from_numpy(logits), dim=-1).numpy()
-    return probabilities
