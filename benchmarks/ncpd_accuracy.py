@@ -42,7 +42,7 @@ class HeldOutAccuracy:
         """Measure the mean of the networks, as ``predict`` does."""
         example = next(training.networks.parameters())
         rows = torch.as_tensor(self._X, dtype=example.dtype, device=example.device)
-        predicted = training.networks.infer(rows).softmax(-1).mean(0).argmax(-1).cpu().numpy()
+        predicted = training.networks.mean_probabilities(rows).argmax(-1).cpu().numpy()
         self.accuracy.append(float(np.mean(predicted == self._truth)))
 
 
