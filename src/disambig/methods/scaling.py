@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import QuantileTransformer, normalize
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -175,9 +175,13 @@ def fit_scaler(scaling: Any, X: Features) -> Any:
     return scaler.fit(X)
 
 
-def apply_scaler(scaler: Any, X: Features) -> Features:
-    """Return scaled features as a dense or CSR array of doubles, whatever the scaler gives."""
-    return check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)
+def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Features:
+    """Return scaled features as a dense or CSR array of doubles, whatever the scaler gives.
+
+    With ``unit_rows`` every row is then divided by its length; a row of zeros stays one.
+    """
+    scaled = check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)
+    return normalize(scaled) if unit_rows else scaled
 
 
 def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:

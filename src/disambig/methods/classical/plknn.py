@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from disambig._core.parameters import check_boolean, check_choice, check_integer
@@ -123,8 +122,7 @@ class PLKNN(PartialLabelClassifier):
         return probabilities
 
     def _prepared(self, X: Features) -> Features:
-        scaled = apply_scaler(self._scaler, X)
-        return normalize(scaled) if self.unit_rows else scaled
+        return apply_scaler(self._scaler, X, unit_rows=self.unit_rows)
 
     def _scores(self, query: Features, neighbors: IntArray) -> Sparse:
         queries, count = neighbors.shape

@@ -1,0 +1,92 @@
+"""A linear model under any smooth loss of its scores, fitted by L-BFGS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.optimize import minimize
+
+from disambig._core.typing import Features, FloatArray
+
+__all__ = ["LinearModel", "fit_linear_model"]
+
+# From scores (n_samples, n_outputs) to their loss and its gradient, of the same shape.
+LossOfScores = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Scores ``X @ weights + intercepts``.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features, n_outputs)
+        One column an output.
+    intercepts : ndarray of shape (n_outputs,)
+        Added to the scores of every sample.
+    """
+
+    weights: FloatArray
+    intercepts: FloatArray
+
+    @classmethod
+    def zeros(cls, n_features: int, n_outputs: int) -> Self:
+        """Return the model whose scores are all zero."""
+        return cls(np.zeros((n_features, n_outputs)), np.zeros(n_outputs))
+
+    def scores(self, X: Features) -> FloatArray:
+        """Return one score for every sample and output; features may be sparse."""
+        scores: FloatArray = X @ self.weights + self.intercepts
+        return scores
+
+
+def fit_linear_model(
+    X: Features,
+    loss_of_scores: LossOfScores,
+    start: LinearModel,
+    *,
+    penalty: float,
+    max_iter: int,
+    tol: float = 1e-9,
+) -> LinearModel:
+    """Minimise ``loss_of_scores(scores) + penalty / 2 * sum(weights ** 2)``.
+
+    Every step of L-BFGS lowers the objective, so a fit that is cut short by ``max_iter`` is never
+    worse than its start. Intercepts are not penalised.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+        Features.
+    loss_of_scores : callable
+        From scores to the loss and its gradient with respect to them.
+    start : LinearModel
+        Where to begin.
+    penalty : float
+        Weight of the squared weights.
+    max_iter : int
+        Steps at most.
+    tol : float, default=1e-9
+        Stop where a step lowers the objective by less than this share of it.
+    """
+    shape = start.weights.shape
+
+    def unpacked(parameters: FloatArray) -> LinearModel:
+        return LinearModel(parameters[: -shape[1]].reshape(shape), parameters[-shape[1] :])
+
+    def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
+        model = unpacked(parameters)
+        loss, slope = loss_of_scores(model.scores(X))
+        by_weights = X.T @ slope + penalty * model.weights
+        gradient = np.concatenate([by_weights.ravel(), slope.sum(axis=0)])
+        return loss + penalty / 2 * float(np.sum(model.weights**2)), gradient
+
+    found = minimize(
+        objective,
+        np.concatenate([start.weights.ravel(), start.intercepts]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "ftol": tol, "gtol": 1e-12},
+    )
+    return unpacked(found.x)
