@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
+from disambig._core.groups import first_largest, group_maxima
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import algebra, build, storage
 from disambig.candidates.checks import (
@@ -242,6 +243,12 @@ class CandidateLabels:
         return storage.row_counts(self._mask)
 
     @property
+    def starts(self) -> IntArray:
+        """Where the candidates of every sample begin in ``pairs``."""
+        ends: IntArray = self._csr().indptr
+        return ends[:-1]
+
+    @property
     def weights(self) -> Sparse | None:
         """Weights as a CSR array of its own, or None where none were given."""
         return None if self._weights is None else storage.as_csr(self._weights).copy()
@@ -378,7 +385,7 @@ class CandidateLabels:
         rows, columns = self.pairs()
         values = np.ones(len(rows)) if self._weights is None else self.values_of(self._weights)
         # Relative to the largest of the row, so that no sum overflows.
-        values = values / _row_maxima(values, self._csr().indptr)[rows]
+        values = values / group_maxima(values, self.starts)[rows]
         totals = np.bincount(rows, weights=values, minlength=len(self))
         return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
 
@@ -401,13 +408,10 @@ class CandidateLabels:
         confidence : array-like or sparse array of shape (n_samples, n_classes)
             What is outside the sets is not looked at; a missing value is below all others.
         """
-        rows, columns = self.pairs()
+        _, columns = self.pairs()
         values = self.values_of(confidence).astype(float)
         values[np.isnan(values)] = -np.inf
-        ends = self._csr().indptr
-        best = np.flatnonzero(values == _row_maxima(values, ends)[rows])
-        first_best = best[np.searchsorted(best, ends[:-1])]
-        chosen: AnyArray = self._classes[columns[first_best]]
+        chosen: AnyArray = self._classes[columns[first_largest(values, self.starts)]]
         return chosen
 
     def restrict(self, labels: Iterable[Label]) -> Self:
@@ -443,11 +447,6 @@ class CandidateLabels:
 
     def _keep(self, keep: BoolArray) -> Self:
         return self._from_parts(algebra.keep_columns(self._parts(), keep))
-
-
-def _row_maxima(values: AnyArray, ends: IntArray) -> AnyArray:
-    # reduceat refuses to reduce nothing.
-    return np.maximum.reduceat(values, ends[:-1]) if len(values) else values
 
 
 def _as_row_numbers(key: Any) -> AnyArray:

@@ -5,10 +5,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from disambig._core.groups import group_maxima
 from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["confidence_from_logits", "confidence_from_scores"]
+__all__ = ["confidence_from_logits", "confidence_from_pairs", "confidence_from_scores"]
+
+
+def confidence_from_pairs(candidates: CandidateLabels, values: FloatArray) -> Sparse:
+    """Return confidences given one by one in the order of ``candidates.pairs()``."""
+    return sparse.csr_array((values, candidates.pairs()), shape=candidates.shape)
 
 
 def confidence_from_scores(candidates: CandidateLabels, scores: Any) -> Sparse:
@@ -16,12 +22,11 @@ def confidence_from_scores(candidates: CandidateLabels, scores: Any) -> Sparse:
 
     A row none of whose candidates has a score above zero keeps its prior.
     """
-    prior = candidates.prior()
-    rows, columns = candidates.pairs()
+    rows, _ = candidates.pairs()
     inside = candidates.values_of(scores)
     totals = np.bincount(rows, weights=inside, minlength=len(candidates))[rows]
-    shares = np.divide(inside, totals, out=prior.data.copy(), where=totals > 0)
-    return sparse.csr_array((shares, (rows, columns)), shape=candidates.shape)
+    shares = np.divide(inside, totals, out=candidates.prior().data.copy(), where=totals > 0)
+    return confidence_from_pairs(candidates, shares)
 
 
 def confidence_from_logits(candidates: CandidateLabels, logits: FloatArray) -> Sparse:
@@ -29,9 +34,8 @@ def confidence_from_logits(candidates: CandidateLabels, logits: FloatArray) -> S
 
     The largest score of a row is taken out first, so that no row is lost to rounding.
     """
-    rows, columns = candidates.pairs()
+    rows, _ = candidates.pairs()
     inside = candidates.values_of(logits)
-    starts = np.cumsum(candidates.sizes) - candidates.sizes
-    powers = np.exp(inside - np.maximum.reduceat(inside, starts)[rows])
-    shares = powers / np.add.reduceat(powers, starts)[rows]
-    return sparse.csr_array((shares, (rows, columns)), shape=candidates.shape)
+    powers = np.exp(inside - group_maxima(inside, candidates.starts)[rows])
+    totals = np.add.reduceat(powers, candidates.starts)
+    return confidence_from_pairs(candidates, powers / totals[rows])

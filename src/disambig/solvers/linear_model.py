@@ -1,7 +1,7 @@
 """A linear model under any smooth loss of its scores, fitted by L-BFGS."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from disambig._core.typing import Features, FloatArray
 
-__all__ = ["LinearModel", "fit_linear_model"]
+__all__ = ["LinearModel", "LossOfScores", "fit_linear_model"]
 
 # From scores (n_samples, n_outputs) to their loss and its gradient, of the same shape.
 LossOfScores = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -25,10 +25,13 @@ class LinearModel:
         One column an output.
     intercepts : ndarray of shape (n_outputs,)
         Added to the scores of every sample.
+    n_iter : int
+        Steps of the fit that led here.
     """
 
     weights: FloatArray
     intercepts: FloatArray
+    n_iter: int = 0
 
     @classmethod
     def zeros(cls, n_features: int, n_outputs: int) -> Self:
@@ -37,7 +40,8 @@ class LinearModel:
 
     def scores(self, X: Features) -> FloatArray:
         """Return one score for every sample and output; features may be sparse."""
-        scores: FloatArray = X @ self.weights + self.intercepts
+        scores: FloatArray = X @ self.weights
+        scores += self.intercepts
         return scores
 
 
@@ -68,12 +72,15 @@ def fit_linear_model(
     max_iter : int
         Steps at most.
     tol : float, default=1e-9
-        Stop where a step lowers the objective by less than this share of it.
+        Stop where a step lowers the objective by less than this share of it, or less than this
+        where the objective is below one.
     """
-    shape = start.weights.shape
+    shape, size = start.weights.shape, start.weights.size
+    if size + start.intercepts.size == 0:
+        return start  # no outputs, nothing to fit
 
     def unpacked(parameters: FloatArray) -> LinearModel:
-        return LinearModel(parameters[: -shape[1]].reshape(shape), parameters[-shape[1] :])
+        return LinearModel(parameters[:size].reshape(shape), parameters[size:])
 
     def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
         model = unpacked(parameters)
@@ -89,4 +96,4 @@ def fit_linear_model(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "ftol": tol, "gtol": 1e-12},
     )
-    return unpacked(found.x)
+    return replace(unpacked(found.x), n_iter=found.nit)

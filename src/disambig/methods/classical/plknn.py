@@ -3,9 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics.pairwise import paired_euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from disambig._core.parameters import check_boolean, check_choice, check_integer
@@ -15,10 +13,17 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.neighborhoods import graph_of_weights
+from disambig.solvers.neighbors import (
+    index_of_rows,
+    nearest_of_queries,
+    nearest_of_training_rows,
+)
 
 __all__ = ["PLKNN"]
 
 _NUMBERS_AT_A_TIME = 4_000_000
+_FEATURES_TO_COMPARE_DIRECTIONS = 10
 
 
 class PLKNN(PartialLabelClassifier):
@@ -39,11 +44,12 @@ class PLKNN(PartialLabelClassifier):
         Neighbours that vote; all of them where there are fewer.
     weights : {"distance", "uniform"}, default="distance"
         Whether nearer neighbours count more.
-    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
         How features are scaled before distances are taken, fitted on the training rows.
-    unit_rows : bool, default=False
+    unit_rows : bool or "auto", default="auto"
         Whether rows are then scaled to length one, so that distance compares directions. It helps
-        where there are many features, and hurts where there are few.
+        where there are many features and hurts where there are few: "auto" does it from ten
+        features on.
 
     Attributes
     ----------
@@ -74,8 +80,8 @@ class PLKNN(PartialLabelClassifier):
         year=2006,
         doi="10.3233/IDA-2006-10503",
         deviations=(
-            "Features are standardised before distances are taken; scaling='none' is the plain "
-            "method.",
+            "Features are scaled before distances are taken, and from ten features on rows are "
+            "brought to length one; scaling='none' with unit_rows=False is the plain method.",
             "Where candidates carry weights, a neighbour's votes are in proportion to them.",
         ),
     )
@@ -86,8 +92,8 @@ class PLKNN(PartialLabelClassifier):
         *,
         n_neighbors: int = 10,
         weights: str = "distance",
-        scaling: Any = "standard",
-        unit_rows: bool = False,
+        scaling: Any = "half",
+        unit_rows: bool | str = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -98,40 +104,35 @@ class PLKNN(PartialLabelClassifier):
         check_integer("n_neighbors", self.n_neighbors, minimum=1)
         check_choice("weights", self.weights, ("distance", "uniform"))
         check_scaling(self.scaling)
-        check_boolean("unit_rows", self.unit_rows)
+        if self.unit_rows != "auto":
+            check_boolean("unit_rows", self.unit_rows)
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         self._rows = self._prepared(X)
-        self._neighbors = NearestNeighbors().fit(self._rows)
+        self._index = index_of_rows(self._rows)
         # Equal weights make every candidate one vote, whatever the size of the set.
         self._votes = candidates.prior().multiply(candidates.sizes[:, np.newaxis]).tocsr()
-        if len(candidates) == 1:
-            return candidates.prior()
-        count = min(self.n_neighbors, len(candidates) - 1)
-        # Without a query, a row is not its own neighbour, not even where rows are repeated.
-        neighbors = self._neighbors.kneighbors(n_neighbors=count, return_distance=False)
+        neighbors = nearest_of_training_rows(self._index, self.n_neighbors)
         return confidence_from_scores(candidates, self._scores(self._rows, neighbors))
 
     def _predict_proba(self, X: Features) -> FloatArray:
         query = self._prepared(X)
-        count = min(self.n_neighbors, self._votes.shape[0])
-        neighbors = self._neighbors.kneighbors(query, count, return_distance=False)
+        neighbors = nearest_of_queries(self._index, query, self.n_neighbors)
         probabilities: FloatArray = self._scores(query, neighbors).toarray()
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         return probabilities
 
     def _prepared(self, X: Features) -> Features:
-        return apply_scaler(self._scaler, X, unit_rows=self.unit_rows)
+        auto = X.shape[1] >= _FEATURES_TO_COMPARE_DIRECTIONS
+        unit_rows = auto if self.unit_rows == "auto" else bool(self.unit_rows)
+        return apply_scaler(self._scaler, X, unit_rows=unit_rows)
 
     def _scores(self, query: Features, neighbors: IntArray) -> Sparse:
-        queries, count = neighbors.shape
         weights: FloatArray = np.ones(neighbors.shape)
-        if self.weights == "distance" and count > 1:
+        if self.weights == "distance" and neighbors.shape[1] > 1:
             weights = _distance_weights(_exact_distances(query, self._rows, neighbors))
-        ends = np.arange(0, queries * count + 1, count)
-        shape = (queries, self._votes.shape[0])
-        return sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), shape) @ self._votes
+        return graph_of_weights(weights, neighbors, self._votes.shape[0]) @ self._votes
 
 
 def _exact_distances(query: Features, rows: Features, neighbors: IntArray) -> FloatArray:

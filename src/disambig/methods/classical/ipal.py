@@ -1,0 +1,229 @@
+"""IPAL: confidences spread over a graph in which every row is rebuilt from its neighbours."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.parameters import check_boolean, check_integer, check_real
+from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.card import MethodCard
+from disambig.methods.confidence import confidence_from_pairs, confidence_from_scores
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.neighborhoods import (
+    graph_of_weights,
+    inner_products,
+    reconstruction_weights,
+)
+from disambig.solvers.neighbors import (
+    index_of_rows,
+    nearest_of_queries,
+    nearest_of_training_rows,
+)
+from disambig.solvers.nonnegative_qp import minimise_on_orthant
+from disambig.solvers.pair_graph import graph_to_candidates
+
+__all__ = ["IPAL"]
+
+
+class IPAL(PartialLabelClassifier):
+    """Spread confidences over a graph in which every row is rebuilt from its neighbours.
+
+    1. Every row x is rebuilt from its nearest neighbours: weights w >= 0 that minimise
+       ``|x - sum_r w_r x_r|^2``. Divided by their sum, they are the edges of a graph H.
+    2. Confidences F begin with equal shares F0 of the candidates and are spread:
+       ``F <- alpha H F + (1 - alpha) F0``, restricted to the candidates, rows divided by their sum,
+       until they stand still.
+    3. They are multiplied by ``sum_i F0_ij / sum_i F_ij``, class by class, so that every class
+       keeps its mass. The largest is the label of a training row.
+    4. A new row is rebuilt from its neighbours in the same way. The class whose neighbours alone
+       come nearest to it, with the weights of all, is predicted.
+
+    The probability of a class is in proportion to the share of the row's squared length that its
+    neighbours explain, ``1 - |x - sum_{r in class} w_r x_r|^2 / |x|^2``, or zero where that is
+    negative. The class of the smallest residual has the largest. Where no class explains anything,
+    neighbours vote with one voice each.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours from which a row is rebuilt; all others where there are fewer.
+    alpha : float, default=0.95
+        How much of the confidences comes from the neighbours, below 1 as some must stay.
+    max_iter : int, default=100
+        Rounds of spreading, at most.
+    tol : float, default=1e-4
+        Stop where the confidences of all rows together (the root of the sum of squares) change by
+        less.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled first, fitted on the training rows.
+    unit_rows : bool, default=True
+        Whether rows are then scaled to length one, as in the original.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every training row.
+    n_iter_ : int
+        Rounds of spreading.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig.methods import IPAL
+    >>> from disambig.candidates import CandidateLabels
+    >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> method = IPAL(n_neighbors=2).fit(X, y)
+    >>> method.predict([[0.1, 1.0], [1.0, 0.1]]).tolist()
+    ['cat', 'dog']
+    >>> method.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="ipal",
+        title="Confidences spread over a graph of reconstructions",
+        paper="Zhang and Yu, Solving the partial label learning problem: An instance-based "
+        "approach, IJCAI",
+        year=2015,
+        deviations=(
+            "Features are standardised before rows are brought to length one; scaling='none' is "
+            "the plain method.",
+            "Spreading stops by the Frobenius norm of the change, not the spectral norm.",
+            "A class of no mass keeps its confidences where the paper divides by zero.",
+            "Where all weights of a new row are zero, its neighbours vote; the original predicts "
+            "the first class.",
+            "Where candidates carry weights, F0 is in proportion to them.",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        alpha: float = 0.95,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        scaling: Any = "standard",
+        unit_rows: bool = True,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.scaling = scaling
+        self.unit_rows = unit_rows
+
+    def _check_parameters(self) -> None:
+        check_integer("n_neighbors", self.n_neighbors, minimum=1)
+        check_real("alpha", self.alpha, minimum=0, maximum=1 - 1e-6)
+        check_integer("max_iter", self.max_iter, minimum=1)
+        check_real("tol", self.tol, minimum=0)
+        check_scaling(self.scaling)
+        check_boolean("unit_rows", self.unit_rows)
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._scaler = fit_scaler(self.scaling, X)
+        self._rows = self._prepared(X)
+        self._index = index_of_rows(self._rows)
+        neighbors = nearest_of_training_rows(self._index, self.n_neighbors)
+        weights = _shares(reconstruction_weights(self._rows, self._rows, neighbors))
+        graph = graph_of_weights(weights, neighbors, len(candidates))
+        spread, self.n_iter_ = _spread(graph, candidates, self.alpha, self.max_iter, self.tol)
+        balanced = confidence_from_pairs(candidates, _with_class_masses(spread, candidates))
+        confidence = confidence_from_scores(candidates, balanced)
+        self._labels: IntArray = confidence.argmax(axis=1).ravel()
+        return confidence
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        query = self._prepared(X)
+        neighbors = nearest_of_queries(self._index, query, self.n_neighbors)
+        votes = sparse.csr_array(
+            (np.ones(len(self._labels)), self._labels, np.arange(len(self._labels) + 1)),
+            shape=(len(self._labels), len(self.classes_)),
+        )
+
+        def summed_by_class(values: FloatArray) -> FloatArray:
+            graph = graph_of_weights(values, neighbors, len(self._rows))
+            summed: FloatArray = (graph @ votes).toarray()
+            return summed
+
+        parts = explained_parts(query, self._rows, neighbors, self._labels)
+        explained = np.maximum(summed_by_class(parts), 0)
+        unexplained = explained.sum(axis=1) == 0
+        if unexplained.any():
+            explained[unexplained] = summed_by_class(np.ones(neighbors.shape))[unexplained]
+        return _shares(explained)
+
+    def _prepared(self, X: Features) -> Features:
+        return apply_scaler(self._scaler, X, unit_rows=self.unit_rows)
+
+
+def explained_parts(
+    query: FloatArray, rows: FloatArray, neighbors: IntArray, labels: IntArray
+) -> FloatArray:
+    """Return what every neighbour adds to the squared length that its class explains.
+
+    Summed over the neighbours of a class, with weights w of theirs and A the rows, that is
+    ``|x|^2 - |x - A w|^2 = 2 (A x) w - w A A' w``.
+
+    Parameters
+    ----------
+    query : ndarray of shape (n_queries, n_features)
+        New rows.
+    rows : ndarray of shape (n_samples, n_features)
+        Training rows.
+    neighbors : ndarray of shape (n_queries, n_neighbors)
+        Nearest training rows of every new one.
+    labels : ndarray of shape (n_samples,)
+        Class of every training row.
+    """
+    parts = np.empty(neighbors.shape)
+    for batch, among, with_query in inner_products(query, rows, neighbors):
+        weights = minimise_on_orthant(among, with_query)
+        classes = labels[neighbors[batch]]
+        same_class = classes[:, :, np.newaxis] == classes[:, np.newaxis, :]
+        within_class = ((among * same_class) @ weights[:, :, np.newaxis])[:, :, 0]
+        parts[batch] = weights * (2 * with_query - within_class)
+    return parts
+
+
+def _spread(
+    graph: Sparse, candidates: CandidateLabels, alpha: float, max_iter: int, tol: float
+) -> tuple[FloatArray, int]:
+    """Return the confidences of all candidates after spreading, and the rounds it took."""
+    rows, _ = candidates.pairs()
+    from_neighbors = graph_to_candidates(graph, candidates)
+    first: FloatArray = candidates.prior().data
+    confidences = first
+    rounds = 0
+    change = np.inf
+    while rounds < max_iter and change >= tol:
+        mixed = alpha * (from_neighbors @ confidences) + (1 - alpha) * first
+        mixed /= np.add.reduceat(mixed, candidates.starts)[rows]
+        change = float(np.linalg.norm(mixed - confidences))
+        confidences = mixed
+        rounds += 1
+    return confidences, rounds
+
+
+def _with_class_masses(confidences: FloatArray, candidates: CandidateLabels) -> FloatArray:
+    """Return confidences with the mass that every class had at first; rows no longer sum to one."""
+    _, columns = candidates.pairs()
+    wanted = np.bincount(columns, weights=candidates.prior().data)
+    found = np.bincount(columns, weights=confidences)
+    factors = np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
+    return confidences * factors[columns]
+
+
+def _shares(values: FloatArray) -> FloatArray:
+    """Return rows divided by their sum; rows of zeros as they are."""
+    totals = values.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
+    return shares

@@ -1,0 +1,177 @@
+"""SURE: a kernel model and confidences that guide each other towards one label a row."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from disambig._core.groups import first_largest, group_maxima
+from disambig._core.parameters import check_choice, check_integer, check_real
+from disambig._core.typing import Features, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.card import MethodCard
+from disambig.methods.confidence import confidence_from_pairs
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
+from disambig.solvers.simplex import project_groups_on_simplex, project_rows_on_simplex
+
+__all__ = ["SURE"]
+
+
+class SURE(PartialLabelClassifier):
+    """Fit a kernel model to confidences, and confidences to the model, favouring one candidate.
+
+    The objective, over a kernel model Q = K A + 1 b' and confidences P (distributions over the
+    candidates of each row), is ``|Q - P|^2 + penalty tr(A' K A) - reward sum_i max_j P_ij``. Both
+    steps of a round minimise it exactly, so it never rises:
+
+    1. The model is kernel ridge regression on P. The kernel is Gaussian, as wide as the mean
+       distance between training rows.
+    2. The confidences of a row are the distribution over its candidates nearest to Q_i with
+       ``reward / 2`` added to its largest candidate.
+
+    The second step is the whole quadratic problem of the paper: a projection keeps the order of
+    its entries, so its largest stays the largest, and no other candidate could earn the reward at a
+    smaller distance. The probabilities of a new row are the distribution nearest to the outputs of
+    the model.
+
+    Parameters
+    ----------
+    reward : float, default=0.3
+        What a confident row earns; lambda in the paper.
+    penalty : float, default=0.03
+        Weight of the size of the model; beta in the paper. Later papers quote 0.05.
+    start : {"uniform", "binary"}, default="uniform"
+        Whether the first model is fitted to equal shares of the candidates, or to ones as in the
+        original code.
+    max_iter : int, default=50
+        Rounds at most.
+    tol : float, default=1e-3
+        Stop where the confidences of all rows together (the root of the sum of squares) change by
+        less.
+    precision : {"auto", "single", "double"}, default="auto"
+        Of the kernel; "auto" is single for more than 10,000 rows.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled first, fitted on the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every training row.
+    objective_ : ndarray of shape (n_rounds,)
+        The objective after every round.
+    n_iter_ : int
+        Rounds.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig.methods import SURE
+    >>> from disambig.candidates import CandidateLabels
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> method = SURE().fit(X, y)
+    >>> method.predict([[0.0], [1.0]]).tolist()
+    ['cat', 'dog']
+    >>> method.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="sure",
+        title="Kernel ridge regression guided by its own confidences",
+        paper="Feng and An, Partial label learning with self-guided retraining, AAAI",
+        year=2019,
+        doi="10.1609/aaai.v33i01.33013542",
+        deviations=(
+            "Features are standardised first; scaling='none' is the plain method.",
+            "Confidences start from equal shares of the candidates; start='binary' is the original "
+            "code.",
+            "The quadratic problems of the confidences are solved in closed form.",
+            "The rounds end where confidences stand still, and the model is the one fitted to the "
+            "last of them.",
+            "Where candidates carry weights, the start is in proportion to them.",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        reward: float = 0.3,
+        penalty: float = 0.03,
+        start: str = "uniform",
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        precision: str = "auto",
+        scaling: Any = "standard",
+    ) -> None:
+        self.reward = reward
+        self.penalty = penalty
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.precision = precision
+        self.scaling = scaling
+
+    def _check_parameters(self) -> None:
+        check_real("reward", self.reward, minimum=0)
+        check_real("penalty", self.penalty, minimum=1e-6)
+        check_choice("start", self.start, ("uniform", "binary"))
+        check_integer("max_iter", self.max_iter, minimum=1)
+        check_real("tol", self.tol, minimum=0)
+        check_choice("precision", self.precision, PRECISIONS)
+        check_scaling(self.scaling)
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._scaler = fit_scaler(self.scaling, X)
+        ridge = KernelRidge(
+            apply_scaler(self._scaler, X), penalty=self.penalty, precision=self.precision
+        )
+        confidences = candidates.prior()
+        if self.start == "binary":
+            confidences.data *= np.repeat(candidates.sizes, candidates.sizes)
+        _, outputs = ridge.fit(confidences.toarray())
+        objectives = []
+        for _ in range(self.max_iter):
+            settled = favoured_confidences(candidates, outputs, self.reward)
+            change = np.linalg.norm(settled - confidences.data)
+            confidences = confidence_from_pairs(candidates, settled)
+            model, outputs = ridge.fit(confidences.toarray())
+            gained = self.reward * float(group_maxima(settled, candidates.starts).sum())
+            objectives.append(ridge.objective(model, outputs, confidences.toarray()) - gained)
+            if change < self.tol:
+                break
+        self._model: KernelModel = model
+        self.objective_ = np.array(objectives)
+        self.n_iter_ = len(objectives)
+        return confidences
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        return project_rows_on_simplex(self._model.outputs(apply_scaler(self._scaler, X)))
+
+
+def favoured_confidences(
+    candidates: CandidateLabels, outputs: FloatArray, reward: float
+) -> FloatArray:
+    """Minimise ``|p - q|^2 - reward max(p)`` over the distributions p of every row's candidates.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    outputs : ndarray of shape (n_samples, n_classes)
+        What the model says, q.
+    reward : float
+        What the largest confidence earns.
+
+    Returns
+    -------
+    confidences : ndarray of shape (n_pairs,)
+        In the order of ``candidates.pairs()``.
+    """
+    wanted = candidates.values_of(outputs)
+    wanted[first_largest(wanted, candidates.starts)] += reward / 2
+    return project_groups_on_simplex(wanted, candidates.starts)

@@ -1,0 +1,138 @@
+"""Ridge regression with a Gaussian kernel and a free intercept, for many targets in turn."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import gen_batches
+
+from disambig._core.typing import FloatArray
+
+__all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
+
+PRECISIONS = ("auto", "single", "double")
+
+_NUMBERS_AT_A_TIME = 10_000_000
+# More training rows than this, and single precision halves time and memory.
+_MOST_ROWS_IN_DOUBLE = 10_000
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """Outputs ``sum_i exp(-|x - x_i|^2 / (2 width^2)) coefficients_i + intercepts``.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Training rows.
+    width : float
+        Distance at which the kernel has fallen to exp(-1/2).
+    coefficients : ndarray of shape (n_rows, n_outputs)
+        What every training row adds.
+    intercepts : ndarray of shape (n_outputs,)
+        What is added everywhere.
+    """
+
+    rows: FloatArray
+    width: float
+    coefficients: FloatArray
+    intercepts: FloatArray
+
+    def outputs(self, X: FloatArray) -> FloatArray:
+        """Return the outputs at new rows, some rows at a time."""
+        outputs = np.empty((len(X), len(self.intercepts)))
+        for batch in _batches_of_rows(len(X), len(self.rows)):
+            squares = euclidean_distances(X[batch], self.rows, squared=True)
+            kernel = _gaussian(squares, self.width).astype(self.coefficients.dtype, copy=False)
+            outputs[batch] = kernel @ self.coefficients + self.intercepts
+        return outputs
+
+
+class KernelRidge:
+    """Minimise ``|K A + 1 b' - targets|^2 + penalty tr(A' K A)`` for one target after the other.
+
+    The width of the kernel is the mean distance between training rows. ``K + penalty I`` is
+    factored once, in place: a target then costs two triangular solves, and the kernel itself is
+    never needed again, because ``K A + 1 b' = targets - penalty A``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Training rows.
+    penalty : float
+        Weight of the penalty, above zero.
+    precision : {"auto", "single", "double"}, default="auto"
+        Of the kernel and its factor; "auto" is single for more than 10,000 rows.
+    """
+
+    def __init__(self, X: FloatArray, *, penalty: float, precision: str = "auto") -> None:
+        if precision == "auto":
+            precision = "single" if len(X) > _MOST_ROWS_IN_DOUBLE else "double"
+        self._rows = X
+        self._penalty = penalty
+        self._dtype = np.dtype(precision)
+        kernel, self._width = _kernel_among(X, self._dtype)
+        kernel.flat[:: len(X) + 1] = 1 + penalty
+        # LAPACK counts by columns: the transpose of a symmetric array needs no copy.
+        self._factor = cho_factor(kernel.T, lower=True, overwrite_a=True, check_finite=False)
+        self._of_ones = self._solved(np.ones((len(X), 1)))
+
+    def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
+        """Return the model for these targets, and its outputs at the training rows.
+
+        Parameters
+        ----------
+        targets : ndarray of shape (n_rows, n_outputs)
+            What the outputs should be near to.
+        """
+        total = self._of_ones.sum(dtype=np.float64)
+        intercepts = (self._of_ones.T.astype(np.float64) @ targets).ravel() / total
+        coefficients = self._solved(targets - intercepts)
+        outputs = targets - self._penalty * coefficients
+        return KernelModel(self._rows, self._width, coefficients, intercepts), outputs
+
+    def objective(self, model: KernelModel, outputs: FloatArray, targets: FloatArray) -> float:
+        """Return ``|outputs - targets|^2 + penalty tr(A' K A)`` of a model that was fitted here.
+
+        Parameters
+        ----------
+        model : KernelModel
+            The model.
+        outputs, targets : ndarray of shape (n_rows, n_outputs)
+            What it gives at the training rows, and what was wanted.
+        """
+        size = np.vdot(model.coefficients, outputs - model.intercepts)
+        return float(np.sum((outputs - targets) ** 2) + self._penalty * size)
+
+    def _solved(self, targets: FloatArray) -> FloatArray:
+        own = np.array(targets, dtype=self._dtype, order="F")
+        solved: FloatArray = cho_solve(self._factor, own, overwrite_b=True, check_finite=False)
+        return solved
+
+
+def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatArray, float]:
+    """Return the kernel of all pairs of rows, and its width, without a second array of its size."""
+    count = len(X)
+    array = np.empty((count, count), dtype=dtype)
+    total = 0.0
+    for batch in _batches_of_rows(count, count):
+        squares = euclidean_distances(X[batch], X, squared=True)
+        # The formula rounds; a row is at no distance from itself.
+        squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
+        total += float(np.sqrt(squares).sum())
+        array[batch] = squares
+    width = total / (count * (count - 1)) if total > 0 else 1.0
+    for batch in _batches_of_rows(count, count):
+        array[batch] = _gaussian(array[batch], width)
+    return array, width
+
+
+def _gaussian(squares: FloatArray, width: float) -> FloatArray:
+    squares *= -1 / (2 * width**2)
+    kernel: FloatArray = np.exp(squares, out=squares)
+    return kernel
+
+
+def _batches_of_rows(count: int, columns: int) -> "list[slice]":
+    return list(gen_batches(count, max(1, _NUMBERS_AT_A_TIME // columns)))

@@ -1,0 +1,133 @@
+"""Many small quadratic problems over numbers that are not negative, solved side by side."""
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["minimise_on_orthant", "minimise_on_simplex"]
+
+# As many problems at a time as a processor keeps near at hand.
+_NUMBERS_AT_A_TIME = 100_000
+# On problems brought to size one: how far below zero is a violation, and which pivots are rounding.
+_TOLERANCE = 1e-10
+_SMALLEST_PIVOT = 1e-11
+# Pivots per variable that go to the worst violation; later ones go to the first and cannot cycle.
+_GREEDY_PIVOTS = 5
+_MOST_PIVOTS = 50
+
+
+def minimise_on_orthant(matrices: FloatArray, targets: FloatArray) -> FloatArray:
+    """Minimise ``z @ matrix @ z / 2 - target @ z`` over ``z >= 0``, for every matrix and target.
+
+    A minimum has a slope ``matrix @ z - target`` that is not negative and is zero where z is not
+    zero. It is reached by principal pivots (Murty 1974): the equations for the slope are solved
+    for one z after the other, always for one that violates a sign, until none does. All problems
+    make their pivots together.
+
+    Where columns depend on each other the minimum is not unique; those found first carry the weight
+    and the others are zero.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n_problems, size, size)
+        Symmetric, positive semidefinite.
+    targets : ndarray of shape (n_problems, size)
+        In the span of their matrix, as they are in least squares; otherwise there is no minimum.
+    """
+    count, size = targets.shape
+    solutions = np.zeros((count, size))
+    problems_at_a_time = max(1, _NUMBERS_AT_A_TIME // (size * (size + 1) + 1))
+    for batch in gen_batches(count, problems_at_a_time):
+        # Brought to size one, all problems share one idea of what is small.
+        matrix_size = _or_one(np.trace(matrices[batch], axis1=1, axis2=2) / max(size, 1))
+        target_size = _or_one(np.abs(targets[batch]).max(axis=1, initial=0))
+        found = _solved(
+            matrices[batch] / matrix_size[:, np.newaxis, np.newaxis],
+            targets[batch] / target_size[:, np.newaxis],
+        )
+        solutions[batch] = found * (target_size / matrix_size)[:, np.newaxis]
+    return solutions
+
+
+def minimise_on_simplex(matrices: FloatArray) -> FloatArray:
+    """Minimise ``w @ matrix @ w`` over weights that are not negative and sum to one.
+
+    Adding one number to all entries of a matrix adds it to the objective everywhere on the simplex.
+    The sum of weights then costs something, and the minimum over ``z >= 0`` with the target 1 is
+    the wanted one up to its sum.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n_problems, size, size)
+        Symmetric, positive semidefinite.
+    """
+    count, size = matrices.shape[:2]
+    added = _or_one(np.trace(matrices, axis1=1, axis2=2) / max(size, 1))
+    weights = minimise_on_orthant(
+        matrices + added[:, np.newaxis, np.newaxis], np.ones((count, size))
+    )
+    totals = weights.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.divide(weights, totals, out=weights, where=totals > 0)
+    return shares
+
+
+def _or_one(sizes: FloatArray) -> FloatArray:
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _solved(matrices: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the solutions of problems of size one."""
+    count, size = targets.shape
+    # Problems along the last axis, so that every step runs over long rows of numbers.
+    tableau = np.empty((size, size + 1, count))
+    tableau[:, :size] = matrices.transpose(1, 2, 0)
+    tableau[:, size] = -targets.T
+    solved_for = np.zeros((size, count), dtype=bool)
+    open_problems = np.arange(count)
+    solutions = np.zeros((count, size))
+    for pivots in range(_MOST_PIVOTS * size):
+        violating = _violating(tableau, solved_for)
+        done = ~violating.any(axis=0)
+        if done.any():
+            solutions[open_problems[done]] = _values(tableau[:, :, done], solved_for[:, done])
+            left = ~done
+            tableau, solved_for = tableau[:, :, left], solved_for[:, left]
+            violating, open_problems = violating[:, left], open_problems[left]
+        if not len(open_problems):
+            return solutions
+        if pivots < _GREEDY_PIVOTS * size:
+            chosen = np.where(violating, tableau[:, size], 0).argmin(axis=0)
+        else:
+            chosen = violating.argmax(axis=0)
+        _pivot(tableau, chosen)
+        solved_for[chosen, np.arange(len(chosen))] ^= True
+    # Signs that rounding keeps turning over are of numbers that may as well be zero.
+    solutions[open_problems] = _values(tableau, solved_for)
+    return solutions
+
+
+def _violating(tableau: FloatArray, solved_for: BoolArray) -> BoolArray:
+    size = len(tableau)
+    below_zero: BoolArray = tableau[:, size] < -_TOLERANCE
+    # A column that depends on those solved for has a slope of zero: what is seen is rounding.
+    pivots = np.einsum("iin->in", tableau[:, :size])
+    violating: BoolArray = below_zero & (solved_for | (pivots > _SMALLEST_PIVOT))
+    return violating
+
+
+def _values(tableau: FloatArray, solved_for: BoolArray) -> FloatArray:
+    return np.where(solved_for, np.maximum(tableau[:, len(tableau)], 0), 0).T
+
+
+def _pivot(tableau: FloatArray, chosen: IntArray) -> None:
+    """Exchange the chosen variable of every problem with its slope, in place."""
+    problems = np.arange(len(chosen))
+    row = tableau[chosen, :, problems].T
+    column = tableau[:, chosen, problems]
+    pivot = row[chosen, problems]
+    row /= pivot
+    tableau -= column[:, np.newaxis] * row
+    tableau[chosen, :, problems] = -row.T
+    tableau[:, chosen, problems] = column / pivot
+    tableau[chosen, chosen, problems] = 1 / pivot

@@ -1,0 +1,69 @@
+"""A graph of rows, carried over to the pairs of a row and one of its candidates.
+
+Candidate sets are small. Working on pairs instead of all rows and classes makes a product with the
+graph as cheap as the sets are small, and leaves no n x c array.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.typing import FloatArray, IntArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+
+__all__ = ["graph_to_candidates", "graph_to_labels"]
+
+
+def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
+    """Return the product with a graph, for values of candidates, seen at candidates only.
+
+    Values f in the order of ``candidates.pairs()`` fill an array F of rows and classes. The result
+    times f is ``graph @ F`` at the same pairs.
+
+    Parameters
+    ----------
+    graph : sparse array of shape (n_samples, n_samples)
+        Weights between rows.
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    """
+    places, sources, weights = _carried_over(graph, candidates)
+    pairs = _place(*candidates.pairs(), candidates)
+    found = np.minimum(np.searchsorted(pairs, places), len(pairs) - 1)
+    inside = pairs[found] == places
+    return sparse.csr_array(
+        (weights[inside], (found[inside], sources[inside])), shape=(len(pairs), len(pairs))
+    )
+
+
+def graph_to_labels(graph: Sparse, candidates: CandidateLabels) -> Sparse:
+    """Return the product with a graph, for values of candidates, seen wherever it is not zero.
+
+    As ``graph_to_candidates``, but with one row for every entry of ``graph @ F`` that some pair
+    reaches, candidate or not. Sums of squares of ``graph @ F`` are those of the result times f.
+    """
+    places, sources, weights = _carried_over(graph, candidates)
+    reached, rows = np.unique(places, return_inverse=True)
+    return sparse.csr_array(
+        (weights, (rows, sources)), shape=(len(reached), candidates.sizes.sum())
+    )
+
+
+def _carried_over(
+    graph: Sparse, candidates: CandidateLabels
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return (place reached, pair it comes from, weight) for every edge and candidate."""
+    edges = graph.tocoo()
+    targets, rows = edges.coords
+    counts = candidates.sizes[rows]
+    # Every edge is repeated for every candidate of the row it comes from.
+    edge = np.repeat(np.arange(len(rows)), counts)
+    rank = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
+    pairs = candidates.starts[rows][edge] + rank
+    _, labels = candidates.pairs()
+    return _place(targets[edge], labels[pairs], candidates), pairs, edges.data[edge]
+
+
+def _place(rows: IntArray, labels: IntArray, candidates: CandidateLabels) -> IntArray:
+    """Return one number for every row and label."""
+    places: IntArray = rows.astype(np.int64) * candidates.shape[1] + labels
+    return places

@@ -1,0 +1,90 @@
+"""Confidences that agree with those of the neighbours: a quadratic problem over all candidates."""
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import svds
+
+from disambig._core.seeding import make_generator
+from disambig._core.typing import FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.solvers.pair_graph import graph_to_labels
+from disambig.solvers.simplex import project_groups_on_simplex
+
+__all__ = ["smooth_confidences"]
+
+_SMALL_GRAPH = 50
+
+
+def smooth_confidences(
+    graph: Sparse,
+    candidates: CandidateLabels,
+    start: FloatArray,
+    *,
+    anchor: FloatArray | None = None,
+    smoothness: float = 1.0,
+    max_iter: int = 500,
+    tol: float = 1e-7,
+) -> FloatArray:
+    """Minimise ``smoothness * |F - graph @ F|^2 + |F - anchor|^2`` over confidences F.
+
+    Every row of F is a distribution over the candidates of its row. Accelerated projected gradient:
+    without an anchor with Nesterov's growing momentum, with one with the constant momentum of a
+    strongly convex problem.
+
+    Parameters
+    ----------
+    graph : sparse array of shape (n_samples, n_samples)
+        Weights with which rows are rebuilt from their neighbours.
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    start : ndarray of shape (n_pairs,)
+        Confidences to begin with, in the order of ``candidates.pairs()``.
+    anchor : ndarray of shape (n_pairs,), optional
+        What confidences should be near to; without it the second term is left out.
+    smoothness : float, default=1.0
+        How much agreement with the neighbours counts.
+    max_iter : int, default=500
+        Steps at most.
+    tol : float, default=1e-7
+        Stop where no confidence changes by more.
+    """
+    apart = sparse.eye_array(len(candidates), format="csr") - graph
+    differences = graph_to_labels(apart, candidates)
+    transposed = differences.T.tocsr()
+    steepest = 2 * smoothness * _largest_singular_value(apart) ** 2
+    if anchor is not None:
+        steepest += 2
+    if steepest == 0:
+        return start
+    constant_momentum = (1 - np.sqrt(2 / steepest)) / (1 + np.sqrt(2 / steepest))
+    confidences, ahead, growth = start, start, 1.0
+    for _ in range(max_iter):
+        slope = 2 * smoothness * (transposed @ (differences @ ahead))
+        if anchor is not None:
+            slope += 2 * (ahead - anchor)
+        moved = project_groups_on_simplex(ahead - slope / steepest, candidates.starts)
+        change = moved - confidences
+        confidences = moved
+        if np.abs(change).max() <= tol:
+            break
+        if anchor is None:
+            momentum, growth = _growing_momentum(growth)
+        else:
+            momentum = constant_momentum
+        ahead = moved + momentum * change
+    return confidences
+
+
+def _growing_momentum(growth: float) -> tuple[float, float]:
+    following = (1 + np.sqrt(1 + 4 * growth**2)) / 2
+    return (growth - 1) / following, following
+
+
+def _largest_singular_value(matrix: Sparse) -> float:
+    """Return the largest singular value, or a little more."""
+    if min(matrix.shape) <= _SMALL_GRAPH:
+        return float(np.linalg.norm(matrix.toarray(), 2))
+    # A fixed start, because SciPy's own is drawn from a generator.
+    start = make_generator(0).standard_normal(min(matrix.shape))
+    (largest,) = svds(matrix, k=1, v0=start, tol=1e-3, return_singular_vectors=False)
+    return 1.01 * float(largest)
