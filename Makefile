@@ -25,6 +25,10 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/candidate_sets_at_scale.py
 	$(BIN)/python benchmarks/plknn_scaling.py
+	$(BIN)/python benchmarks/rivals_accuracy.py --jobs 2
+	$(BIN)/python benchmarks/draw_rivals.py
+	$(BIN)/python benchmarks/rivals_at_scale.py
+	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/draw_ncpd_ablation.py
 	$(BIN)/python benchmarks/ncpd_cpu.py

@@ -14,14 +14,30 @@ if TYPE_CHECKING:
     from disambig.candidates.labels import CandidateLabels
     from disambig.datasets.catalogue import list_datasets, load_dataset
     from disambig.methods.catalogue import all_methods, get_method
+    from disambig.methods.classical.aggd import AGGD
+    from disambig.methods.classical.clpl import CLPL
+    from disambig.methods.classical.em import EMClassifier
+    from disambig.methods.classical.ipal import IPAL
+    from disambig.methods.classical.lsbcmm import LSBCMM
+    from disambig.methods.classical.m3pl import M3PL
     from disambig.methods.classical.plknn import PLKNN
+    from disambig.methods.classical.plsvm import PLSVM
+    from disambig.methods.classical.sure import SURE
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.scaling import FeatureScaler
 
 __all__ = [
+    "AGGD",
+    "CLPL",
+    "IPAL",
+    "LSBCMM",
+    "M3PL",
     "PLKNN",
+    "PLSVM",
+    "SURE",
     "CandidateLabels",
     "DisambigError",
+    "EMClassifier",
     "FeatureScaler",
     "NCPDClassifier",
     "__version__",
@@ -35,11 +51,19 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "AGGD": "disambig.methods.classical.aggd",
+        "CLPL": "disambig.methods.classical.clpl",
         "CandidateLabels": "disambig.candidates.labels",
         "DisambigError": "disambig._core.errors",
+        "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
+        "IPAL": "disambig.methods.classical.ipal",
+        "LSBCMM": "disambig.methods.classical.lsbcmm",
+        "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
         "PLKNN": "disambig.methods.classical.plknn",
+        "PLSVM": "disambig.methods.classical.plsvm",
+        "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.catalogue",
         "audit_candidates": "disambig.candidates.audit",
         "get_method": "disambig.methods.catalogue",

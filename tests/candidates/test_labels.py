@@ -245,6 +245,14 @@ def test_pairs_are_the_candidates_row_by_row(candidates):
     np.testing.assert_array_equal(columns, expected_columns)
 
 
+@given(candidate_labels())
+def test_starts_say_where_the_pairs_of_every_row_begin(candidates):
+    rows, _ = candidates.pairs()
+    expected = [rows.tolist().index(row) for row in range(len(candidates))]
+    assert candidates.starts.tolist() == expected
+    assert candidates[:0].starts.tolist() == []
+
+
 @given(candidate_labels(weighted=False), st.data())
 def test_contains_agrees_with_the_sets(candidates, data):
     names = [*candidates.classes.tolist(), "stranger"]

@@ -21,7 +21,7 @@ def rows(output: str) -> dict[str, list[str]]:
     """Return role, accuracy and share of training rows set right, by method."""
     lines = [line.strip("│").split("│") for line in output.splitlines() if line.startswith("│")]
     cells = [[cell.strip() for cell in line] for line in lines]
-    return {name: [role, *scores] for role, name, _, *scores in cells}
+    return {name: [role, *scores] for role, name, *scores in cells}
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,33 @@
 """The one table of methods under test: name -> an instance that is quick on a hundred rows."""
 
 from disambig.methods import (
+    AGGD,
+    CLPL,
+    IPAL,
+    LSBCMM,
+    M3PL,
     PLKNN,
+    PLSVM,
+    SURE,
     AverageClassifier,
+    EMClassifier,
     NCPDClassifier,
     OracleClassifier,
     RandomCandidateClassifier,
 )
 
 INSTANCES = {
+    "aggd": AGGD(n_neighbors=5, max_iter=3),
     "average": AverageClassifier(),
+    "clpl": CLPL(),
+    "em": EMClassifier(),
+    "ipal": IPAL(n_neighbors=5),
+    "lsbcmm": LSBCMM(max_iter=20),
+    "m3pl": M3PL(growth=3.0),
     "ncpd": NCPDClassifier(hidden=32, epochs=40, ramp_epochs=20, batch_size=32, random_state=0),
     "oracle": OracleClassifier(),
     "plknn": PLKNN(n_neighbors=5),
+    "plsvm": PLSVM(max_iter=300, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
+    "sure": SURE(max_iter=20),
 }

@@ -35,13 +35,11 @@ def demo(
     data = load_dataset(dataset)
     corruption = ControlledCorruption(p=p, r=r)
     console = Console()
-    table = Table("", "method", "what it is", "accuracy", "training rows set right")
-    table.columns[1].no_wrap = True
+    table = Table("", "method", "accuracy", "training rows set right")
     for card, scores in _scores(data, corruption, folds, seed, console):
         table.add_row(
             "" if card.role == "method" else card.role,
             card.name,
-            card.title,
             mean_and_std_text([score.accuracy for score in scores]),
             mean_and_std_text([score.transductive_accuracy for score in scores]),
         )
@@ -52,7 +50,10 @@ def demo(
         markup=False,
     )
     console.print(table)
-    console.print("Mean and standard deviation over the folds; accuracy on held-out rows.")
+    console.print(
+        "Mean and standard deviation over the folds; accuracy on held-out rows. "
+        "'disambig methods' says what each method is."
+    )
 
 
 def _scores(

@@ -13,11 +13,13 @@ def methods() -> None:
     """
     from disambig.methods.catalogue import all_methods  # keeps --help quick
 
-    table = Table("name", "class", "what it does", "paper")
-    for column in table.columns[:2]:
-        column.no_wrap = True
+    # One below the other: three texts side by side leave no room for any on 80 columns.
+    table = Table("name", "what it does, its class, its paper", show_lines=True)
+    table.columns[0].no_wrap = True
     for name, method in all_methods().items():
         card = method.card
-        paper = f"{card.paper}, {card.year}" if card.paper else "-"
-        table.add_row(name, method.__name__, card.title, paper)
+        lines = [card.title, method.__name__]
+        if card.paper:
+            lines.append(f"{card.paper}, {card.year}")
+        table.add_row(name, "\n".join(lines))
     Console().print(table)

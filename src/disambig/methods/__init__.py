@@ -7,7 +7,15 @@ from disambig._core.lazy import lazy_names
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
     from disambig.methods.catalogue import all_methods, get_method
+    from disambig.methods.classical.aggd import AGGD
+    from disambig.methods.classical.clpl import CLPL
+    from disambig.methods.classical.em import EMClassifier
+    from disambig.methods.classical.ipal import IPAL
+    from disambig.methods.classical.lsbcmm import LSBCMM
+    from disambig.methods.classical.m3pl import M3PL
     from disambig.methods.classical.plknn import PLKNN
+    from disambig.methods.classical.plsvm import PLSVM
+    from disambig.methods.classical.sure import SURE
     from disambig.methods.many import fit_many
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.reference.average import AverageClassifier
@@ -16,8 +24,16 @@ if TYPE_CHECKING:
     from disambig.methods.scaling import FeatureScaler
 
 __all__ = [
+    "AGGD",
+    "CLPL",
+    "IPAL",
+    "LSBCMM",
+    "M3PL",
     "PLKNN",
+    "PLSVM",
+    "SURE",
     "AverageClassifier",
+    "EMClassifier",
     "FeatureScaler",
     "NCPDClassifier",
     "OracleClassifier",
@@ -31,13 +47,21 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "AGGD": "disambig.methods.classical.aggd",
         "AverageClassifier": "disambig.methods.reference.average",
+        "CLPL": "disambig.methods.classical.clpl",
+        "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
+        "IPAL": "disambig.methods.classical.ipal",
+        "LSBCMM": "disambig.methods.classical.lsbcmm",
+        "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
         "OracleClassifier": "disambig.methods.reference.oracle",
         "PLKNN": "disambig.methods.classical.plknn",
+        "PLSVM": "disambig.methods.classical.plsvm",
         "PartialLabelClassifier": "disambig.methods.base",
         "RandomCandidateClassifier": "disambig.methods.reference.random_candidate",
+        "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.catalogue",
         "fit_many": "disambig.methods.many",
         "get_method": "disambig.methods.catalogue",

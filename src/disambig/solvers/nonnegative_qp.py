@@ -8,7 +8,7 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray
 __all__ = ["minimise_on_orthant", "minimise_on_simplex"]
 
 # As many problems at a time as a processor keeps near at hand.
-_NUMBERS_AT_A_TIME = 100_000
+_NUMBERS_AT_A_TIME = 200_000
 # On problems brought to size one: how far below zero is a violation, and which pivots are rounding.
 _TOLERANCE = 1e-10
 _SMALLEST_PIVOT = 1e-11

@@ -31,21 +31,19 @@ def assign_candidates(
     counts : ndarray of int of shape (n_classes,)
         How often each class should be chosen.
     """
-    # Costs matter only within a row; the least of each becomes zero, which keeps numbers small.
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    is_open = np.diff(starts, append=len(rows)) > 1
+    if not is_open.any():
+        return starts
+    # Rows with one candidate are settled, and use up their part of the counts.
+    left = counts - np.bincount(columns[starts[~is_open]], minlength=len(counts))
+    # Costs matter only within a row; the least of each becomes zero, which keeps numbers small.
     costs = costs - np.minimum.reduceat(costs, starts)[rows]
+    pairs = np.flatnonzero(is_open[rows])
+    open_rows = (np.cumsum(is_open) - 1)[rows[pairs]]
+    shares = _solve(open_rows, columns[pairs], costs[pairs], left)
     chosen = starts.copy()
-    open_rows = np.flatnonzero(np.diff(starts, append=len(rows)) > 1)
-    if open_rows.size == 0:
-        return chosen
-    is_settled = np.ones(len(starts), dtype=bool)
-    is_settled[open_rows] = False
-    open_pairs = np.flatnonzero(~is_settled[rows])
-    left = counts - np.bincount(columns[starts[is_settled]], minlength=len(counts))
-    share = _solve(
-        np.searchsorted(open_rows, rows[open_pairs]), columns[open_pairs], costs[open_pairs], left
-    )
-    chosen[open_rows] = open_pairs[share > 0.5]
+    chosen[is_open] = pairs[shares > 0.5]
     return chosen
 
 
@@ -68,15 +66,19 @@ def _solve(rows: IntArray, columns: IntArray, costs: FloatArray, counts: IntArra
             f"linear program with {len(rows)} candidate pairs and {n_classes} classes. "
             f"Got: {program.message} Look for costs of very different size."
         )
-    share: FloatArray = program.x[: len(rows)]
-    return share
+    shares: FloatArray = program.x[: len(rows)]
+    return shares
 
 
 def _constraints(rows: IntArray, columns: IntArray, n_classes: int) -> Sparse:
     """Return one line for every row, then one for every class with what it lacks and exceeds."""
-    pairs = np.ones(len(rows))
-    each = np.arange(len(rows))
-    one_a_row = sparse.csr_array((pairs, (rows, each)))
-    by_class = sparse.csr_array((pairs, (columns, each)), shape=(n_classes, len(rows)))
-    slack = sparse.eye_array(n_classes)
-    return sparse.block_array([[one_a_row, None, None], [by_class, slack, -slack]], format="csc")
+    n_pairs, n_rows = len(rows), rows[-1] + 1
+    classes = n_rows + np.arange(n_classes)
+    # Column by column: a pair counts for its row and for its class, slack for a class.
+    lines = [np.column_stack([rows, n_rows + columns]).ravel(), classes, classes]
+    values = [np.ones(2 * n_pairs + n_classes), -np.ones(n_classes)]
+    ends = [np.arange(0, 2 * n_pairs, 2), np.arange(2 * n_pairs, 2 * (n_pairs + n_classes) + 1)]
+    return sparse.csc_array(
+        (np.concatenate(values), np.concatenate(lines), np.concatenate(ends)),
+        shape=(n_rows + n_classes, n_pairs + 2 * n_classes),
+    )

@@ -144,24 +144,71 @@ def test_equal_weights_are_as_good_as_none():
     )
 
 
-@pytest.mark.parametrize("unit_rows", [False, True])
+@pytest.mark.parametrize("unit_rows", [False, True, "auto"])
 def test_sparse_features_give_the_same_as_dense_ones(unit_rows):
     data = make_partial_label_dataset(60, 12, 3, random_state=0)
     X = np.where(np.abs(data.X) > 0.5, data.X, 0)
     # Sparse features keep their mean, so the scale is compared without moving the centre.
     method = PLKNN(scaling=StandardScaler(with_mean=False), unit_rows=unit_rows)
     dense = method.fit(X, data.candidates).predict_proba(X)
+    method = PLKNN(scaling="standard", unit_rows=unit_rows)
     for form in (sparse.csr_array, sparse.csc_matrix):
-        found = PLKNN(unit_rows=unit_rows).fit(form(X), data.candidates).predict_proba(form(X))
+        found = method.fit(form(X), data.candidates).predict_proba(form(X))
         np.testing.assert_allclose(found, dense, atol=1e-9)
+
+
+def test_features_are_divided_by_the_root_of_their_deviation_by_default():
+    data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    X = data.X * [1, 4, 16, 64, 256]
+    # What all features have in common, a place and a unit, changes no order of distances.
+    expected = plain().fit(X / np.sqrt(X.std(axis=0)), data.candidates)
+    found = PLKNN().fit(X, data.candidates).predict_proba(X)
+    np.testing.assert_allclose(found, expected.predict_proba(X / np.sqrt(X.std(axis=0))), atol=1e-9)
 
 
 def test_scaling_is_learned_from_the_training_rows():
     data = make_partial_label_dataset(60, 5, 3, random_state=0)
-    factors = np.array([1, 10, 100, 1000, 10000])
-    expected = PLKNN().fit(data.X, data.candidates).predict_proba(data.X)
-    found = PLKNN().fit(data.X * factors, data.candidates).predict_proba(data.X * factors)
+    factors, moved = np.array([1, 10, 100, 1000, 10000]), 7.0
+    method = PLKNN(scaling="standard")
+    expected = method.fit(data.X, data.candidates).predict_proba(data.X[:3])
+    method.fit(data.X * factors + moved, data.candidates)
+    found = method.predict_proba(data.X[:3] * factors + moved)
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_features", "unit_rows"), [(2, False), (9, False), (10, True)])
+def test_rows_have_length_one_from_ten_features_on(n_features, unit_rows):
+    data = make_partial_label_dataset(60, n_features, 3, random_state=0)
+    automatic, same, other = (
+        PLKNN(unit_rows=choice).fit(data.X, data.candidates)
+        for choice in ("auto", unit_rows, not unit_rows)
+    )
+    found = PLKNN().fit(data.X, data.candidates).predict_proba(data.X)
+    np.testing.assert_array_equal(automatic.predict_proba(data.X), found)
+    np.testing.assert_array_equal(same.predict_proba(data.X), found)
+    assert np.abs(other.predict_proba(data.X) - found).max() > 0.01
+    # The neighbours of training rows are found in the same way.
+    confidences = [method.candidate_confidence_.toarray() for method in (automatic, same, other)]
+    np.testing.assert_array_equal(confidences[0], confidences[1])
+    assert np.abs(confidences[0] - confidences[2]).max() > 0.01
+
+
+def test_directions_are_compared_by_hand_where_there_are_ten_features():
+    # From (1, 1, 0, ...) the nearest place is (3, 0, 0, ...), the nearest direction (20, 30, ...).
+    X, query = np.zeros((2, 10)), np.zeros((1, 10))
+    X[0, 0], X[1, :2], query[0, :2] = 3, [20, 30], 1
+    sets = CandidateLabels.from_labels(["east", "north-east"])
+    method = PLKNN(n_neighbors=1, scaling="none")
+    assert method.fit(X, sets).predict(query).tolist() == ["north-east"]
+    assert method.fit(X[:, :9], sets).predict(query[:, :9]).tolist() == ["east"]
+
+
+def test_a_row_without_direction_is_equally_far_from_all():
+    # Zero stays zero, at distance one from every unit row, and votes count the same.
+    X = np.vstack([np.eye(10)[:3], np.zeros((1, 10))])
+    sets = CandidateLabels.from_sets([["a"], ["b"], ["b"], ["a", "b"]])
+    fitted = PLKNN(n_neighbors=3, scaling="none").fit(X, sets)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray()[-1], [1 / 3, 2 / 3])
 
 
 def test_a_transformer_given_as_scaling_is_copied():
@@ -191,7 +238,9 @@ def test_constant_features_change_nothing():
         ),
         ({"scaling": None}, "'scaling' must be one of"),
         ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
-        ({"unit_rows": "no"}, "'unit_rows' must be True or False. Got 'no'"),
+        ({"unit_rows": "no"}, "'unit_rows' must be .*True.* Got 'no'"),
+        ({"unit_rows": 1}, "'unit_rows' must be .*True.* Got 1 "),
+        ({"unit_rows": None}, "'unit_rows' must be .*True.* Got None"),
     ],
 )
 def test_bad_parameters_are_refused_in_fit(parameters, message):

@@ -1,0 +1,190 @@
+"""EM: maximum likelihood of the candidate sets under a linear softmax model."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from disambig._core.groups import group_maxima
+from disambig._core.parameters import check_integer, check_real
+from disambig._core.typing import Features, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.card import MethodCard
+from disambig.methods.confidence import confidence_from_pairs
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
+
+__all__ = ["EMClassifier"]
+
+
+class EMClassifier(PartialLabelClassifier):
+    """Expectation-maximisation: guess the label from the model, then learn the model from it.
+
+    Class j has the probability ``p_j(x)``, the softmax of linear scores ``w_j . x + b_j``. The
+    objective, to be minimised, is::
+
+        penalty / 2 * sum_j |w_j|^2 - sum_i log sum_{j in S_i} pi_ij p_j(x_i)
+
+    where S_i are the candidates of row i and pi_ij their prior: equal shares, or the weights of the
+    candidates divided by their sum. It is not convex. From scores of zero, every round does
+
+    1. the E-step: the posterior of every candidate, ``q_ij = pi_ij p_j(x_i)`` divided by its sum
+       over S_i;
+    2. the M-step: some steps of L-BFGS, from where the last round ended, on
+       ``penalty / 2 * sum_j |w_j|^2 - sum_i sum_{j in S_i} q_ij log p_j(x_i)``.
+
+    No round raises the objective, however few steps it makes. The first posterior is the prior.
+
+    Probabilities are those of the model; the confidences of a training row are its last posterior.
+
+    Parameters
+    ----------
+    penalty : float, default=5.0
+        Weight of the squared weights, intercepts left out, against the log-likelihood of all rows,
+        so that it matters less the more rows there are; 0 for none. It is the inverse variance of a
+        normal prior of the weights.
+    max_iter : int, default=200
+        Rounds at most.
+    steps_per_round : int, default=5
+        Steps of L-BFGS in a round at most.
+    tol : float, default=1e-5
+        Stop after a round that lowers the objective by less than this share of it.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled, fitted on the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every training row.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the scaled features in the score of every class.
+    intercept_ : ndarray of shape (n_classes,)
+        What is added to the score of every class.
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        The objective before the first round and after every round.
+    n_iter_ : int
+        Rounds that were made.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, EMClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> method = EMClassifier().fit(X, y)
+    >>> method.predict([[0.0], [1.0]]).tolist()
+    ['cat', 'dog']
+    >>> method.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="em",
+        title="Expectation-maximisation with a linear softmax model",
+        paper="Jin and Ghahramani, Learning with multiple labels, "
+        "Advances in Neural Information Processing Systems 15",
+        year=2002,
+        deviations=(
+            "The M-step makes a few steps of L-BFGS instead of going to the optimum, and the "
+            "weights are penalised.",
+            "Features are standardised; scaling='none' is the plain method.",
+        ),
+    )
+    accepts_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        penalty: float = 5.0,
+        max_iter: int = 200,
+        steps_per_round: int = 5,
+        tol: float = 1e-5,
+        scaling: Any = "standard",
+    ) -> None:
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.steps_per_round = steps_per_round
+        self.tol = tol
+        self.scaling = scaling
+
+    def _check_parameters(self) -> None:
+        check_real("penalty", self.penalty, minimum=0)
+        check_integer("max_iter", self.max_iter, minimum=1)
+        check_integer("steps_per_round", self.steps_per_round, minimum=1)
+        check_real("tol", self.tol, minimum=0)
+        check_scaling(self.scaling)
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._scaler = fit_scaler(self.scaling, X)
+        X = apply_scaler(self._scaler, X)
+        self._model = LinearModel.zeros(X.shape[1], candidates.shape[1])
+        posterior, loss = _posterior_and_loss(candidates, self._model.scores(X))
+        objectives = [loss]
+        for _ in range(self.max_iter):
+            self._model = fit_linear_model(
+                X,
+                _cross_entropy(candidates, posterior),
+                self._model,
+                penalty=self.penalty,
+                max_iter=self.steps_per_round,
+            )
+            posterior, loss = _posterior_and_loss(candidates, self._model.scores(X))
+            objectives.append(loss + self.penalty / 2 * float(np.sum(self._model.weights**2)))
+            if objectives[-2] - objectives[-1] <= self.tol * objectives[-2]:
+                break
+        self.objective_ = np.array(objectives)
+        self.n_iter_ = len(objectives) - 1
+        self.coef_, self.intercept_ = self._model.weights.T, self._model.intercepts
+        return confidence_from_pairs(candidates, posterior)
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        scores = self._model.scores(apply_scaler(self._scaler, X))
+        probabilities: FloatArray = softmax(scores, axis=1)
+        return probabilities
+
+
+def _posterior_and_loss(
+    candidates: CandidateLabels, scores: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the posterior of every candidate, and the loss of all rows.
+
+    The posterior is in the order of ``candidates.pairs()``; the loss of a row is
+    ``-log sum_{j in S} pi_j p_j``.
+    """
+    rows, _ = candidates.pairs()
+    with np.errstate(divide="ignore"):  # a candidate of no weight
+        joint = candidates.values_of(scores) + np.log(candidates.prior().data)
+    # The largest is taken out first, so that no row is lost to rounding.
+    largest = group_maxima(joint, candidates.starts)
+    powers = np.exp(joint - largest[rows])
+    totals = np.add.reduceat(powers, candidates.starts)
+    powers_of_all, largest_of_all = _powers(scores)
+    of_all = np.log(powers_of_all.sum(axis=1)) + largest_of_all
+    return powers / totals[rows], float(np.sum(of_all - np.log(totals) - largest))
+
+
+def _cross_entropy(candidates: CandidateLabels, posterior: FloatArray) -> LossOfScores:
+    """Return the function from scores to the cross-entropy of all rows and its gradient."""
+    rows, columns = candidates.pairs()
+
+    def loss_of_scores(scores: FloatArray) -> tuple[float, FloatArray]:
+        slope, largest = _powers(scores)
+        totals = slope.sum(axis=1)
+        expected = np.vdot(posterior, scores[rows, columns])
+        loss = np.sum(np.log(totals) + largest) - expected
+        slope /= totals[:, np.newaxis]
+        slope[rows, columns] -= posterior
+        return float(loss), slope
+
+    return loss_of_scores
+
+
+def _powers(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return exp(score - largest score of the row), and that largest score."""
+    largest = scores.max(axis=1)
+    powers = scores - largest[:, np.newaxis]
+    return np.exp(powers, out=powers), largest

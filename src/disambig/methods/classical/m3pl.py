@@ -1,0 +1,378 @@
+"""M3PL: a maximum-margin machine and the labels it is fitted to, found in turns."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from sklearn.utils.extmath import row_norms
+
+from disambig._core.groups import first_largest, group_maxima
+from disambig._core.parameters import check_boolean, check_integer, check_real
+from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.card import MethodCard
+from disambig.methods.confidence import confidence_from_logits
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.transportation import assign_candidates
+
+__all__ = ["M3PL"]
+
+_FIRST_SHARE_OF_C = 1e-5
+# Labels bear a rougher machine than probabilities, which are to be the same in every order of rows.
+_TOLERANCE_OF_TURNS = 1e-2
+_TOLERANCE_OF_LAST = 1e-4
+_MOST_PASSES = 2000
+# How far a class without rows is below all others: e ** -30 leaves it no probability to speak of.
+_GAP_BELOW = 30.0
+
+
+class M3PL(PartialLabelClassifier):
+    """Find the labels, one candidate a row, on which a linear machine has the largest margin.
+
+    Class j has the score ``f_j(x) = w_j . x + b_j``. With a label y_i among the candidates of every
+    row i, the objective is::
+
+        1/2 sum_j (|w_j|^2 + b_j^2) + C sum_i max(0, 1 - m(i, y_i))
+
+    where ``m(i, j) = f_j(x_i) - max_{q != j} f_q(x_i)`` is the margin of class j over the best
+    other class. It is minimised over machines and labels together, and every class j is chosen n_j
+    times, as often as the candidate sets make one expect: n_j is the sum over rows of
+    ``1 / |S_i|`` where j is a candidate, rounded so that all n_j add up to the number of rows.
+
+    1. Rows are first assigned to the candidates whose class means are nearest, at the least sum of
+       squared distances that the n_j allow. The mean of class j is taken over all rows that have j
+       as a candidate, with weights ``1 / |S_i|``.
+    2. At a fixed C two steps take turns: the machine is fitted to the labels, a support vector
+       machine of Crammer and Singer; then labels are assigned anew at the least sum of the losses
+       ``max(0, 1 - m(i, j))`` that the n_j allow, a linear program. Neither step raises the
+       objective by more than the tolerance of its solver. A machine that has not converged after
+       2000 passes over the rows is used as it is.
+    3. C begins at 1e-5 of its final value and grows by the factor ``1 + growth``, so that labels
+       are settled while the machine is still simple.
+
+    While no margin of a candidate reaches one, scores grow in proportion to C and the best labels
+    stay what they are: values of C below that point are left out after the first.
+
+    Where candidates carry weights, shares of the weights stand in for ``1 / |S_i|``, and choosing
+    candidate j for row i costs ``log(largest weight of row i / weight of j)`` on top of the loss.
+    A candidate of weight zero is never chosen.
+
+    Probabilities are the softmax of the scores, which keeps their order; the loss itself does not
+    make them probabilities. The confidences of a training row are the softmax of the scores of its
+    candidates, in proportion to their weights: they follow the machine, not the labels that it was
+    fitted to, which the n_j bind.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses of the rows against the squared weights, in the end.
+    growth : float, default=0.5
+        Growth of C from round to round.
+    max_rounds : int, default=20
+        Times that labels are assigned anew at one value of C, at most.
+    tol : float, default=1e-3
+        Labels are settled, at one value of C, where assigning them anew lowers the objective by
+        less than this share of its distance from the objective of a machine without weights.
+    class_counts : bool, default=True
+        Whether every class must be chosen n_j times. Without it some classes may take the rows of
+        others, which then vanish.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled, fitted on the training rows.
+    unit_rows : bool, default=True
+        Whether rows are then scaled to length one, so that none has a larger say.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every training row.
+    n_iter_ : int
+        Machines that were fitted.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig import M3PL, CandidateLabels
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> method = M3PL().fit(X, y)
+    >>> method.predict([[0.0], [1.0]]).tolist()
+    ['cat', 'dog']
+    >>> method.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="m3pl",
+        title="The largest margin over machines and labels, each class as often as expected",
+        paper="Yu and Zhang, Maximum margin partial label learning, Machine Learning 106",
+        year=2017,
+        doi="10.1007/s10994-016-5606-4",
+        deviations=(
+            "The first labels are those of the nearest class means. In the paper all candidates of "
+            "a row cost the same at first, which leaves the labels to the solver.",
+            "Class counts are rounded up where the fraction is largest, smaller classes first "
+            "where fractions are equal; in the paper they are rounded up for the smallest classes.",
+            "Counts that cannot be met are missed by as little as possible, instead of choosing "
+            "labels outside the candidate sets at a high cost.",
+            "Intercepts are penalised like weights.",
+            "Classes that are chosen for no row take no part in the fit and are ranked last.",
+            "Values of C at which no margin of a candidate can reach one are left out; without "
+            "weights of candidates they change no label.",
+            "The tolerance of the turns is relative to what the machine gains over one without "
+            "weights, so that it means the same for all values of C.",
+            "Features are standardised and rows scaled to length one; scaling='none' with "
+            "unit_rows=False is the plain method.",
+            "Where candidates carry weights, they enter the class counts, the first means, the "
+            "cost of labels and the confidences.",
+        ),
+    )
+    accepts_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        growth: float = 0.5,
+        max_rounds: int = 20,
+        tol: float = 1e-3,
+        class_counts: bool = True,
+        scaling: Any = "standard",
+        unit_rows: bool = True,
+    ) -> None:
+        self.C = C
+        self.growth = growth
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.class_counts = class_counts
+        self.scaling = scaling
+        self.unit_rows = unit_rows
+
+    def _check_parameters(self) -> None:
+        check_real("C", self.C, minimum=1e-6)
+        check_real("growth", self.growth, minimum=0.01)
+        check_integer("max_rounds", self.max_rounds, minimum=1)
+        check_real("tol", self.tol, minimum=0)
+        check_boolean("class_counts", self.class_counts)
+        check_scaling(self.scaling)
+        check_boolean("unit_rows", self.unit_rows)
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._scaler = fit_scaler(self.scaling, X)
+        X = self._prepared(X)
+        options = _Options.of(candidates, with_counts=self.class_counts)
+        self._machine, self.n_iter_ = _learn(
+            X,
+            options.assign(_start_costs(X, candidates, options)),
+            options,
+            C=self.C,
+            growth=self.growth,
+            max_rounds=self.max_rounds,
+            tol=self.tol,
+        )
+        with np.errstate(divide="ignore"):  # a candidate of weight zero has no confidence
+            logits = self._machine.logits(X) + np.log(candidates.prior().toarray())
+        return confidence_from_logits(candidates, logits)
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        probabilities: FloatArray = softmax(self._machine.logits(self._prepared(X)), axis=1)
+        return probabilities
+
+    def _prepared(self, X: Features) -> Features:
+        return apply_scaler(self._scaler, X, unit_rows=self.unit_rows)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """Linear scores of the classes that some row was assigned to."""
+
+    weights: FloatArray  # one column for each class that is present
+    intercepts: FloatArray
+    present: IntArray
+    n_classes: int
+
+    @property
+    def penalty(self) -> float:
+        """Half the squared length of weights and intercepts."""
+        return float(np.sum(self.weights**2) + np.sum(self.intercepts**2)) / 2
+
+    def scores(self, X: Features) -> FloatArray:
+        """Return one score for every row and class; classes without rows are as low as any."""
+        inside = X @ self.weights + self.intercepts
+        scores = np.tile(inside.min(axis=1, keepdims=True), self.n_classes)
+        scores[:, self.present] = inside
+        return scores
+
+    def logits(self, X: Features) -> FloatArray:
+        """Return scores to predict from; classes without rows are far below all others."""
+        logits = self.scores(X) - _GAP_BELOW
+        logits[:, self.present] += _GAP_BELOW
+        return logits
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The labels that may be chosen: pairs of a row and one of its candidates, row by row."""
+
+    rows: IntArray
+    columns: IntArray
+    surprise: FloatArray  # what the weight of a pair costs, zero for the largest of its row
+    counts: IntArray | None  # how often every class is to be chosen
+    n_classes: int
+
+    @classmethod
+    def of(cls, candidates: CandidateLabels, *, with_counts: bool) -> Self:
+        prior = candidates.prior()
+        rows, columns = candidates.pairs()
+        surprise = np.log(group_maxima(prior.data, candidates.starts))[rows]
+        possible = prior.data > 0
+        rows, columns, surprise = rows[possible], columns[possible], surprise[possible]
+        surprise -= np.log(prior.data[possible])
+        counts = _class_counts(prior) if with_counts else None
+        return cls(rows, columns, surprise, counts, candidates.shape[1])
+
+    @property
+    def are_several(self) -> bool:
+        """Whether some row has a choice."""
+        return bool((np.diff(self.rows) == 0).any())
+
+    def assign(self, costs: FloatArray) -> IntArray:
+        """Return the class of every row that makes the sum of the costs the least."""
+        if self.counts is None:
+            chosen = first_largest(-costs, np.flatnonzero(np.diff(self.rows, prepend=-1)))
+        else:
+            chosen = assign_candidates(self.rows, self.columns, costs, self.counts)
+        labels: IntArray = self.columns[chosen]
+        return labels
+
+    def margins(self, scores: FloatArray) -> FloatArray:
+        """Return how far each pair's score is above the best other score of its row."""
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        inside = scores[self.rows, self.columns]
+        rival = np.where(inside == first[self.rows], second[self.rows], first[self.rows])
+        margins: FloatArray = inside - rival
+        return margins
+
+    def of_labels(self, values: FloatArray, labels: IntArray) -> FloatArray:
+        """Return for every row the value of the pair that has its label."""
+        chosen: FloatArray = values[self.columns == labels[self.rows]]
+        return chosen
+
+
+def _class_counts(prior: Sparse) -> IntArray:
+    """Return how often each class is expected, in whole numbers that add up to the rows."""
+    expected = prior.sum(axis=0)
+    counts: IntArray = np.floor(expected).astype(np.int64)
+    # Rounded, so that fractions that are equal stay equal in whatever order they were added up.
+    fractions = np.round(expected - counts, 9)
+    # The units left are the sum of the fractions, so a class without one never gets any.
+    first = np.lexsort((counts, -fractions))
+    counts[first[: prior.shape[0] - counts.sum()]] += 1
+    return counts
+
+
+def _growing_values(last: float, growth: float) -> list[float]:
+    """Return the growing values of C, the last one exactly."""
+    rounds = int(np.ceil(-np.log(_FIRST_SHARE_OF_C) / np.log1p(growth)))
+    shares = _FIRST_SHARE_OF_C * (1 + growth) ** np.arange(1, rounds)
+    return [*(last * shares).tolist(), last]
+
+
+def _start_costs(X: Features, candidates: CandidateLabels, options: _Options) -> FloatArray:
+    """Return the squared distance from every row to the means of its candidates, one on average."""
+    prior = candidates.prior()
+    totals = prior.sum(axis=0)
+    shares = prior.multiply(1 / np.where(totals > 0, totals, 1)).tocsr()
+    means = shares.T @ X
+    if sparse.issparse(means):
+        means = means.toarray()
+    crossed = X @ means.T
+    distances = (
+        row_norms(X, squared=True)[options.rows]
+        - 2 * crossed[options.rows, options.columns]
+        + row_norms(means, squared=True)[options.columns]
+    )
+    average = distances.mean()
+    scaled: FloatArray = distances / average if average > 0 else np.zeros_like(distances)
+    return scaled + options.surprise
+
+
+def _learn(
+    X: Features,
+    labels: IntArray,
+    options: _Options,
+    *,
+    C: float,
+    growth: float,
+    max_rounds: int,
+    tol: float,
+) -> tuple[_Machine, int]:
+    """Return the machine at the last value of C, and how many machines were fitted."""
+    if not options.are_several:
+        return _fit_machine(X, labels, options.n_classes, C), 1
+    fits, needed = 1, 0.0
+    for value in _growing_values(C, growth):
+        if value < needed:
+            continue
+        machine, labels, more = _in_turns(X, labels, options, value, max_rounds=max_rounds, tol=tol)
+        fits += more
+        # Until the largest margin is one, scores are in proportion to C and labels stay.
+        largest = options.margins(machine.scores(X)).max()
+        needed = C if largest * C <= value else value / largest
+    return _fit_machine(X, labels, options.n_classes, C), fits
+
+
+def _in_turns(
+    X: Features, labels: IntArray, options: _Options, C: float, *, max_rounds: int, tol: float
+) -> tuple[_Machine, IntArray, int]:
+    """Fit machines and assign labels in turns, at one C, until labels are settled.
+
+    Returns the last machine, the labels it was fitted to, and how many machines were fitted.
+    """
+    for fits in range(1, max_rounds + 1):
+        machine = _fit_machine(X, labels, options.n_classes, C, tol=_TOLERANCE_OF_TURNS)
+        margins = options.margins(machine.scores(X))
+        costs = np.maximum(0, 1 - margins) + options.surprise
+        others = options.assign(costs)
+        gain = C * np.sum(options.of_labels(costs, labels) - options.of_labels(costs, others))
+        # Below the objective of a machine without weights, whose loss is one on every row.
+        reached = C * np.sum(np.minimum(1, options.of_labels(margins, labels))) - machine.penalty
+        if gain <= tol * max(0, reached):
+            return machine, labels, fits
+        labels = others
+    machine = _fit_machine(X, labels, options.n_classes, C, tol=_TOLERANCE_OF_TURNS)
+    return machine, labels, max_rounds + 1
+
+
+def _fit_machine(
+    X: Features, labels: IntArray, n_classes: int, C: float, *, tol: float = _TOLERANCE_OF_LAST
+) -> _Machine:
+    """Fit the multi-class support vector machine of Crammer and Singer to one label a row."""
+    present = np.unique(labels)
+    if len(present) == 1:
+        return _Machine(np.zeros((X.shape[1], 1)), np.zeros(1), present, n_classes)
+    # What a single row can do to its own score; small values of C need a small tolerance.
+    influence = C * (1 + row_norms(X, squared=True).mean())
+    machine = LinearSVC(
+        multi_class="crammer_singer",
+        C=C,
+        tol=tol * min(1, influence),
+        max_iter=_MOST_PASSES,
+        random_state=0,  # in which order rows are visited; the optimum does not depend on it
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(X, labels)
+    weights, intercepts = machine.coef_.T, machine.intercept_
+    if len(present) == 2:  # given as one difference; at the optimum the two are opposite
+        halves = np.array([-0.5, 0.5])
+        weights, intercepts = weights * halves, intercepts * halves
+    return _Machine(weights, intercepts, present, n_classes)

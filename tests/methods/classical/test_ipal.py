@@ -1,0 +1,443 @@
+import tracemalloc
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
+
+from disambig import CandidateLabels
+from disambig._core.errors import ParameterError
+from disambig.candidates.generate import corrupt_to_average
+from disambig.datasets import load_dataset, make_partial_label_dataset
+from disambig.methods.classical.ipal import IPAL, explained_parts
+from disambig.study import cross_validate
+
+
+def plain(**parameters):
+    return IPAL(scaling="none", unit_rows=False, **parameters)
+
+
+# A literal implementation ------------------------------------------------------------------------
+
+
+def nearest(X, row, count, without=None):
+    distances = np.linalg.norm(X - row, axis=1)
+    if without is not None:
+        distances[without] = np.inf
+    return np.argsort(distances)[: min(count, len(X) - (without is not None))]
+
+
+def literal_confidences(X, first, *, n_neighbors=10, alpha=0.95, max_iter=100, tol=1e-4):
+    """Spread dense n x c confidences over a dense n x n graph; ``first`` is F0."""
+    graph = np.zeros((len(X), len(X)))
+    for i, row in enumerate(X):
+        neighbors = nearest(X, row, n_neighbors, without=i)
+        weights, _ = nnls(X[neighbors].T, row)
+        if weights.sum() > 0:
+            graph[i, neighbors] = weights / weights.sum()
+    confidences, rounds, change = first, 0, np.inf
+    while rounds < max_iter and change >= tol:
+        mixed = alpha * graph @ confidences + (1 - alpha) * first
+        mixed[first == 0] = 0
+        mixed /= mixed.sum(axis=1, keepdims=True)
+        change = np.sqrt(((mixed - confidences) ** 2).sum())
+        confidences = mixed
+        rounds += 1
+    balanced = confidences.copy()
+    for j in range(first.shape[1]):
+        if confidences[:, j].sum() > 0:
+            balanced[:, j] *= first[:, j].sum() / confidences[:, j].sum()
+    return balanced / balanced.sum(axis=1, keepdims=True), rounds
+
+
+def literal_residuals(X, labels, query, n_classes, n_neighbors=10):
+    """Return one residual for every query and class; ``labels`` are columns."""
+    residuals = np.empty((len(query), n_classes))
+    for i, row in enumerate(query):
+        neighbors = nearest(X, row, n_neighbors)
+        weights, _ = nnls(X[neighbors].T, row)
+        for j in range(n_classes):
+            rebuilt = np.zeros(X.shape[1])
+            for neighbor, weight in zip(neighbors, weights, strict=True):
+                if labels[neighbor] == j:
+                    rebuilt += weight * X[neighbor]
+            residuals[i, j] = np.linalg.norm(row - rebuilt)
+    return residuals
+
+
+def shares_explained(query, residuals):
+    explained = np.maximum((query**2).sum(axis=1, keepdims=True) - residuals**2, 0)
+    return explained / explained.sum(axis=1, keepdims=True)
+
+
+def equal_shares(candidates):
+    mask = candidates.to_mask()
+    return mask / mask.sum(axis=1, keepdims=True)
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+# Row 0 is 2 times row 1 plus 1 times row 2. The others are nearest to a multiple of row 0 alone.
+CORNER = np.array([[2.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+CORNER_SETS = CandidateLabels.from_sets([["a", "b"], ["a"], ["c"]])
+
+
+def test_one_round_of_spreading_by_hand():
+    # The edges of row 0 are 2/3 and 1/3. Its confidences become 1/2 (2/3, 0) + 1/2 (1/2, 1/2): what
+    # comes from row 2 is for c, no candidate. That is (7/12, 3/12), divided by the sum (.7, .3).
+    # Class a has the mass 1.7 now and had 1.5, b has .3 and had .5: .7 * 1.5 / 1.7 = 21/34 against
+    # .3 * .5 / .3 = 17/34.
+    fitted = plain(n_neighbors=2, alpha=0.5, max_iter=1).fit(CORNER, CORNER_SETS)
+    np.testing.assert_allclose(
+        fitted.candidate_confidence_.toarray(),
+        [[21 / 38, 17 / 38, 0], [1, 0, 0], [0, 0, 1]],
+        atol=1e-12,
+    )
+
+
+def test_probabilities_of_a_new_row_by_hand():
+    # (1, 2) is 1/2 (2, 1), of class a, plus 3/2 (0, 1), of class c. From a alone, (1, 1/2), it is
+    # 9/4 away, from c alone, (0, 3/2), it is 5/4 away, squared; its own squared length is 5.
+    fitted = plain(n_neighbors=2, alpha=0.5).fit(CORNER, CORNER_SETS)
+    assert fitted.disambiguate().tolist() == ["a", "a", "c"]
+    np.testing.assert_allclose(
+        fitted.predict_proba([[1.0, 2.0]]), [[2.75 / 6.5, 0, 3.75 / 6.5]], atol=1e-12
+    )
+    assert fitted.predict([[1.0, 2.0]]).tolist() == ["c"]
+
+
+def test_spreading_ends_when_confidences_stand_still():
+    # The neighbours of row 0 are certain, so the second round changes nothing.
+    assert plain(n_neighbors=2, alpha=0.5).fit(CORNER, CORNER_SETS).n_iter_ == 2
+
+
+def test_every_class_keeps_its_mass():
+    # Row 0 hears a, a and b: one round makes its confidences 1/2 (2/3, 1/3) + 1/2 (1/2, 1/2), that
+    # is 7/12 and 5/12. The masses were 2.5 and 1.5, and are 31/12 and 17/12: 7/12 * 30/31 = 35/62
+    # against 5/12 * 18/17 = 15/34, in the proportion 595 to 465.
+    X = np.vstack([[1.0, 1.0, 1.0], np.eye(3)])
+    sets = CandidateLabels.from_sets([["a", "b"], ["a"], ["a"], ["b"]])
+    fitted = plain(n_neighbors=3, alpha=0.5, max_iter=1).fit(X, sets)
+    found = fitted.candidate_confidence_.toarray()[0]
+    np.testing.assert_allclose(found, [595 / 1060, 465 / 1060], atol=1e-12)
+
+
+# Against the literal implementation --------------------------------------------------------------
+
+
+@given(
+    st.integers(1, 11),
+    st.sampled_from([0.0, 0.3, 0.95]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_confidences_and_probabilities_agree_with_a_loop(n_neighbors, alpha, unit_rows, seed):
+    data = make_partial_label_dataset(26, 12, 4, average_candidates=2, random_state=seed)
+    train, test = slice(20), slice(20, None)
+    method = IPAL(n_neighbors=n_neighbors, alpha=alpha, unit_rows=unit_rows)
+    fitted = method.fit(data.X[train], data.candidates[train])
+    X = StandardScaler().fit(data.X[train]).transform(data.X)
+    X = normalize(X) if unit_rows else X
+    confidences, rounds = literal_confidences(
+        X[train], equal_shares(data.candidates[train]), n_neighbors=n_neighbors, alpha=alpha
+    )
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), confidences, atol=1e-8)
+    assert fitted.n_iter_ == rounds
+    labels = fitted.disambiguate()
+    assert (confidences[np.arange(20), labels] > confidences.max(axis=1) - 1e-8).all()
+    residuals = literal_residuals(X[train], labels, X[test], 4, n_neighbors)
+    explained = (residuals.min(axis=1) < np.linalg.norm(X[test], axis=1) - 1e-9).all()
+    if explained:
+        found = fitted.predict_proba(data.X[test])
+        np.testing.assert_allclose(found, shares_explained(X[test], residuals), atol=1e-7)
+
+
+def test_the_class_of_the_smallest_residual_is_predicted():
+    data = make_partial_label_dataset(120, 15, 5, average_candidates=2, random_state=0)
+    train, test = slice(80), slice(80, None)
+    fitted = plain().fit(data.X[train], data.candidates[train])
+    labels = fitted.disambiguate()
+    residuals = literal_residuals(data.X[train], labels, data.X[test], 5)
+    predicted = fitted.predict(data.X[test])
+    assert (predicted == residuals.argmin(axis=1)).all()
+    # Not the same as the class with the most neighbours, or the question would be idle.
+    votes = [np.bincount(labels[nearest(data.X[train], x, 10)]).argmax() for x in data.X[test]]
+    assert (predicted != votes).any()
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 4, 9])
+def test_explained_parts_of_a_class_sum_to_what_a_loop_finds(n_neighbors):
+    generator = np.random.default_rng(n_neighbors)
+    rows, query = generator.normal(size=(30, 10)), generator.normal(size=(7, 10))
+    labels = generator.integers(3, size=30)
+    neighbors = np.array([nearest(rows, row, n_neighbors) for row in query])
+    parts = explained_parts(query, rows, neighbors, labels)
+    residuals = literal_residuals(rows, labels, query, 3, n_neighbors)
+    for i in range(len(query)):
+        for j in range(3):
+            summed = parts[i, labels[neighbors[i]] == j].sum()
+            length = query[i] @ query[i]
+            np.testing.assert_allclose(summed, length - residuals[i, j] ** 2, atol=1e-9)
+
+
+def test_many_rows_are_worked_on_a_few_at_a_time_with_the_same_result():
+    # 3,000 rows with 10 neighbours of 40 features each are more than a million numbers.
+    data = make_partial_label_dataset(3000, 40, 3, average_candidates=1.5, random_state=0)
+    fitted = IPAL(max_iter=3).fit(data.X, data.candidates)
+    rows = normalize(StandardScaler().fit_transform(data.X))
+    expected, _ = literal_confidences(rows, equal_shares(data.candidates), max_iter=3)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-8)
+    in_pieces = [fitted.predict_proba(data.X[start : start + 300]) for start in range(0, 3000, 300)]
+    np.testing.assert_allclose(fitted.predict_proba(data.X), np.vstack(in_pieces), atol=1e-9)
+
+
+# Where no class explains anything ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", [[0.0, 0.0], [-1.0, -1.0]])
+def test_neighbours_vote_where_all_weights_are_zero(query):
+    # Two neighbours point away from the query, or the query points nowhere.
+    X = [[1.0, 0.0], [1.5, 0.0], [0.0, 1.0], [9.0, 9.0]]
+    sets = CandidateLabels.from_sets([["a"], ["a"], ["b"], ["c"]])
+    fitted = plain(n_neighbors=3).fit(X, sets)
+    np.testing.assert_allclose(fitted.predict_proba([query]), [[2 / 3, 1 / 3, 0]])
+
+
+def test_neighbours_vote_where_they_explain_a_row_only_together():
+    # (0, 0.2) is the sum of both neighbours, and each alone leads further away than nothing does.
+    X = [[1.0, 0.1], [-1.0, 0.1]]
+    sets = CandidateLabels.from_labels(["a", "b"], classes=["a", "b", "c"])
+    fitted = plain(n_neighbors=2).fit(X, sets)
+    np.testing.assert_allclose(fitted.predict_proba([[0.0, 0.2]]), [[0.5, 0.5, 0]])
+
+
+def test_a_class_that_leads_away_has_no_probability():
+    # (1, 0.2) = 1.5 (1, 0.1) + 0.5 (-1, 0.1): the second neighbour alone makes it worse.
+    X = [[1.0, 0.1], [-1.0, 0.1]]
+    fitted = plain(n_neighbors=2).fit(X, CandidateLabels.from_labels(["a", "b"]))
+    assert fitted.predict_proba([[1.0, 0.2]]).tolist() == [[1, 0]]
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+
+def test_nothing_is_spread_with_alpha_zero():
+    data = make_partial_label_dataset(40, 5, 4, average_candidates=2, random_state=0)
+    fitted = IPAL(alpha=0).fit(data.X, data.candidates)
+    found = fitted.candidate_confidence_.toarray()
+    np.testing.assert_allclose(found, equal_shares(data.candidates), atol=1e-12)
+    assert fitted.n_iter_ == 1
+
+
+def test_rounds_are_limited_and_smaller_tolerances_need_more():
+    data = make_partial_label_dataset(80, 8, 4, average_candidates=2, random_state=0)
+    rounds = [IPAL(tol=tol).fit(data.X, data.candidates).n_iter_ for tol in (1e-1, 1e-3, 1e-5)]
+    assert 1 < rounds[0] < rounds[1] < rounds[2] < 100
+    assert IPAL(tol=0, max_iter=7).fit(data.X, data.candidates).n_iter_ == 7
+
+
+def test_unit_rows_make_the_length_of_a_row_meaningless():
+    data = make_partial_label_dataset(60, 6, 3, average_candidates=2, random_state=0)
+    lengths = np.random.default_rng(0).uniform(0.1, 10, (60, 1))
+    method = IPAL(scaling="none")
+    expected = method.fit(data.X, data.candidates).predict_proba(data.X)
+    found = method.fit(data.X * lengths, data.candidates).predict_proba(data.X)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_scaling_is_learned_from_the_training_rows():
+    data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    factors, moved = np.array([1, 10, 100, 1000, 10000]), 7.0
+    expected = IPAL().fit(data.X, data.candidates).predict_proba(data.X[:3])
+    other_units = IPAL().fit(data.X * factors + moved, data.candidates)
+    found = other_units.predict_proba(data.X[:3] * factors + moved)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_first_confidences_are_in_proportion_to_the_weights_of_a_set():
+    weighted = CandidateLabels.from_sets([{"a": 3, "b": 1}, {"b": 1}, {"a": 1, "b": 1}])
+    fitted = plain(n_neighbors=2, alpha=0.5).fit(CORNER, weighted)
+    first = np.array([[0.75, 0.25], [0, 1], [0.5, 0.5]])
+    expected, _ = literal_confidences(CORNER, first, n_neighbors=2, alpha=0.5)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-9)
+
+
+def test_equal_weights_are_as_good_as_none():
+    data = make_partial_label_dataset(40, 5, 4, average_candidates=2, random_state=0)
+    mask = data.candidates.to_mask()
+    weighted = CandidateLabels.from_mask(mask, weights=mask * 7.0)
+    np.testing.assert_allclose(
+        IPAL().fit(data.X, weighted).candidate_confidence_.toarray(),
+        IPAL().fit(data.X, data.candidates).candidate_confidence_.toarray(),
+    )
+
+
+# Edge cases --------------------------------------------------------------------------------------
+
+
+def test_sets_of_one_leave_the_plain_residual_rule():
+    data = make_partial_label_dataset(90, 12, 4, overlap=1.2, random_state=0)
+    train, test = slice(60), slice(60, None)
+    fitted = plain().fit(data.X[train], data.true_labels[train])
+    one_hot = np.eye(4)[data.true_labels[train]]
+    assert fitted.candidate_confidence_.toarray().tolist() == one_hot.tolist()
+    residuals = literal_residuals(data.X[train], data.true_labels[train], data.X[test], 4)
+    assert (fitted.predict(data.X[test]) == residuals.argmin(axis=1)).all()
+
+
+def test_sets_of_everything_keep_equal_confidences():
+    data = make_partial_label_dataset(30, 4, 3, random_state=0)
+    everything = CandidateLabels.from_mask(np.ones((30, 3), dtype=bool))
+    fitted = IPAL().fit(data.X, everything)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), 1 / 3)
+
+
+def test_rows_of_all_candidates_follow_their_neighbours():
+    generator = np.random.default_rng(0)
+    centres = np.repeat([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0]], 20, axis=0)
+    X = centres + generator.normal(0, 0.1, (40, 3))
+    sets = CandidateLabels.from_sets([["a"], ["a", "b"]] * 10 + [["b"], ["a", "b"]] * 10)
+    fitted = IPAL().fit(X, sets)
+    assert fitted.disambiguate().tolist() == ["a"] * 20 + ["b"] * 20
+
+
+def test_a_repeated_row_takes_the_label_of_its_twin():
+    X = np.array([[3.0, 0.0], [3.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
+    sets = CandidateLabels.from_sets([["a", "b"], ["a"], ["a", "b"], ["b"]])
+    fitted = plain(n_neighbors=1).fit(X, sets)
+    # 95 % from the twin and 5 % from equal shares; both classes keep the mass they had.
+    expected = [[0.975, 0.025], [1, 0], [0.025, 0.975], [0, 1]]
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted.predict_proba(X), [[1, 0], [1, 0], [0, 1], [0, 1]])
+
+
+def test_many_repeated_rows_explain_each_other_in_full():
+    X = np.repeat([[3.0, 0.0], [0.0, 2.0]], 15, axis=0)
+    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["a", "c"]] * 5 + [["b"], ["b", "c"]] * 7)
+    sets = CandidateLabels.from_sets([*sets.to_sets(), ["b"]])
+    fitted = plain().fit(X, sets)
+    np.testing.assert_allclose(fitted.predict_proba(X[[0, 20]]), [[1, 0, 0], [0, 1, 0]], atol=1e-9)
+
+
+def test_features_that_are_all_the_same_leave_shares_and_votes():
+    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["b", "c"], ["a"]])
+    fitted = IPAL().fit(np.full((4, 3), 0.1), sets)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), equal_shares(sets))
+    # Labels a, a, b, a: of equally confident candidates the first.
+    np.testing.assert_allclose(fitted.predict_proba([[0.1, 0.1, 0.1]]), [[0.75, 0.25, 0]])
+
+
+def test_more_neighbours_than_rows_are_all_rows():
+    data = make_partial_label_dataset(8, 12, 3, average_candidates=2, random_state=0)
+    expected, few = plain(n_neighbors=8), plain(n_neighbors=500)
+    expected.fit(data.X, data.candidates)
+    few.fit(data.X, data.candidates)
+    np.testing.assert_array_equal(few.predict_proba(data.X), expected.predict_proba(data.X))
+    found = few.candidate_confidence_.toarray()
+    literal, _ = literal_confidences(data.X, equal_shares(data.candidates), n_neighbors=7)
+    np.testing.assert_allclose(found, literal, atol=1e-9)
+
+
+def test_a_single_row_keeps_its_shares_and_predicts_its_first_candidate():
+    fitted = IPAL().fit([[1.0, 2.0]], CandidateLabels.from_sets([["b", "c"]], classes=list("abc")))
+    assert fitted.candidate_confidence_.toarray().tolist() == [[0, 0.5, 0.5]]
+    assert fitted.predict([[1.0, 2.0], [5.0, 5.0]]).tolist() == ["b", "b"]
+
+
+def test_a_class_that_is_nobodys_candidate_has_no_probability():
+    data = make_partial_label_dataset(40, 5, 3, average_candidates=2, random_state=0)
+    expected = IPAL().fit(data.X, data.candidates).predict_proba(data.X)
+    fitted = IPAL().fit(data.X, data.candidates.with_classes([0, 9, 1, 2]))
+    found = fitted.predict_proba(data.X)
+    assert (found[:, 1] == 0).all()
+    np.testing.assert_allclose(found[:, [0, 2, 3]], expected)
+
+
+def test_constant_features_change_nothing():
+    data = make_partial_label_dataset(60, 5, 3, average_candidates=2, random_state=0)
+    wider = np.column_stack([np.full(60, 0.1), data.X, np.full(60, 7e5)])
+    np.testing.assert_allclose(
+        IPAL().fit(wider, data.candidates).predict_proba(wider),
+        IPAL().fit(data.X, data.candidates).predict_proba(data.X),
+        atol=1e-9,
+    )
+
+
+def test_a_training_row_in_the_middle_of_all_keeps_its_shares():
+    # Centred it is zero, so no neighbour explains it. Whole numbers have a mean without rounding.
+    half = np.random.default_rng(0).integers(-9, 10, (10, 4)).astype(float)
+    X = np.vstack([half, -half, np.zeros((1, 4))])
+    sets = CandidateLabels.from_sets([["a"]] * 10 + [["b"]] * 10 + [{"a", "b"}])
+    fitted = IPAL().fit(X, sets)
+    assert fitted.candidate_confidence_.toarray()[-1].tolist() == [0.5, 0.5]
+
+
+def test_a_row_in_the_middle_of_all_explains_nothing_as_a_neighbour():
+    # The nearest neighbours of (1, 1) are zero, of class b, and (1, 2), of class a.
+    X = [[0.0, 0.0], [1.0, 2.0], [9.0, -9.0]]
+    fitted = plain(n_neighbors=2).fit(X, CandidateLabels.from_labels(["b", "a", "c"]))
+    assert fitted.predict_proba([[1.0, 1.0]]).tolist() == [[1, 0, 0]]
+
+
+def test_one_feature_on_unit_rows_is_a_sign():
+    X = np.array([[-3.0], [-2.0], [-1.0], [1.0], [2.0], [3.0]])
+    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["a"], ["b"], ["a", "b"], ["b"]])
+    fitted = IPAL(n_neighbors=2).fit(X, sets)
+    assert fitted.disambiguate().tolist() == ["a", "a", "a", "b", "b", "b"]
+    assert fitted.predict_proba([[-9.0], [0.1]]).tolist() == [[1, 0], [0, 1]]
+
+
+def test_two_features_have_more_neighbours_than_a_row_needs():
+    # Weights are not unique then. Three classes lie in three directions from the middle.
+    generator = np.random.default_rng(0)
+    labels = np.arange(150) % 3
+    angles = 2 * np.pi * labels / 3 + generator.normal(0, 0.2, 150)
+    X = np.column_stack([np.cos(angles), np.sin(angles)]) * generator.uniform(1, 3, (150, 1))
+    sets = corrupt_to_average(labels, average_candidates=1.5, classes=range(3), random_state=0)
+    fitted = IPAL().fit(X[:100], sets[:100])
+    assert np.mean(fitted.disambiguate() == labels[:100]) > 0.95
+    probabilities = fitted.predict_proba(X[100:])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert np.mean(probabilities.argmax(axis=1) == labels[100:]) > 0.95
+
+
+def test_memory_grows_with_the_rows_and_not_with_their_square():
+    data = make_partial_label_dataset(4000, 20, 40, average_candidates=3, random_state=0)
+    tracemalloc.start()
+    fitted = IPAL(max_iter=5).fit(data.X, data.candidates)
+    fitted.predict_proba(data.X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60e6  # an array of all pairs of rows would take 128 MB
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 0}, "'n_neighbors' must be an integer >= 1. Got 0"),
+        ({"n_neighbors": 2.5}, "'n_neighbors' must be an integer >= 1. Got 2.5"),
+        ({"alpha": -0.1}, "'alpha' must be a number from 0 to 0.999999. Got -0.1"),
+        ({"alpha": 1}, "'alpha' must be a number from 0 to 0.999999. Got 1 "),
+        ({"max_iter": 0}, "'max_iter' must be an integer >= 1. Got 0"),
+        ({"tol": -1e-9}, "'tol' must be a number >= 0. Got -1e-09"),
+        ({"tol": np.nan}, "'tol' must be a number >= 0. Got nan"),
+        ({"scaling": "max"}, "'scaling' must be one of 'half', 'standard'"),
+        ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
+        ({"unit_rows": "auto"}, "'unit_rows' must be True or False. Got 'auto'"),
+    ],
+)
+def test_bad_parameters_are_refused_in_fit(parameters, message):
+    method = IPAL(**parameters)
+    with pytest.raises(ParameterError, match=message):
+        method.fit(CORNER, CORNER_SETS)
+
+
+@pytest.mark.realdata
+def test_faces_of_a_series_are_named():
+    # Ten folds reach .734 on average.
+    scores = list(islice(cross_validate(IPAL(), load_dataset("lost")), 3))
+    assert np.mean([score.accuracy for score in scores]) > 0.65
+    assert np.mean([score.transductive_accuracy for score in scores]) > 0.7
