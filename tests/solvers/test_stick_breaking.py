@@ -30,13 +30,13 @@ def test_gates_stand_scores_of_any_size():
     assert slope.tolist() == [[0, 0], [0, 0], [0, 1]]
 
 
-def test_gates_begin_with_equalshares_of_gates():
+def test_gates_begin_with_equal_shares():
     shares = shares_of_gates(even_gates(2, 5).scores(np.array([[3.0, -1.0]])))
     np.testing.assert_allclose(shares, np.full((1, 5), 0.2))
 
 
 @given(st.integers(0, 1000))
-def test_the_loss_of_the_gates_is_the_cross_entropy_of_theirshares_of_gates(seed):
+def test_the_loss_of_the_gates_is_the_cross_entropy_of_their_shares(seed):
     generator = np.random.default_rng(seed)
     shares = generator.dirichlet(np.ones(4), 6)
     scores = generator.normal(size=(6, 3))

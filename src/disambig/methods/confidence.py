@@ -1,4 +1,4 @@
-"""From scores of classes to confidences of candidates."""
+"""From scores of classes to confidences of candidates, and what candidates weigh before that."""
 
 from typing import Any
 
@@ -9,7 +9,22 @@ from disambig._core.groups import group_maxima
 from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["confidence_from_logits", "confidence_from_pairs", "confidence_from_scores"]
+__all__ = [
+    "confidence_from_logits",
+    "confidence_from_pairs",
+    "confidence_from_scores",
+    "relative_weights",
+]
+
+
+def relative_weights(candidates: CandidateLabels) -> FloatArray:
+    """Return the weight of every candidate over the largest of its row: one without weights.
+
+    In the order of ``candidates.pairs()``.
+    """
+    rows, _ = candidates.pairs()
+    shares: FloatArray = candidates.prior().data
+    return shares / group_maxima(shares, candidates.starts)[rows]
 
 
 def confidence_from_pairs(candidates: CandidateLabels, values: FloatArray) -> Sparse:

@@ -559,6 +559,6 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
 @pytest.mark.realdata
 def test_faces_of_a_series_are_named():
     # Ten folds reach .783 on average.
-    scores = list(islice(cross_validate(AGGD(), load_dataset("lost")), 2))
-    assert np.mean([score.accuracy for score in scores]) > 0.71
+    scores = list(islice(cross_validate(AGGD(), load_dataset("lost")), 3))
+    assert np.mean([score.accuracy for score in scores]) > 0.7
     assert np.mean([score.transductive_accuracy for score in scores]) > 0.8

@@ -517,6 +517,6 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
 @pytest.mark.realdata
 def test_faces_of_a_series_are_named():
     # Ten folds reach .794 on average.
-    scores = list(islice(cross_validate(SURE(), load_dataset("lost")), 2))
+    scores = list(islice(cross_validate(SURE(), load_dataset("lost")), 3))
     assert np.mean([score.accuracy for score in scores]) > 0.72
-    assert np.mean([score.transductive_accuracy for score in scores]) > 0.8
+    assert np.mean([score.transductive_accuracy for score in scores]) > 0.75

@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from disambig._core.groups import group_maxima
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_logits
+from disambig.methods.confidence import confidence_from_logits, relative_weights
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
 
@@ -129,7 +128,7 @@ def _loss(candidates: CandidateLabels) -> LossOfScores:
     """Return the function from scores to the loss of all rows and its gradient."""
     rows, columns = candidates.pairs()
     shares = candidates.prior().data
-    outside = 1 - shares / group_maxima(shares, candidates.starts)[rows]
+    outside = 1 - relative_weights(candidates)
 
     def loss_of_scores(scores: FloatArray) -> tuple[float, FloatArray]:
         means = np.bincount(rows, weights=shares * scores[rows, columns])

@@ -7,14 +7,14 @@ from scipy import sparse
 from scipy.special import softmax
 
 from disambig._core.errors import ParameterError
-from disambig._core.groups import first_largest, group_maxima
+from disambig._core.groups import first_largest
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.seeding import RandomState, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_logits
+from disambig.methods.confidence import confidence_from_logits, relative_weights
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = ["PLSVM"]
@@ -130,7 +130,7 @@ class PLSVM(PartialLabelClassifier):
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         X = apply_scaler(self._scaler, X)
-        costs = _costs(candidates)
+        costs = 1 - relative_weights(candidates)
         start = make_generator(self.random_state).random((X.shape[1], candidates.shape[1]))
         weights = _into_ball(start, self.penalty)
         margins = _margins(candidates, costs, X @ weights)
@@ -160,14 +160,6 @@ class _Margins(NamedTuple):
     rivals: IntArray
     best: IntArray
     losses: FloatArray
-
-
-def _costs(candidates: CandidateLabels) -> FloatArray:
-    """Return one less the weight of every candidate relative to the largest of its row."""
-    rows, _ = candidates.pairs()
-    shares = candidates.prior().data
-    costs: FloatArray = 1 - shares / group_maxima(shares, candidates.starts)[rows]
-    return costs
 
 
 def _margins(candidates: CandidateLabels, costs: FloatArray, scores: FloatArray) -> _Margins:
