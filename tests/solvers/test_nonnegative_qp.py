@@ -81,7 +81,6 @@ def test_weights_of_neighbours_close_to_each_other_are_those_of_nnls(noise, leng
     assert_same_weights(columns, wanted, 1e-3 if noise < 1e-2 else 1e-6)
 
 
-@pytest.mark.xfail(reason="slopes above -1e-10 end the pivots, whatever they are worth")
 def test_weights_of_neighbours_very_close_to_each_other_are_those_of_nnls():
     columns, wanted = close_neighbours(1e-4, 100, 8)
     assert_same_weights(columns, wanted, 1e-4)
@@ -141,8 +140,8 @@ def test_a_column_of_zeros_has_no_weight():
 
 
 def test_the_first_of_equal_columns_carries_the_weight():
-    columns = np.ones((1, 3, 4))
-    assert least_squares(columns, np.full((1, 3), 2.0)).tolist() == [[2, 0, 0, 0]]
+    found = least_squares(np.ones((1, 3, 4)), np.full((1, 3), 2.0))
+    np.testing.assert_allclose(found, [[2, 0, 0, 0]], rtol=1e-14)
 
 
 # Hard ones -------------------------------------------------------------------------------------
@@ -157,19 +156,14 @@ def test_hilbert_matrices_miss_nothing(size):
             assert loss(columns, wanted, least_squares(columns, wanted)).max() < 1e-9
 
 
-@pytest.mark.parametrize("size", [5, 10, 20, 30])
-@pytest.mark.parametrize("targets", ["ones", "alternating", "halves"])
-def test_matrices_that_take_pivots_by_the_first_index_to_exponential_length(size, targets):
-    # Fathi 1979: with these, Murty's rule alone takes 2^size pivots.
+@pytest.mark.parametrize("size", [5, 10, 20])
+@pytest.mark.parametrize("growth", [1, 4])
+def test_matrices_on_which_going_to_the_first_violation_takes_forever(size, growth):
+    # Fathi 1979: Murty's rule alone takes 2^size - 1 pivots, for size 10 more than are allowed.
     lower = np.tril(np.full((size, size), 2.0), -1) + np.eye(size)
-    target = {
-        "ones": np.ones(size),
-        "alternating": (-1.0) ** np.arange(size),
-        "halves": 0.5 ** np.arange(size),
-    }[targets]
-    for columns in (lower, lower.T):
-        wanted = np.linalg.solve(columns.T, target)
-        assert_same_weights(columns[np.newaxis], wanted[np.newaxis], 1e-9)
+    columns = lower if growth == 1 else lower.T
+    wanted = np.linalg.solve(columns.T, float(growth) ** np.arange(size))
+    assert_same_weights(columns[np.newaxis], wanted[np.newaxis], 1e-9)
 
 
 @pytest.mark.parametrize("apart", [1e-5, 1e-7, 1e-9, 0])
@@ -184,7 +178,18 @@ def test_of_near_duplicates_no_more_is_missed_than_they_are_apart(apart, length)
     assert loss(columns, wanted, least_squares(columns, wanted)).max() < 1e-9 + apart
 
 
-@pytest.mark.xfail(reason="columns shorter than 3e-6 of the others count as columns of zeros")
+@pytest.mark.parametrize("noise", [1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize(("length", "size"), [(5, 5), (10, 30)])
+def test_columns_opposite_to_each_other_but_for_rounding_get_no_wild_weights(noise, length, size):
+    # Weights of 1 / noise would fit better, but products of columns no longer tell which.
+    columns, wanted = close_neighbours(noise, length, size)
+    generator = np.random.default_rng(1)
+    columns = columns * generator.choice([-1, 1], size=(len(columns), 1, size))
+    wanted = wanted + generator.normal(size=wanted.shape)
+    missed = np.sum((fitted(columns, least_squares(columns, wanted)) - wanted) ** 2, axis=1)
+    assert (missed <= np.sum(wanted**2, axis=1) * (1 + 1e-9)).all()
+
+
 def test_columns_of_very_different_lengths_are_weighed_as_by_nnls():
     generator = np.random.default_rng(0)
     columns = generator.normal(size=(60, 20, 6)) * 10.0 ** generator.uniform(-6, 6, size=(60, 1, 6))
@@ -192,7 +197,6 @@ def test_columns_of_very_different_lengths_are_weighed_as_by_nnls():
     assert loss(columns, wanted, least_squares(columns, wanted)).max() < 1e-9
 
 
-@pytest.mark.xfail(reason="pivots add up rounding, and what is left at the cap is returned")
 @pytest.mark.parametrize(("seed", "problem"), [(151, 121), (267, 2), (349, 97)])
 def test_no_solution_is_worse_than_weights_of_zero(seed, problem):
     generator = np.random.default_rng(seed)
@@ -255,7 +259,6 @@ def test_problems_of_size_nothing_have_solutions_of_size_nothing():
     assert minimise_on_simplex(np.empty((3, 0, 0))).shape == (3, 0)
 
 
-@pytest.mark.xfail(reason="scikit-learn's gen_batches wants at least one")
 def test_no_problems_have_no_solutions():
     assert minimise_on_orthant(np.empty((0, 3, 3)), np.empty((0, 3))).shape == (0, 3)
 

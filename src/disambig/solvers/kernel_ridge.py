@@ -1,12 +1,14 @@
 """Ridge regression with a Gaussian kernel and a free intercept, for many targets in turn."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
+from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 
 __all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
@@ -16,6 +18,7 @@ PRECISIONS = ("auto", "single", "double")
 _NUMBERS_AT_A_TIME = 10_000_000
 # More training rows than this, and single precision halves time and memory.
 _MOST_ROWS_IN_DOUBLE = 10_000
+_LEAST_PENALTY_IN_SINGLE = 0.01
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,10 @@ class KernelModel:
 
     Attributes
     ----------
+    origin : ndarray of shape (n_features,)
+        What is subtracted from all rows: distances between rows far from zero would be rounding.
     rows : ndarray of shape (n_rows, n_features)
-        Training rows.
+        Training rows, from there.
     width : float
         Distance at which the kernel has fallen to exp(-1/2).
     coefficients : ndarray of shape (n_rows, n_outputs)
@@ -34,6 +39,7 @@ class KernelModel:
         What is added everywhere.
     """
 
+    origin: FloatArray
     rows: FloatArray
     width: float
     coefficients: FloatArray
@@ -43,7 +49,7 @@ class KernelModel:
         """Return the outputs at new rows, some rows at a time."""
         outputs = np.empty((len(X), len(self.intercepts)))
         for batch in _batches_of_rows(len(X), len(self.rows)):
-            squares = euclidean_distances(X[batch], self.rows, squared=True)
+            squares = euclidean_distances(X[batch] - self.origin, self.rows, squared=True)
             kernel = _gaussian(squares, self.width).astype(self.coefficients.dtype, copy=False)
             outputs[batch] = kernel @ self.coefficients + self.intercepts
         return outputs
@@ -63,19 +69,30 @@ class KernelRidge:
     penalty : float
         Weight of the penalty, above zero.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel and its factor; "auto" is single for more than 10,000 rows.
+        Of the kernel and its factor; "auto" is single for more than 10,000 rows, unless the penalty
+        is below 0.01: rounding counts for more the smaller it is.
     """
 
     def __init__(self, X: FloatArray, *, penalty: float, precision: str = "auto") -> None:
         if precision == "auto":
-            precision = "single" if len(X) > _MOST_ROWS_IN_DOUBLE else "double"
-        self._rows = X
+            large = len(X) > _MOST_ROWS_IN_DOUBLE and penalty >= _LEAST_PENALTY_IN_SINGLE
+            precision = "single" if large else "double"
+        # Medians ignore outliers, and are values that occur: where rows are equal, all become zero.
+        self._origin = np.quantile(X, 0.5, axis=0, method="lower")
+        self._rows = X - self._origin
         self._penalty = penalty
         self._dtype = np.dtype(precision)
-        kernel, self._width = _kernel_among(X, self._dtype)
+        kernel, self._width = _kernel_among(self._rows, self._dtype)
         kernel.flat[:: len(X) + 1] = 1 + penalty
-        # LAPACK counts by columns: the transpose of a symmetric array needs no copy.
-        self._factor = cho_factor(kernel.T, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            # LAPACK counts by columns: the transpose of a symmetric array needs no copy.
+            self._factor = cho_factor(kernel.T, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError as error:
+            raise TrainingError(
+                "The kernel plus the penalty must be positive definite. With the penalty "
+                f"{penalty} in {precision} precision it is not, for rounding. Choose "
+                "precision='double', or a larger penalty."
+            ) from error
         self._of_ones = self._solved(np.ones((len(X), 1)))
 
     def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
@@ -90,7 +107,7 @@ class KernelRidge:
         intercepts = (self._of_ones.T.astype(np.float64) @ targets).ravel() / total
         coefficients = self._solved(targets - intercepts)
         outputs = targets - self._penalty * coefficients
-        return KernelModel(self._rows, self._width, coefficients, intercepts), outputs
+        return KernelModel(self._origin, self._rows, self._width, coefficients, intercepts), outputs
 
     def objective(self, model: KernelModel, outputs: FloatArray, targets: FloatArray) -> float:
         """Return ``|outputs - targets|^2 + penalty tr(A' K A)`` of a model that was fitted here.
@@ -124,15 +141,16 @@ def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatA
         array[batch] = squares
     width = total / (count * (count - 1)) if total > 0 else 1.0
     for batch in _batches_of_rows(count, count):
-        array[batch] = _gaussian(array[batch], width)
+        _gaussian(array[batch], width)
     return array, width
 
 
 def _gaussian(squares: FloatArray, width: float) -> FloatArray:
+    """Turn squared distances into values of the kernel, in place."""
     squares *= -1 / (2 * width**2)
     kernel: FloatArray = np.exp(squares, out=squares)
     return kernel
 
 
-def _batches_of_rows(count: int, columns: int) -> "list[slice]":
-    return list(gen_batches(count, max(1, _NUMBERS_AT_A_TIME // columns)))
+def _batches_of_rows(count: int, columns: int) -> Iterator[slice]:
+    yield from gen_batches(count, max(1, _NUMBERS_AT_A_TIME // columns))

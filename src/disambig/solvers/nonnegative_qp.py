@@ -1,6 +1,7 @@
 """Many small quadratic problems over numbers that are not negative, solved side by side."""
 
 import numpy as np
+from scipy.optimize import nnls
 from sklearn.utils import gen_batches
 
 from disambig._core.typing import BoolArray, FloatArray, IntArray
@@ -9,9 +10,11 @@ __all__ = ["minimise_on_orthant", "minimise_on_simplex"]
 
 # As many problems at a time as a processor keeps near at hand.
 _NUMBERS_AT_A_TIME = 200_000
-# On problems brought to size one: how far below zero is a violation, and which pivots are rounding.
-_TOLERANCE = 1e-10
-_SMALLEST_PIVOT = 1e-11
+# On problems brought to size one: how far below zero is a violation, which pivots are rounding, and
+# which slopes a minimum may have.
+_TOLERANCE = 1e-13
+_SMALLEST_PIVOT = 1e-13
+_SLOPE_OF_MINIMUM = 1e-7
 # Pivots per variable that go to the worst violation; later ones go to the first and cannot cycle.
 _GREEDY_PIVOTS = 5
 _MOST_PIVOTS = 50
@@ -23,7 +26,7 @@ def minimise_on_orthant(matrices: FloatArray, targets: FloatArray) -> FloatArray
     A minimum has a slope ``matrix @ z - target`` that is not negative and is zero where z is not
     zero. It is reached by principal pivots (Murty 1974): the equations for the slope are solved
     for one z after the other, always for one that violates a sign, until none does. All problems
-    make their pivots together.
+    make their pivots together. The few that rounding leaves elsewhere are solved one by one.
 
     Where columns depend on each other the minimum is not unique; those found first carry the weight
     and the others are zero.
@@ -38,15 +41,17 @@ def minimise_on_orthant(matrices: FloatArray, targets: FloatArray) -> FloatArray
     count, size = targets.shape
     solutions = np.zeros((count, size))
     problems_at_a_time = max(1, _NUMBERS_AT_A_TIME // (size * (size + 1) + 1))
-    for batch in gen_batches(count, problems_at_a_time):
-        # Brought to size one, all problems share one idea of what is small.
-        matrix_size = _or_one(np.trace(matrices[batch], axis1=1, axis2=2) / max(size, 1))
-        target_size = _or_one(np.abs(targets[batch]).max(axis=1, initial=0))
-        found = _solved(
-            matrices[batch] / matrix_size[:, np.newaxis, np.newaxis],
-            targets[batch] / target_size[:, np.newaxis],
-        )
-        solutions[batch] = found * (target_size / matrix_size)[:, np.newaxis]
+    for batch in gen_batches(max(count, 1), problems_at_a_time):
+        # Columns of length one, targets up to one: all problems share one idea of what is small.
+        lengths = _or_one(np.sqrt(np.einsum("nii->ni", matrices[batch])))
+        scaled = matrices[batch] / (lengths[:, :, np.newaxis] * lengths[:, np.newaxis, :])
+        wanted = targets[batch] / lengths
+        target_size = _or_one(np.abs(wanted).max(axis=1, initial=0))[:, np.newaxis]
+        wanted /= target_size
+        found = _pivoted(scaled, wanted)
+        for problem in np.flatnonzero(~_are_minima(scaled, wanted, found)):
+            found[problem] = _solved_alone(scaled[problem], wanted[problem])
+        solutions[batch] = found * target_size / lengths
     return solutions
 
 
@@ -76,8 +81,29 @@ def _or_one(sizes: FloatArray) -> FloatArray:
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def _solved(matrices: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the solutions of problems of size one."""
+def _are_minima(matrices: FloatArray, targets: FloatArray, found: FloatArray) -> BoolArray:
+    slopes = (matrices @ found[:, :, np.newaxis])[:, :, 0] - targets
+    allowed = _SLOPE_OF_MINIMUM * (1 + found.max(axis=1, initial=0, keepdims=True))
+    wrong = (slopes < -allowed) | ((found > 0) & (np.abs(slopes) > allowed))
+    minima: BoolArray = ~wrong.any(axis=1)
+    return minima
+
+
+def _solved_alone(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Solve one problem as non-negative least squares, with a root of its matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-14 * values[-1]
+    roots = np.sqrt(values[kept])
+    directions = vectors[:, kept].T
+    solution: FloatArray
+    solution, _ = nnls(
+        roots[:, np.newaxis] * directions, directions @ target / roots, maxiter=10_000
+    )
+    return solution
+
+
+def _pivoted(matrices: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return where pivots end, for problems of size one."""
     count, size = targets.shape
     # Problems along the last axis, so that every step runs over long rows of numbers.
     tableau = np.empty((size, size + 1, count))
@@ -102,7 +128,6 @@ def _solved(matrices: FloatArray, targets: FloatArray) -> FloatArray:
             chosen = violating.argmax(axis=0)
         _pivot(tableau, chosen)
         solved_for[chosen, np.arange(len(chosen))] ^= True
-    # Signs that rounding keeps turning over are of numbers that may as well be zero.
     solutions[open_problems] = _values(tableau, solved_for)
     return solutions
 

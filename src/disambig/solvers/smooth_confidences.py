@@ -57,12 +57,13 @@ def smooth_confidences(
     if steepest == 0:
         return start
     constant_momentum = (1 - np.sqrt(2 / steepest)) / (1 + np.sqrt(2 / steepest))
+    starts = candidates.starts
     confidences, ahead, growth = start, start, 1.0
     for _ in range(max_iter):
         slope = 2 * smoothness * (transposed @ (differences @ ahead))
         if anchor is not None:
             slope += 2 * (ahead - anchor)
-        moved = project_groups_on_simplex(ahead - slope / steepest, candidates.starts)
+        moved = project_groups_on_simplex(ahead - slope / steepest, starts)
         change = moved - confidences
         confidences = moved
         if np.abs(change).max() <= tol:
@@ -82,7 +83,7 @@ def _growing_momentum(growth: float) -> tuple[float, float]:
 
 def _largest_singular_value(matrix: Sparse) -> float:
     """Return the largest singular value, or a little more."""
-    if min(matrix.shape) <= _SMALL_GRAPH:
+    if min(matrix.shape) <= _SMALL_GRAPH or matrix.count_nonzero() == 0:
         return float(np.linalg.norm(matrix.toarray(), 2))
     # A fixed start, because SciPy's own is drawn from a generator.
     start = make_generator(0).standard_normal(min(matrix.shape))

@@ -288,6 +288,7 @@ def test_probabilities_are_the_distribution_nearest_to_the_outputs(data):
         {"smoothness": 0},
         {"similarity": 0},
         {"smoothness": 30},
+        {"smoothness": 1e5},  # more than the steps of a round can do: the next one goes on
         {"penalty": 1e-3},
         {"penalty": 10},
         {"n_neighbors": 30},
@@ -461,6 +462,7 @@ def test_a_single_row_has_no_neighbours_and_keeps_equal_shares():
     fitted = AGGD().fit([[1.0, 2.0]], sets)
     np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), [[0, 0.5, 0.5]])
     np.testing.assert_allclose(fitted.predict_proba([[9.0, 9.0]]), [[0, 0.5, 0.5]], atol=1e-9)
+    assert fitted.n_iter_ == 10
 
 
 def test_a_class_that_is_nobodys_candidate_has_no_probability(data):

@@ -190,8 +190,10 @@ def test_many_rows_are_worked_on_a_few_at_a_time_with_the_same_result():
     rows = normalize(StandardScaler().fit_transform(data.X))
     expected, _ = literal_confidences(rows, equal_shares(data.candidates), max_iter=3)
     np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-8)
-    in_pieces = [fitted.predict_proba(data.X[start : start + 300]) for start in range(0, 3000, 300)]
-    np.testing.assert_allclose(fitted.predict_proba(data.X), np.vstack(in_pieces), atol=1e-9)
+    # New rows, because a training row is its own nearest neighbour and explains itself.
+    query = data.X[::-1] + data.X
+    in_pieces = [fitted.predict_proba(query[start : start + 300]) for start in range(0, 3000, 300)]
+    np.testing.assert_allclose(fitted.predict_proba(query), np.vstack(in_pieces), atol=1e-9)
 
 
 # Where no class explains anything ----------------------------------------------------------------
@@ -240,20 +242,22 @@ def test_rounds_are_limited_and_smaller_tolerances_need_more():
 
 
 def test_unit_rows_make_the_length_of_a_row_meaningless():
-    data = make_partial_label_dataset(60, 6, 3, average_candidates=2, random_state=0)
-    lengths = np.random.default_rng(0).uniform(0.1, 10, (60, 1))
+    data = make_partial_label_dataset(80, 6, 3, average_candidates=2, random_state=0)
+    X, sets, query = data.X[:60], data.candidates[:60], data.X[60:]
+    lengths = np.random.default_rng(0).uniform(0.1, 10, (80, 1))
     method = IPAL(scaling="none")
-    expected = method.fit(data.X, data.candidates).predict_proba(data.X)
-    found = method.fit(data.X * lengths, data.candidates).predict_proba(data.X)
+    expected = method.fit(X, sets).predict_proba(query)
+    found = method.fit(X * lengths[:60], sets).predict_proba(query * lengths[60:])
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_scaling_is_learned_from_the_training_rows():
     data = make_partial_label_dataset(60, 5, 3, random_state=0)
+    X, sets, query = data.X[:57], data.candidates[:57], data.X[57:]
     factors, moved = np.array([1, 10, 100, 1000, 10000]), 7.0
-    expected = IPAL().fit(data.X, data.candidates).predict_proba(data.X[:3])
-    other_units = IPAL().fit(data.X * factors + moved, data.candidates)
-    found = other_units.predict_proba(data.X[:3] * factors + moved)
+    expected = IPAL().fit(X, sets).predict_proba(query)
+    other_units = IPAL().fit(X * factors + moved, sets)
+    found = other_units.predict_proba(query * factors + moved)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -331,14 +335,12 @@ def test_features_that_are_all_the_same_leave_shares_and_votes():
 
 
 def test_more_neighbours_than_rows_are_all_rows():
-    data = make_partial_label_dataset(8, 12, 3, average_candidates=2, random_state=0)
-    expected, few = plain(n_neighbors=8), plain(n_neighbors=500)
-    expected.fit(data.X, data.candidates)
-    few.fit(data.X, data.candidates)
-    np.testing.assert_array_equal(few.predict_proba(data.X), expected.predict_proba(data.X))
-    found = few.candidate_confidence_.toarray()
-    literal, _ = literal_confidences(data.X, equal_shares(data.candidates), n_neighbors=7)
-    np.testing.assert_allclose(found, literal, atol=1e-9)
+    data = make_partial_label_dataset(20, 12, 3, average_candidates=2, random_state=0)
+    X, sets, query = data.X[:8], data.candidates[:8], data.X[8:]
+    fitted, all_rows = (plain(n_neighbors=count).fit(X, sets) for count in (500, 8))
+    np.testing.assert_array_equal(fitted.predict_proba(query), all_rows.predict_proba(query))
+    literal, _ = literal_confidences(X, equal_shares(sets), n_neighbors=7)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), literal, atol=1e-9)
 
 
 def test_a_single_row_keeps_its_shares_and_predicts_its_first_candidate():
@@ -348,20 +350,30 @@ def test_a_single_row_keeps_its_shares_and_predicts_its_first_candidate():
 
 
 def test_a_class_that_is_nobodys_candidate_has_no_probability():
-    data = make_partial_label_dataset(40, 5, 3, average_candidates=2, random_state=0)
-    expected = IPAL().fit(data.X, data.candidates).predict_proba(data.X)
-    fitted = IPAL().fit(data.X, data.candidates.with_classes([0, 9, 1, 2]))
-    found = fitted.predict_proba(data.X)
+    data = make_partial_label_dataset(60, 5, 3, average_candidates=2, random_state=0)
+    X, sets, query = data.X[:40], data.candidates[:40], data.X[40:]
+    expected = IPAL().fit(X, sets).predict_proba(query)
+    found = IPAL().fit(X, sets.with_classes([0, 9, 1, 2])).predict_proba(query)
     assert (found[:, 1] == 0).all()
     np.testing.assert_allclose(found[:, [0, 2, 3]], expected)
 
 
+def test_candidates_without_any_weight_are_as_good_as_none():
+    weighted = CandidateLabels.from_sets([{"a": 1, "b": 0, "c": 2}, {"a": 1, "b": 0}, {"c": 1}])
+    found = plain(n_neighbors=2).fit(CORNER, weighted).candidate_confidence_.toarray()
+    without = CandidateLabels.from_sets([{"a": 1, "c": 2}, {"a": 1}, {"c": 1}])
+    expected = plain(n_neighbors=2).fit(CORNER, without).candidate_confidence_.toarray()
+    assert found[:, 1].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(found[:, [0, 2]], expected)
+
+
 def test_constant_features_change_nothing():
-    data = make_partial_label_dataset(60, 5, 3, average_candidates=2, random_state=0)
-    wider = np.column_stack([np.full(60, 0.1), data.X, np.full(60, 7e5)])
+    data = make_partial_label_dataset(80, 5, 3, average_candidates=2, random_state=0)
+    wider = np.column_stack([np.full(80, 0.1), data.X, np.full(80, 7e5)])
+    sets = data.candidates[:60]
     np.testing.assert_allclose(
-        IPAL().fit(wider, data.candidates).predict_proba(wider),
-        IPAL().fit(data.X, data.candidates).predict_proba(data.X),
+        IPAL().fit(wider[:60], sets).predict_proba(wider[60:]),
+        IPAL().fit(data.X[:60], sets).predict_proba(data.X[60:]),
         atol=1e-9,
     )
 

@@ -199,6 +199,7 @@ def _spread(
 ) -> tuple[FloatArray, int]:
     """Return the confidences of all candidates after spreading, and the rounds it took."""
     rows, _ = candidates.pairs()
+    starts = candidates.starts
     from_neighbors = graph_to_candidates(graph, candidates)
     first: FloatArray = candidates.prior().data
     confidences = first
@@ -206,7 +207,7 @@ def _spread(
     change = np.inf
     while rounds < max_iter and change >= tol:
         mixed = alpha * (from_neighbors @ confidences) + (1 - alpha) * first
-        mixed /= np.add.reduceat(mixed, candidates.starts)[rows]
+        mixed /= np.add.reduceat(mixed, starts)[rows]
         change = float(np.linalg.norm(mixed - confidences))
         confidences = mixed
         rounds += 1

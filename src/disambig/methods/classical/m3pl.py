@@ -27,7 +27,7 @@ _FIRST_SHARE_OF_C = 1e-5
 # Labels bear a rougher machine than probabilities, which are to be the same in every order of rows.
 _TOLERANCE_OF_TURNS = 1e-2
 _TOLERANCE_OF_LAST = 1e-4
-_MOST_PASSES = 2000
+_MOST_PASSES = 1000
 # How far a class without rows is below all others: e ** -30 leaves it no probability to speak of.
 _GAP_BELOW = 30.0
 
@@ -52,7 +52,7 @@ class M3PL(PartialLabelClassifier):
        machine of Crammer and Singer; then labels are assigned anew at the least sum of the losses
        ``max(0, 1 - m(i, j))`` that the n_j allow, a linear program. Neither step raises the
        objective by more than the tolerance of its solver. A machine that has not converged after
-       2000 passes over the rows is used as it is.
+       1000 passes over the rows is used as it is.
     3. C begins at 1e-5 of its final value and grows by the factor ``1 + growth``, so that labels
        are settled while the machine is still simple.
 
