@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
+from disambig.solvers.blocked_cholesky import cholesky_in_place
 
 __all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
 
@@ -85,14 +86,14 @@ class KernelRidge:
         kernel, self._width = _kernel_among(self._rows, self._dtype)
         kernel.flat[:: len(X) + 1] = 1 + penalty
         try:
-            # LAPACK counts by columns: the transpose of a symmetric array needs no copy.
-            self._factor = cho_factor(kernel.T, lower=True, overwrite_a=True, check_finite=False)
+            cholesky_in_place(kernel)
         except LinAlgError as error:
             raise TrainingError(
                 "The kernel plus the penalty must be positive definite. With the penalty "
                 f"{penalty} in {precision} precision it is not, for rounding. Choose "
                 "precision='double', or a larger penalty."
             ) from error
+        self._factor = kernel
         self._of_ones = self._solved(np.ones((len(X), 1)))
 
     def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
@@ -124,7 +125,10 @@ class KernelRidge:
 
     def _solved(self, targets: FloatArray) -> FloatArray:
         own = np.array(targets, dtype=self._dtype, order="F")
-        solved: FloatArray = cho_solve(self._factor, own, overwrite_b=True, check_finite=False)
+        # LAPACK counts by columns: to it, the lower triangle is the upper one of the transpose.
+        solved: FloatArray = cho_solve(
+            (self._factor.T, False), own, overwrite_b=True, check_finite=False
+        )
         return solved
 
 
