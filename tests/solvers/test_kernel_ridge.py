@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from disambig._core.errors import TrainingError
 from disambig.datasets import make_partial_label_dataset
-from disambig.solvers import kernel_ridge
+from disambig.solvers import blocked_cholesky, kernel_ridge
 from disambig.solvers.kernel_ridge import KernelModel, KernelRidge
 
 
@@ -247,6 +247,7 @@ def test_how_many_rows_are_taken_at_a_time_changes_nothing(monkeypatch, numbers)
 @pytest.mark.parametrize(("precision", "item"), [("double", 8), ("single", 4)])
 def test_there_is_one_array_of_all_pairs_of_rows_and_no_second(monkeypatch, precision, item):
     monkeypatch.setattr(kernel_ridge, "_NUMBERS_AT_A_TIME", 60_000)
+    monkeypatch.setattr(blocked_cholesky, "_ROWS_IN_A_BLOCK", 64)
     count = 1500
     generator = np.random.default_rng(0)
     X, targets = generator.normal(size=(count, 4)), generator.random((count, 3))

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.preprocessing import QuantileTransformer, normalize
 from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -181,7 +182,13 @@ def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Featur
     With ``unit_rows`` every row is then divided by its length; a row of zeros stays one.
     """
     scaled = check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)
-    return normalize(scaled) if unit_rows else scaled
+    if not unit_rows:
+        return scaled
+    unit = normalize(scaled)
+    if not sparse.issparse(unit):
+        # scikit-learn leaves rows alone that are zero but for rounding: they have no direction.
+        unit[row_norms(unit) < 0.5] = 0
+    return unit
 
 
 def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:

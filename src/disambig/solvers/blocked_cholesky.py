@@ -14,8 +14,9 @@ _ROWS_IN_A_BLOCK = 1024
 
 
 def cholesky_in_place(matrix: FloatArray) -> None:
-    """Overwrite the lower triangle by L with ``matrix = L @ L.T``; what is above the diagonal is
-    not to be looked at afterwards.
+    """Overwrite the lower triangle by L with ``matrix = L @ L.T``.
+
+    What is above the diagonal means nothing afterwards.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
 
 PRECISIONS = ("auto", "single", "double")
 
-_NUMBERS_AT_A_TIME = 10_000_000
+_NUMBERS_AT_A_TIME = 2_000_000
 # More training rows than this, and single precision halves time and memory.
 _MOST_ROWS_IN_DOUBLE = 10_000
 _LEAST_PENALTY_IN_SINGLE = 0.01

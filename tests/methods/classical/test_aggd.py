@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import nnls
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
 from disambig import CandidateLabels
@@ -19,6 +19,7 @@ from disambig.solvers.neighborhoods import difference_products, graph_of_weights
 from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
 from disambig.solvers.nonnegative_qp import minimise_on_simplex
 from disambig.study import cross_validate
+from methods.classical.plain_kernel import explicit_kernel, explicit_ridge
 
 # A literal implementation ------------------------------------------------------------------------
 
@@ -64,21 +65,6 @@ def literal_confidences(graph, mask, smoothness, anchor=None):
     confidences = np.zeros(mask.shape)
     confidences[mask] = least_squares_on_simplices(differences, target, groups)
     return confidences
-
-
-def explicit_kernel(X, rows):
-    """Return the Gaussian kernel between X and rows, as wide as rows are apart on average."""
-    return np.exp(-(cdist(X, rows) ** 2) / (2 * pdist(rows).mean() ** 2))
-
-
-def explicit_ridge(kernel, targets, penalty):
-    """Return A and b, for which (K + penalty I) A + 1 b' = F and 1'A = 0: no slope is left."""
-    count = len(kernel)
-    system = np.ones((count + 1, count + 1))
-    system[:count, :count] = kernel + penalty * np.eye(count)
-    system[count, count] = 0
-    solved = np.linalg.solve(system, np.vstack([targets, np.zeros(targets.shape[1])]))
-    return solved[:count], solved[count]
 
 
 def literal_aggd(
@@ -565,3 +551,9 @@ def test_faces_of_a_series_are_named():
     scores = list(islice(cross_validate(AGGD(), load_dataset("lost")), 3))
     assert np.mean([score.accuracy for score in scores]) > 0.7
     assert np.mean([score.transductive_accuracy for score in scores]) > 0.8
+
+
+def test_the_weights_of_a_single_row_are_kept():
+    weighted = CandidateLabels.from_sets([{"a": 9, "b": 1}])
+    fitted = AGGD().fit([[1.0, 2.0]], weighted)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), [[0.9, 0.1]])

@@ -453,3 +453,15 @@ def test_faces_of_a_series_are_named():
     scores = list(islice(cross_validate(IPAL(), load_dataset("lost")), 3))
     assert np.mean([score.accuracy for score in scores]) > 0.65
     assert np.mean([score.transductive_accuracy for score in scores]) > 0.7
+
+
+def test_a_row_that_is_zero_but_for_rounding_has_no_direction():
+    halves = np.random.default_rng(0).normal(size=(10, 4))
+    X = np.vstack([halves, -halves, np.zeros((1, 4))])  # centred, but for the last digit
+    sets = CandidateLabels.from_sets([["a"], ["b"]] * 10 + [["a", "b"]])
+    for order in (np.arange(21), np.r_[1:20, 0, 20]):
+        fitted = IPAL().fit(X[order], sets[order])
+        balanced = fitted.candidate_confidence_.toarray()[-1]
+        np.testing.assert_allclose(balanced, [0.5, 0.5])
+        votes = fitted.predict_proba(np.zeros((1, 4)))[0] * 10
+        np.testing.assert_allclose(votes, np.round(votes))

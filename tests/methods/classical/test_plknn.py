@@ -238,9 +238,9 @@ def test_constant_features_change_nothing():
         ),
         ({"scaling": None}, "'scaling' must be one of"),
         ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
-        ({"unit_rows": "no"}, "'unit_rows' must be .*True.* Got 'no'"),
-        ({"unit_rows": 1}, "'unit_rows' must be .*True.* Got 1 "),
-        ({"unit_rows": None}, "'unit_rows' must be .*True.* Got None"),
+        ({"unit_rows": "no"}, "'unit_rows' must be True, False or 'auto'. Got 'no'"),
+        ({"unit_rows": 1}, "'unit_rows' must be True, False or 'auto'. Got 1 "),
+        ({"unit_rows": None}, "'unit_rows' must be True, False or 'auto'. Got None"),
     ],
 )
 def test_bad_parameters_are_refused_in_fit(parameters, message):

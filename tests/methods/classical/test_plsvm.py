@@ -31,7 +31,9 @@ def losses_of(candidates, scores):
 def test_a_loss_by_hand():
     # The best candidate scores 2 and the best other class 1.5: the margin is half of one.
     candidates = CandidateLabels.from_sets([["a", "b"]], classes=["a", "b", "c", "d"])
-    margins = _margins(candidates, 1 - relative_weights(candidates), np.array([[2.0, 0.0, 1.5, -1.0]]))
+    margins = _margins(
+        candidates, 1 - relative_weights(candidates), np.array([[2.0, 0.0, 1.5, -1.0]])
+    )
     assert margins.rivals.tolist() == [2]
     assert margins.best.tolist() == [0]
     assert margins.losses.tolist() == [0.5]

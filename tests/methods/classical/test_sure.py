@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
-from scipy.spatial.distance import cdist, pdist
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from disambig import CandidateLabels
@@ -15,23 +14,9 @@ from disambig._core.errors import ParameterError
 from disambig.datasets import load_dataset, make_partial_label_dataset
 from disambig.methods.classical.sure import SURE, favoured_confidences
 from disambig.study import cross_validate
+from methods.classical.plain_kernel import explicit_kernel, explicit_ridge
 
 # A literal implementation ------------------------------------------------------------------------
-
-
-def explicit_kernel(X, rows):
-    """Return the Gaussian kernel between X and rows, as wide as rows are apart on average."""
-    return np.exp(-(cdist(X, rows) ** 2) / (2 * pdist(rows).mean() ** 2))
-
-
-def explicit_ridge(kernel, targets, penalty):
-    """Return A and b, for which (K + penalty I) A + 1 b' = P and 1'A = 0: no slope is left."""
-    count = len(kernel)
-    system = np.ones((count + 1, count + 1))
-    system[:count, :count] = kernel + penalty * np.eye(count)
-    system[count, count] = 0
-    solved = np.linalg.solve(system, np.vstack([targets, np.zeros(targets.shape[1])]))
-    return solved[:count], solved[count]
 
 
 def nearest_distribution(values):

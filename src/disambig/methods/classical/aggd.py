@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
@@ -30,8 +31,8 @@ class AGGD(PartialLabelClassifier):
     ``|Q - F|^2 + penalty tr(A' K A) + similarity |X - W X|^2 + smoothness |F - W F|^2``
 
     with X the rows brought to length one. First W rebuilds the features alone, and F agrees with it
-    as well as it can. Then, round by round, each of the three is the minimum given the two others,
-    so the objective never rises:
+    as well as it can. Then, round by round, each of the three is the minimum given the two others
+    (F as near to it as 200 steps come), so the objective never rises:
 
     1. W: one small quadratic problem a row, on the products of the differences of features and
        confidences between a row and its neighbours.
@@ -52,7 +53,7 @@ class AGGD(PartialLabelClassifier):
     penalty : float, default=0.05
         Weight of the size of the model; gamma in the paper.
     max_iter : int, default=10
-        Rounds.
+        Rounds, all of which are made.
     precision : {"auto", "single", "double"}, default="auto"
         Of the kernel; "auto" is single for more than 10,000 rows, unless the penalty is below 0.01.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -144,6 +145,8 @@ class AGGD(PartialLabelClassifier):
         )
 
         def graph_of(weights: FloatArray) -> Sparse:
+            if weights.size == 0:  # a single row has no neighbours, and agrees with itself
+                return sparse.eye_array(len(candidates), format="csr")
             return graph_of_weights(weights, neighbors, len(candidates))
 
         def apart(confidences: FloatArray) -> FloatArray:

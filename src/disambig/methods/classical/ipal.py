@@ -43,8 +43,8 @@ class IPAL(PartialLabelClassifier):
 
     The probability of a class is in proportion to the share of the row's squared length that its
     neighbours explain, ``1 - |x - sum_{r in class} w_r x_r|^2 / |x|^2``, or zero where that is
-    negative. The class of the smallest residual has the largest. Where no class explains anything,
-    neighbours vote with one voice each.
+    negative. So the class of the smallest residual has the largest. Where no class alone explains
+    anything, neighbours vote with one voice each.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ class IPAL(PartialLabelClassifier):
             "the plain method.",
             "Spreading stops by the Frobenius norm of the change, not the spectral norm.",
             "A class of no mass keeps its confidences where the paper divides by zero.",
-            "Where all weights of a new row are zero, its neighbours vote; the original predicts "
-            "the first class.",
+            "Where no class alone explains anything of a new row, its neighbours vote; the "
+            "original predicts the first class.",
             "Where candidates carry weights, F0 is in proportion to them.",
         ),
     )
@@ -139,19 +139,19 @@ class IPAL(PartialLabelClassifier):
         balanced = confidence_from_pairs(candidates, _with_class_masses(spread, candidates))
         confidence = confidence_from_scores(candidates, balanced)
         self._labels: IntArray = confidence.argmax(axis=1).ravel()
+        self._votes = sparse.csr_array(
+            (np.ones(len(candidates)), self._labels, np.arange(len(candidates) + 1)),
+            shape=candidates.shape,
+        )
         return confidence
 
     def _predict_proba(self, X: Features) -> FloatArray:
         query = self._prepared(X)
         neighbors = nearest_of_queries(self._index, query, self.n_neighbors)
-        votes = sparse.csr_array(
-            (np.ones(len(self._labels)), self._labels, np.arange(len(self._labels) + 1)),
-            shape=(len(self._labels), len(self.classes_)),
-        )
 
         def summed_by_class(values: FloatArray) -> FloatArray:
             graph = graph_of_weights(values, neighbors, len(self._rows))
-            summed: FloatArray = (graph @ votes).toarray()
+            summed: FloatArray = (graph @ self._votes).toarray()
             return summed
 
         parts = explained_parts(query, self._rows, neighbors, self._labels)

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.utils import gen_batches
 
-from disambig._core.parameters import check_boolean, check_choice, check_integer
+from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
@@ -104,8 +105,10 @@ class PLKNN(PartialLabelClassifier):
         check_integer("n_neighbors", self.n_neighbors, minimum=1)
         check_choice("weights", self.weights, ("distance", "uniform"))
         check_scaling(self.scaling)
-        if self.unit_rows != "auto":
-            check_boolean("unit_rows", self.unit_rows)
+        if not isinstance(self.unit_rows, bool | np.bool_) and self.unit_rows != "auto":
+            raise ParameterError(
+                f"'unit_rows' must be True, False or 'auto'. Got {self.unit_rows!r} instead."
+            )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)

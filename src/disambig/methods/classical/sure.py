@@ -139,9 +139,10 @@ class SURE(PartialLabelClassifier):
             settled = favoured_confidences(candidates, outputs, self.reward)
             change = np.linalg.norm(settled - confidences.data)
             confidences = confidence_from_pairs(candidates, settled)
-            model, outputs = ridge.fit(confidences.toarray())
+            targets = confidences.toarray()
+            model, outputs = ridge.fit(targets)
             gained = self.reward * float(group_maxima(settled, candidates.starts).sum())
-            objectives.append(ridge.objective(model, outputs, confidences.toarray()) - gained)
+            objectives.append(ridge.objective(model, outputs, targets) - gained)
             if change < self.tol:
                 break
         self._model: KernelModel = model
