@@ -48,7 +48,7 @@ class EMClassifier(PartialLabelClassifier):
         Rounds at most.
     steps_per_round : int, default=5
         Steps of L-BFGS in a round at most.
-    tol : float, default=1e-5
+    tol : float, default=1e-6
         Stop after a round that lowers the objective by less than this share of it.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
@@ -102,7 +102,7 @@ class EMClassifier(PartialLabelClassifier):
         penalty: float = 5.0,
         max_iter: int = 200,
         steps_per_round: int = 5,
-        tol: float = 1e-5,
+        tol: float = 1e-6,
         scaling: Any = "standard",
     ) -> None:
         self.penalty = penalty
