@@ -37,6 +37,7 @@ DATA = ("lost", "msrcv2", "birdsong")
 N_NEIGHBORS = 10
 GOAL = 10
 TOLERANCE = 1e-6
+ROUNDING = 1e-14
 
 
 def weights_by_calls(rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
@@ -79,10 +80,12 @@ def taking_turns(
     return median(times[1]) / median(times[0]), found[0], found[1]
 
 
-def measured(methods: list[str]) -> Iterator[tuple[str, str, float, float]]:
-    """Yield method, data, ratio, and the largest difference between the rows that are rebuilt.
+def measured(methods: list[str]) -> Iterator[tuple[str, str, float, float, float]]:
+    """Yield method, data, ratio, the largest difference between rebuilt rows, and ours in excess.
 
-    Rows, not weights: of two neighbours that are the same row either may carry the weight.
+    Rows, not weights: of two neighbours that are the same row either may carry the weight. The
+    excess is how much further from its row, squared, ours is than theirs at most: where both differ
+    and it is none, ours is the better minimum.
     """
     for name in DATA:
         X = load_dataset(name).X
@@ -103,8 +106,9 @@ def measured(methods: list[str]) -> Iterator[tuple[str, str, float, float]]:
         }
         for method in methods:
             ratio, own, theirs = taking_turns(*sides[method])
-            rebuilt = graph_of_weights(own - theirs, neighbors, len(rows)) @ rows
-            yield method, name, ratio, float(np.abs(rebuilt).max())
+            ours, other = (graph_of_weights(w, neighbors, len(rows)) @ rows for w in (own, theirs))
+            excess = np.sum((rows - ours) ** 2 - (rows - other) ** 2, axis=1)
+            yield method, name, ratio, float(np.abs(ours - other).max()), float(excess.max())
 
 
 def measured_elsewhere(python: str) -> dict[str, list]:
@@ -131,13 +135,13 @@ def main() -> None:
         older = measured_elsewhere(arguments.older)
         results += [(older["scipy"], *result) for result in older["IPAL"]]
     rows = [
-        [method, name, version, f"{ratio:.1f}", f"{apart:.0e}"]
-        for version, method, name, ratio, apart in results
+        [method, name, version, f"{ratio:.1f}", f"{apart:.0e}", f"{excess:.0e}"]
+        for version, method, name, ratio, apart, excess in results
     ]
     missed = [
         f"- {method} on {name} with SciPy {version}: {ratio:.1f} times faster, {apart:.0e} apart."
-        for version, method, name, ratio, apart in results
-        if ratio < GOAL or apart > TOLERANCE
+        for version, method, name, ratio, apart, excess in results
+        if ratio < GOAL or (apart > TOLERANCE and excess > ROUNDING)
     ]
     write_page(
         "rivals_speed",
@@ -147,9 +151,18 @@ def main() -> None:
         "every row rebuilt from its neighbours, against a loop of `scipy.optimize.nnls`. AGGD: the "
         "weights of the graph, against a loop of SciPy's SLSQP.",
         markdown_table(
-            ["method", "data", "SciPy", "times faster", "largest difference of a rebuilt row"], rows
+            [
+                "method",
+                "data",
+                "SciPy",
+                "times faster",
+                "largest difference of a rebuilt row",
+                "largest excess of our objective",
+            ],
+            rows,
         ),
-        f"Aims: {GOAL} times faster, the same to {TOLERANCE:.0e}. SciPy's `nnls` was written in "
+        f"Aims: {GOAL} times faster, the same to {TOLERANCE:.0e} (or better: without an excess, "
+        "the difference is SLSQP's, which stops early). SciPy's `nnls` was written in "
         "Python from 1.12 to 1.14 and has been compiled since.",
         *(["Missed:", "\n".join(missed)] if missed else []),
     )

@@ -60,7 +60,7 @@ class ModelFileError(DisambigError, ValueError):
 
 
 class TrainingError(DisambigError, ArithmeticError):
-    """A training that diverged."""
+    """A training that diverged, or met numbers that its solver cannot take."""
 
 
 class UnknownNameError(DisambigError, ValueError):

@@ -1,16 +1,20 @@
-"""Largest values of groups that follow each other in one array, such as candidates of rows."""
+"""Sums and largest values of groups that follow each other in one array: candidates of rows."""
 
 import numpy as np
 
 from disambig._core.typing import AnyArray, IntArray
 
-__all__ = ["first_largest", "group_maxima"]
+__all__ = ["first_largest", "group_maxima", "group_sums"]
+
+
+def group_sums(values: AnyArray, starts: IntArray) -> AnyArray:
+    """Return the sum of every group; ``starts`` says where groups begin, none is empty."""
+    return np.add.reduceat(values, starts)
 
 
 def group_maxima(values: AnyArray, starts: IntArray) -> AnyArray:
-    """Return the largest value of every group; ``starts`` says where groups begin, none empty."""
-    # reduceat refuses to reduce nothing.
-    return np.maximum.reduceat(values, starts) if len(values) else values
+    """Return the largest value of every group, as ``group_sums`` does sums."""
+    return np.maximum.reduceat(values, starts)
 
 
 def first_largest(values: AnyArray, starts: IntArray) -> IntArray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from disambig._core.groups import group_maxima
+from disambig._core.groups import group_maxima, group_sums
 from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def relative_weights(candidates: CandidateLabels) -> FloatArray:
-    """Return the weight of every candidate over the largest of its row: one without weights.
+    """Return the weight of every candidate over the largest of its row; 1 where none were given.
 
     In the order of ``candidates.pairs()``.
     """
@@ -39,7 +39,7 @@ def confidence_from_scores(candidates: CandidateLabels, scores: Any) -> Sparse:
     """
     rows, _ = candidates.pairs()
     inside = candidates.values_of(scores)
-    totals = np.bincount(rows, weights=inside, minlength=len(candidates))[rows]
+    totals = group_sums(inside, candidates.starts)[rows]
     shares = np.divide(inside, totals, out=candidates.prior().data.copy(), where=totals > 0)
     return confidence_from_pairs(candidates, shares)
 
@@ -52,5 +52,5 @@ def confidence_from_logits(candidates: CandidateLabels, logits: FloatArray) -> S
     rows, _ = candidates.pairs()
     inside = candidates.values_of(logits)
     powers = np.exp(inside - group_maxima(inside, candidates.starts)[rows])
-    totals = np.add.reduceat(powers, candidates.starts)
+    totals = group_sums(powers, candidates.starts)
     return confidence_from_pairs(candidates, powers / totals[rows])

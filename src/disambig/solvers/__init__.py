@@ -1,1 +1,1 @@
-"""Numerical problems that several methods share, each solved once: pure functions of arrays."""
+"""Numerical problems that methods share: functions and small models of arrays and sets."""

@@ -29,9 +29,9 @@ class KernelModel:
     Attributes
     ----------
     origin : ndarray of shape (n_features,)
-        What is subtracted from all rows: distances between rows far from zero would be rounding.
+        What is subtracted from all rows: far from zero, distances would be lost to rounding.
     rows : ndarray of shape (n_rows, n_features)
-        Training rows, from there.
+        Training rows, minus ``origin``.
     width : float
         Distance at which the kernel has fallen to exp(-1/2).
     coefficients : ndarray of shape (n_rows, n_outputs)
@@ -59,7 +59,8 @@ class KernelModel:
 class KernelRidge:
     """Minimise ``|K A + 1 b' - targets|^2 + penalty tr(A' K A)`` for one target after the other.
 
-    The width of the kernel is the mean distance between training rows. ``K + penalty I`` is
+    The width of the kernel is the mean distance between training rows, or one where all are equal.
+    ``K + penalty I`` is
     factored once, in place: a target then costs two triangular solves, and the kernel itself is
     never needed again, because ``K A + 1 b' = targets - penalty A``.
 
@@ -70,8 +71,8 @@ class KernelRidge:
     penalty : float
         Weight of the penalty, above zero.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel and its factor; "auto" is single for more than 10,000 rows, unless the penalty
-        is below 0.01: rounding counts for more the smaller it is.
+        Floating-point precision of the kernel and its factor; "auto" is single for more than 10,000
+        rows, unless the penalty is below 0.01: rounding counts for more the smaller it is.
     """
 
     def __init__(self, X: FloatArray, *, penalty: float, precision: str = "auto") -> None:

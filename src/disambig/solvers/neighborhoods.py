@@ -31,12 +31,12 @@ def inner_products(
     rows : ndarray of shape (n_rows, n_features)
         Rows that are neighbours.
     neighbors : ndarray of shape (n_queries, n_neighbors)
-        Which.
+        Row numbers of the neighbours of every query.
 
     Yields
     ------
     batch : slice
-        The queries.
+        Which queries these are.
     among : ndarray of shape (n_batch, n_neighbors, n_neighbors)
         Products of their neighbours with each other.
     with_query : ndarray of shape (n_batch, n_neighbors)

@@ -14,10 +14,10 @@ __all__ = ["graph_to_candidates", "graph_to_labels"]
 
 
 def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
-    """Return the product with a graph, for values of candidates, seen at candidates only.
+    """Return the matrix that takes values of candidates to ``graph @ F`` at the candidates.
 
-    Values f in the order of ``candidates.pairs()`` fill an array F of rows and classes. The result
-    times f is ``graph @ F`` at the same pairs.
+    F is the array of rows and classes that the values fill, zero elsewhere. Values, and results,
+    are in the order of ``candidates.pairs()``.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
 
 
 def graph_to_labels(graph: Sparse, candidates: CandidateLabels) -> Sparse:
-    """Return the product with a graph, for values of candidates, seen wherever it is not zero.
+    """Return the matrix that takes values of candidates to all of ``graph @ F`` that is not zero.
 
-    As ``graph_to_candidates``, but with one row for every entry of ``graph @ F`` that some pair
-    reaches, candidate or not. Sums of squares of ``graph @ F`` are those of the result times f.
+    As ``graph_to_candidates``, but with a row for every entry that some candidate reaches, whether
+    it is a candidate itself or not. So results have the sum of squares of ``graph @ F``.
     """
     places, sources, weights = _carried_over(graph, candidates)
     reached, rows = np.unique(places, return_inverse=True)

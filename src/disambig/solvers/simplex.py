@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from disambig._core.groups import group_maxima
+from disambig._core.groups import group_maxima, group_sums
 from disambig._core.typing import FloatArray, IntArray
 
 __all__ = ["project_groups_on_simplex", "project_rows_on_simplex"]
@@ -27,8 +27,8 @@ def project_groups_on_simplex(values: FloatArray, starts: IntArray) -> FloatArra
     below = values - np.repeat(group_maxima(values, starts), sizes)
     kept = np.ones(len(values), dtype=bool)
     while True:
-        totals = np.add.reduceat(np.where(kept, below, 0), starts)
-        thresholds = (totals - 1) / np.add.reduceat(kept, starts, dtype=np.intp)
+        totals = group_sums(np.where(kept, below, 0), starts)
+        thresholds = (totals - 1) / group_sums(kept.astype(np.intp), starts)
         above = below - np.repeat(thresholds, sizes)
         left = kept & (above > 0)
         if np.array_equal(left, kept):

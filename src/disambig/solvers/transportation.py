@@ -62,9 +62,8 @@ def _solve(rows: IntArray, columns: IntArray, costs: FloatArray, counts: IntArra
     )
     if program.status != 0:
         raise TrainingError(
-            "The assignment of candidates was not found: the solver HiGHS should have solved a "
-            f"linear program with {len(rows)} candidate pairs and {n_classes} classes. "
-            f"Got: {program.message} Look for costs of very different size."
+            f"The solver HiGHS must assign {len(rows)} candidate pairs to {n_classes} classes. "
+            f"Got: {program.message} Bring features to a similar size (scaling='standard')."
         )
     shares: FloatArray = program.x[: len(rows)]
     return shares

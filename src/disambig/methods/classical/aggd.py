@@ -55,7 +55,8 @@ class AGGD(PartialLabelClassifier):
     max_iter : int, default=10
         Rounds, all of which are made.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel; "auto" is single for more than 10,000 rows, unless the penalty is below 0.01.
+        Floating-point precision of the kernel; "auto" is single for more than 10,000 rows, unless
+        the penalty is below 0.01.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled first, fitted on the training rows.
     unit_rows : bool, default=True

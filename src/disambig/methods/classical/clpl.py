@@ -40,9 +40,9 @@ class CLPL(PartialLabelClassifier):
     Parameters
     ----------
     penalty : float, default=10.0
-        Weight of the squared weights, intercepts left out, against the sum of the losses of the
-        rows, so that it matters less the more rows there are; 0 for none. It is 1 / C for the C of
-        support vector machines.
+        Strength of the penalty on the squared coefficients (intercepts are free) against the sum of
+        the losses of all rows, so that it matters less the more rows there are; 0 for none. It is
+        1 / C for the C of support vector machines.
     max_iter : int, default=300
         Steps of L-BFGS at most.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -78,8 +78,7 @@ class CLPL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="clpl",
         title="A convex loss of the mean score of the candidates",
-        paper="Cour, Sapp and Taskar, Learning from partial labels, "
-        "Journal of Machine Learning Research 12",
+        paper="Cour, Sapp and Taskar, Learning from partial labels, JMLR",
         year=2011,
         deviations=(
             "Every score has an intercept, which is not penalised.",

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from disambig._core.groups import group_maxima
+from disambig._core.groups import group_maxima, group_sums
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -41,15 +41,15 @@ class EMClassifier(PartialLabelClassifier):
     Parameters
     ----------
     penalty : float, default=5.0
-        Weight of the squared weights, intercepts left out, against the log-likelihood of all rows,
-        so that it matters less the more rows there are; 0 for none. It is the inverse variance of a
-        normal prior of the weights.
+        Strength of the penalty on the squared coefficients (intercepts are free) against the
+        log-likelihood of all rows, so that it matters less the more rows there are; 0 for none. It
+        is the inverse variance of a normal prior of the coefficients.
     max_iter : int, default=200
         Rounds at most.
     steps_per_round : int, default=5
         Steps of L-BFGS in a round at most.
     tol : float, default=1e-6
-        Stop after a round that lowers the objective by less than this share of it.
+        Stop after a round that lowers the objective by no more than this share of it.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
 
@@ -63,8 +63,8 @@ class EMClassifier(PartialLabelClassifier):
         Weights of the scaled features in the score of every class.
     intercept_ : ndarray of shape (n_classes,)
         What is added to the score of every class.
-    objective_ : ndarray of shape (n_iter_ + 1,)
-        The objective before the first round and after every round.
+    objective_ : ndarray of shape (n_iter_,)
+        The objective after every round.
     n_iter_ : int
         Rounds that were made.
     n_features_in_ : int
@@ -85,8 +85,7 @@ class EMClassifier(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="em",
         title="Expectation-maximisation with a linear softmax model",
-        paper="Jin and Ghahramani, Learning with multiple labels, "
-        "Advances in Neural Information Processing Systems 15",
+        paper="Jin and Ghahramani, Learning with multiple labels, NIPS",
         year=2002,
         deviations=(
             "The M-step makes a few steps of L-BFGS instead of going to the optimum, and the "
@@ -136,8 +135,8 @@ class EMClassifier(PartialLabelClassifier):
             objectives.append(loss + self.penalty / 2 * float(np.sum(self._model.weights**2)))
             if objectives[-2] - objectives[-1] <= self.tol * objectives[-2]:
                 break
-        self.objective_ = np.array(objectives)
-        self.n_iter_ = len(objectives) - 1
+        self.objective_ = np.array(objectives[1:])
+        self.n_iter_ = len(self.objective_)
         self.coef_, self.intercept_ = self._model.weights.T, self._model.intercepts
         return confidence_from_pairs(candidates, posterior)
 
@@ -161,7 +160,7 @@ def _posterior_and_loss(
     # The largest is taken out first, so that no row is lost to rounding.
     largest = group_maxima(joint, candidates.starts)
     powers = np.exp(joint - largest[rows])
-    totals = np.add.reduceat(powers, candidates.starts)
+    totals = group_sums(powers, candidates.starts)
     powers_of_all, largest_of_all = _powers(scores)
     of_all = np.log(powers_of_all.sum(axis=1)) + largest_of_all
     return powers / totals[rows], float(np.sum(of_all - np.log(totals) - largest))

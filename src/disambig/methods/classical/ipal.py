@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from disambig._core.groups import group_sums
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -207,7 +208,7 @@ def _spread(
     change = np.inf
     while rounds < max_iter and change >= tol:
         mixed = alpha * (from_neighbors @ confidences) + (1 - alpha) * first
-        mixed /= np.add.reduceat(mixed, starts)[rows]
+        mixed /= group_sums(mixed, starts)[rows]
         change = float(np.linalg.norm(mixed - confidences))
         confidences = mixed
         rounds += 1

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from disambig._core.groups import group_sums
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -202,7 +203,7 @@ def _expectation(
     rows, _ = candidates.pairs()
     prior = candidates.prior().data
     joint = prior * candidates.values_of(shares @ labels)
-    totals = np.add.reduceat(joint, candidates.starts)
+    totals = group_sums(joint, candidates.starts)
     per_total = confidence_from_pairs(candidates, prior / totals[rows])
     return _Expectation(
         posterior=joint / totals[rows],

@@ -1,14 +1,11 @@
 """M3PL: a maximum-margin machine and the labels it is fitted to, found in turns."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 from sklearn.utils.extmath import row_norms
 
 from disambig._core.groups import first_largest, group_maxima
@@ -19,6 +16,7 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+from disambig.solvers.crammer_singer import MarginMachine, fit_margin_machine
 from disambig.solvers.transportation import assign_candidates
 
 __all__ = ["M3PL"]
@@ -27,9 +25,6 @@ _FIRST_SHARE_OF_C = 1e-5
 # Labels bear a rougher machine than probabilities, which are to be the same in every order of rows.
 _TOLERANCE_OF_TURNS = 1e-2
 _TOLERANCE_OF_LAST = 1e-4
-_MOST_PASSES = 1000
-# How far a class without rows is below all others: e ** -30 leaves it no probability to speak of.
-_GAP_BELOW = 30.0
 
 
 class M3PL(PartialLabelClassifier):
@@ -71,14 +66,15 @@ class M3PL(PartialLabelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses of the rows against the squared weights, in the end.
+        Strength of the losses of the rows against the squared coefficients, in the end.
     growth : float, default=0.5
-        Growth of C from round to round.
-    max_rounds : int, default=20
-        Times that labels are assigned anew at one value of C, at most.
+        C grows by the factor ``1 + growth`` from one value to the next.
+    max_iter : int, default=20
+        Turns of fitting and assigning at one value of C, at most.
     tol : float, default=1e-3
         Labels are settled, at one value of C, where assigning them anew lowers the objective by
-        less than this share of its distance from the objective of a machine without weights.
+        no more than this share of its distance from the objective of a machine whose coefficients
+        are all zero.
     class_counts : bool, default=True
         Whether every class must be chosen n_j times. Without it some classes may take the rows of
         others, which then vanish.
@@ -113,7 +109,7 @@ class M3PL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="m3pl",
         title="The largest margin over machines and labels, each class as often as expected",
-        paper="Yu and Zhang, Maximum margin partial label learning, Machine Learning 106",
+        paper="Yu and Zhang, Maximum margin partial label learning, Machine Learning",
         year=2017,
         doi="10.1007/s10994-016-5606-4",
         deviations=(
@@ -129,6 +125,8 @@ class M3PL(PartialLabelClassifier):
             "weights of candidates they change no label.",
             "The tolerance of the turns is relative to what the machine gains over one without "
             "weights, so that it means the same for all values of C.",
+            "While labels are looked for, machines are fitted to a rough tolerance; every fit stops "
+            "after 1000 passes over the rows.",
             "Features are standardised and rows scaled to length one; scaling='none' with "
             "unit_rows=False is the plain method.",
             "Where candidates carry weights, they enter the class counts, the first means, the "
@@ -142,7 +140,7 @@ class M3PL(PartialLabelClassifier):
         *,
         C: float = 1.0,
         growth: float = 0.5,
-        max_rounds: int = 20,
+        max_iter: int = 20,
         tol: float = 1e-3,
         class_counts: bool = True,
         scaling: Any = "standard",
@@ -150,7 +148,7 @@ class M3PL(PartialLabelClassifier):
     ) -> None:
         self.C = C
         self.growth = growth
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.tol = tol
         self.class_counts = class_counts
         self.scaling = scaling
@@ -159,7 +157,7 @@ class M3PL(PartialLabelClassifier):
     def _check_parameters(self) -> None:
         check_real("C", self.C, minimum=1e-6)
         check_real("growth", self.growth, minimum=0.01)
-        check_integer("max_rounds", self.max_rounds, minimum=1)
+        check_integer("max_iter", self.max_iter, minimum=1)
         check_real("tol", self.tol, minimum=0)
         check_boolean("class_counts", self.class_counts)
         check_scaling(self.scaling)
@@ -168,14 +166,14 @@ class M3PL(PartialLabelClassifier):
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         X = self._prepared(X)
-        options = _Options.of(candidates, with_counts=self.class_counts)
+        choices = _Choices.of(candidates, with_counts=self.class_counts)
         self._machine, self.n_iter_ = _learn(
             X,
-            options.assign(_start_costs(X, candidates, options)),
-            options,
+            choices.assign(_start_costs(X, candidates, choices)),
+            choices,
             C=self.C,
             growth=self.growth,
-            max_rounds=self.max_rounds,
+            max_iter=self.max_iter,
             tol=self.tol,
         )
         with np.errstate(divide="ignore"):  # a candidate of weight zero has no confidence
@@ -191,35 +189,7 @@ class M3PL(PartialLabelClassifier):
 
 
 @dataclass(frozen=True)
-class _Machine:
-    """Linear scores of the classes that some row was assigned to."""
-
-    weights: FloatArray  # one column for each class that is present
-    intercepts: FloatArray
-    present: IntArray
-    n_classes: int
-
-    @property
-    def penalty(self) -> float:
-        """Half the squared length of weights and intercepts."""
-        return float(np.sum(self.weights**2) + np.sum(self.intercepts**2)) / 2
-
-    def scores(self, X: Features) -> FloatArray:
-        """Return one score for every row and class; classes without rows are as low as any."""
-        inside = X @ self.weights + self.intercepts
-        scores = np.tile(inside.min(axis=1, keepdims=True), self.n_classes)
-        scores[:, self.present] = inside
-        return scores
-
-    def logits(self, X: Features) -> FloatArray:
-        """Return scores to predict from; classes without rows are far below all others."""
-        logits = self.scores(X) - _GAP_BELOW
-        logits[:, self.present] += _GAP_BELOW
-        return logits
-
-
-@dataclass(frozen=True)
-class _Options:
+class _Choices:
     """The labels that may be chosen: pairs of a row and one of its candidates, row by row."""
 
     rows: IntArray
@@ -240,7 +210,7 @@ class _Options:
         return cls(rows, columns, surprise, counts, candidates.shape[1])
 
     @property
-    def are_several(self) -> bool:
+    def leave_a_choice(self) -> bool:
         """Whether some row has a choice."""
         return bool((np.diff(self.rows) == 0).any())
 
@@ -286,7 +256,7 @@ def _growing_values(last: float, growth: float) -> list[float]:
     return [*(last * shares).tolist(), last]
 
 
-def _start_costs(X: Features, candidates: CandidateLabels, options: _Options) -> FloatArray:
+def _start_costs(X: Features, candidates: CandidateLabels, choices: _Choices) -> FloatArray:
     """Return the squared distance from every row to the means of its candidates, one on average."""
     prior = candidates.prior()
     totals = prior.sum(axis=0)
@@ -296,83 +266,57 @@ def _start_costs(X: Features, candidates: CandidateLabels, options: _Options) ->
         means = means.toarray()
     crossed = X @ means.T
     distances = (
-        row_norms(X, squared=True)[options.rows]
-        - 2 * crossed[options.rows, options.columns]
-        + row_norms(means, squared=True)[options.columns]
+        row_norms(X, squared=True)[choices.rows]
+        - 2 * crossed[choices.rows, choices.columns]
+        + row_norms(means, squared=True)[choices.columns]
     )
     average = distances.mean()
     scaled: FloatArray = distances / average if average > 0 else np.zeros_like(distances)
-    return scaled + options.surprise
+    return scaled + choices.surprise
 
 
 def _learn(
     X: Features,
     labels: IntArray,
-    options: _Options,
+    choices: _Choices,
     *,
     C: float,
     growth: float,
-    max_rounds: int,
+    max_iter: int,
     tol: float,
-) -> tuple[_Machine, int]:
+) -> tuple[MarginMachine, int]:
     """Return the machine at the last value of C, and how many machines were fitted."""
-    if not options.are_several:
-        return _fit_machine(X, labels, options.n_classes, C), 1
+    if not choices.leave_a_choice:
+        return fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_LAST), 1
     fits, needed = 1, 0.0
     for value in _growing_values(C, growth):
         if value < needed:
             continue
-        machine, labels, more = _in_turns(X, labels, options, value, max_rounds=max_rounds, tol=tol)
+        machine, labels, more = _in_turns(X, labels, choices, value, max_iter=max_iter, tol=tol)
         fits += more
         # Until the largest margin is one, scores are in proportion to C and labels stay.
-        largest = options.margins(machine.scores(X)).max()
+        largest = choices.margins(machine.scores(X)).max()
         needed = C if largest * C <= value else value / largest
-    return _fit_machine(X, labels, options.n_classes, C), fits
+    return fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_LAST), fits
 
 
 def _in_turns(
-    X: Features, labels: IntArray, options: _Options, C: float, *, max_rounds: int, tol: float
-) -> tuple[_Machine, IntArray, int]:
+    X: Features, labels: IntArray, choices: _Choices, C: float, *, max_iter: int, tol: float
+) -> tuple[MarginMachine, IntArray, int]:
     """Fit machines and assign labels in turns, at one C, until labels are settled.
 
     Returns the last machine, the labels it was fitted to, and how many machines were fitted.
     """
-    for fits in range(1, max_rounds + 1):
-        machine = _fit_machine(X, labels, options.n_classes, C, tol=_TOLERANCE_OF_TURNS)
-        margins = options.margins(machine.scores(X))
-        costs = np.maximum(0, 1 - margins) + options.surprise
-        others = options.assign(costs)
-        gain = C * np.sum(options.of_labels(costs, labels) - options.of_labels(costs, others))
+    for fits in range(1, max_iter + 1):
+        machine = fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_TURNS)
+        margins = choices.margins(machine.scores(X))
+        costs = np.maximum(0, 1 - margins) + choices.surprise
+        others = choices.assign(costs)
+        gain = C * np.sum(choices.of_labels(costs, labels) - choices.of_labels(costs, others))
         # Below the objective of a machine without weights, whose loss is one on every row.
-        reached = C * np.sum(np.minimum(1, options.of_labels(margins, labels))) - machine.penalty
+        reached = C * np.sum(np.minimum(1, choices.of_labels(margins, labels))) - machine.penalty
         if gain <= tol * max(0, reached):
             return machine, labels, fits
         labels = others
-    machine = _fit_machine(X, labels, options.n_classes, C, tol=_TOLERANCE_OF_TURNS)
-    return machine, labels, max_rounds + 1
-
-
-def _fit_machine(
-    X: Features, labels: IntArray, n_classes: int, C: float, *, tol: float = _TOLERANCE_OF_LAST
-) -> _Machine:
-    """Fit the multi-class support vector machine of Crammer and Singer to one label a row."""
-    present = np.unique(labels)
-    if len(present) == 1:
-        return _Machine(np.zeros((X.shape[1], 1)), np.zeros(1), present, n_classes)
-    # What a single row can do to its own score; small values of C need a small tolerance.
-    influence = C * (1 + row_norms(X, squared=True).mean())
-    machine = LinearSVC(
-        multi_class="crammer_singer",
-        C=C,
-        tol=tol * min(1, influence),
-        max_iter=_MOST_PASSES,
-        random_state=0,  # in which order rows are visited; the optimum does not depend on it
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(X, labels)
-    weights, intercepts = machine.coef_.T, machine.intercept_
-    if len(present) == 2:  # given as one difference; at the optimum the two are opposite
-        halves = np.array([-0.5, 0.5])
-        weights, intercepts = weights * halves, intercepts * halves
-    return _Machine(weights, intercepts, present, n_classes)
+    machine = fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_TURNS)
+    return machine, labels, max_iter + 1

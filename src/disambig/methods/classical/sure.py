@@ -50,7 +50,8 @@ class SURE(PartialLabelClassifier):
         Stop where the confidences of all rows together (the root of the sum of squares) change by
         less.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the kernel; "auto" is single for more than 10,000 rows, unless the penalty is below 0.01.
+        Floating-point precision of the kernel; "auto" is single for more than 10,000 rows, unless
+        the penalty is below 0.01.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled first, fitted on the training rows.
 
