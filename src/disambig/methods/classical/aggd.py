@@ -69,10 +69,10 @@ class AGGD(PartialLabelClassifier):
         Classes, in the column order of ``predict_proba``.
     candidate_confidence_ : sparse array of shape (n_samples, n_classes)
         Confidence of every candidate of every training row.
-    objective_ : ndarray of shape (max_iter,)
+    objective_ : ndarray of shape (n_iter_,)
         The objective after every round.
     n_iter_ : int
-        Rounds.
+        Rounds, always ``max_iter``.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -99,7 +99,8 @@ class AGGD(PartialLabelClassifier):
         deviations=(
             "Features are standardised first; scaling='none' is the plain method.",
             "The quadratic problem of all confidences is solved by accelerated projected gradient, "
-            "which scales to large data; its minimum in the rounds is unique.",
+            "which scales to large data, in at most 200 steps a round.",
+            "Above 10,000 rows the kernel is in single precision.",
             "The model has an intercept, as in the authors' code and not in the paper.",
             "Where candidates carry weights, the first confidences are to be near to them.",
         ),

@@ -50,13 +50,14 @@ class LSBCMM(PartialLabelClassifier):
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of components; twice the number of classes by default.
+    n_components : int or None, default=None
+        Number of components; None is twice the number of classes.
     concentration : float, default=0.05
         Parameter of the Dirichlet prior, at least 0.01; below one, components prefer few labels.
     penalty : float, default=1.0
-        Weight of the squared weights of the gates, intercepts left out, against the log-likelihood
-        of all rows; 0 for none. It is the inverse variance of a normal prior of the weights.
+        Strength of the penalty on the squared coefficients of the gates (intercepts are free)
+        against the log-likelihood of all rows; 0 for none. It is the inverse variance of a normal
+        prior of the coefficients.
     max_iter : int, default=100
         Rounds at most.
     steps_per_round : int, default=5
@@ -74,8 +75,8 @@ class LSBCMM(PartialLabelClassifier):
         Confidence of every candidate of every training row.
     label_counts_ : ndarray of shape (n_components, n_classes)
         Parameters of the Dirichlet distribution of the labels of every component.
-    bound_ : ndarray of shape (n_iter_ + 1,)
-        The bound before the first round and after every round; it never falls.
+    lower_bounds_ : ndarray of shape (n_iter_,)
+        The bound after every round; it never falls.
     n_iter_ : int
         Rounds that were made.
     n_features_in_ : int
@@ -97,10 +98,13 @@ class LSBCMM(PartialLabelClassifier):
         name="lsbcmm",
         title="A mixture of regions, each with its own distribution of labels",
         paper="Liu and Dietterich, A conditional multinomial mixture model for superset label "
-        "learning, Advances in Neural Information Processing Systems 25",
+        "learning, NIPS",
         year=2012,
         deviations=(
-            "Gates make a few steps in a round instead of going to the optimum.",
+            "Gates make a few steps in a round instead of going to the optimum, and rounds end "
+            "after one of little gain.",
+            "Twice as many components as classes; other work takes one to five for each class.",
+            "The mean of the logarithm of a label's probability is computed, not sampled.",
             "Components begin with classes ordered by frequency.",
             "Features are standardised; scaling='none' is the plain method.",
             "Where candidates carry weights, these are the prior of the labels of a row.",
@@ -159,8 +163,8 @@ class LSBCMM(PartialLabelClassifier):
             bounds.append(self._bound(expected))
             if bounds[-1] - bounds[-2] <= self.tol * abs(bounds[-2]):
                 break
-        self.bound_ = np.array(bounds)
-        self.n_iter_ = len(bounds) - 1
+        self.lower_bounds_ = np.array(bounds[1:])
+        self.n_iter_ = len(self.lower_bounds_)
         return confidence_from_pairs(candidates, expected.posterior)
 
     def _predict_proba(self, X: Features) -> FloatArray:

@@ -125,8 +125,8 @@ class M3PL(PartialLabelClassifier):
             "weights of candidates they change no label.",
             "The tolerance of the turns is relative to what the machine gains over one without "
             "weights, so that it means the same for all values of C.",
-            "While labels are looked for, machines are fitted to a rough tolerance; every fit stops "
-            "after 1000 passes over the rows.",
+            "While labels are looked for, machines are fitted to a rough tolerance; every fit "
+            "stops after 1000 passes over the rows.",
             "Features are standardised and rows scaled to length one; scaling='none' with "
             "unit_rows=False is the plain method.",
             "Where candidates carry weights, they enter the class counts, the first means, the "

@@ -48,9 +48,9 @@ class PLKNN(PartialLabelClassifier):
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
         How features are scaled before distances are taken, fitted on the training rows.
     unit_rows : bool or "auto", default="auto"
-        Whether rows are then scaled to length one, so that distance compares directions. It helps
-        where there are many features and hurts where there are few: "auto" does it from ten
-        features on.
+        Whether rows are then scaled to length one, so that distance compares directions. On some
+        data of many features that helps much (Lost, BirdSong), on other it costs a little (MSRCv2);
+        with one or two features nothing is left to compare. "auto" does it from ten features on.
 
     Attributes
     ----------

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from disambig._core.errors import ParameterError
 from disambig._core.groups import first_largest
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.seeding import RandomState, make_generator
@@ -50,7 +49,7 @@ class PLSVM(PartialLabelClassifier):
     Parameters
     ----------
     penalty : float, default=0.01
-        Weight of the squared weights against the mean loss of a row, above 0.
+        Strength of the penalty on the squared coefficients against the mean loss of a row.
     max_iter : int, default=1000
         Steps at most.
     tol : float, default=0.0001
@@ -68,8 +67,8 @@ class PLSVM(PartialLabelClassifier):
         Confidence of every candidate of every training row.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
-    objective_ : ndarray of shape (n_iter_ + 1,)
-        The objective before the first step and after every step; it may rise.
+    objective_ : ndarray of shape (n_iter_,)
+        The objective after every step; it may rise.
     n_iter_ : int
         Steps that were made.
     n_features_in_ : int
@@ -90,8 +89,7 @@ class PLSVM(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="plsvm",
         title="The largest margin between the best candidate and the best other class",
-        paper="Nguyen and Caruana, Classification with partial labels, "
-        "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
+        paper="Nguyen and Caruana, Classification with partial labels, KDD",
         year=2008,
         doi="10.1145/1401890.1401958",
         deviations=(
@@ -118,11 +116,7 @@ class PLSVM(PartialLabelClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_real("penalty", self.penalty, minimum=0)
-        if self.penalty == 0:
-            raise ParameterError(
-                "'penalty' must be above 0, steps are as long as 1 / penalty. Got 0."
-            )
+        check_real("penalty", self.penalty, minimum=1e-6)  # steps are as long as 1 / penalty
         check_integer("max_iter", self.max_iter, minimum=1)
         check_real("tol", self.tol, minimum=0)
         check_scaling(self.scaling)
@@ -145,7 +139,7 @@ class PLSVM(PartialLabelClassifier):
             if step >= _FEWEST_STEPS and change <= self.tol:
                 break
         self.coef_ = weights.T
-        self.objective_ = np.array(objectives)
+        self.objective_ = np.array(objectives[1:])
         self.n_iter_ = step
         return confidence_from_logits(candidates, X @ weights)
 

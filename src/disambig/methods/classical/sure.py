@@ -61,7 +61,7 @@ class SURE(PartialLabelClassifier):
         Classes, in the column order of ``predict_proba``.
     candidate_confidence_ : sparse array of shape (n_samples, n_classes)
         Confidence of every candidate of every training row.
-    objective_ : ndarray of shape (n_rounds,)
+    objective_ : ndarray of shape (n_iter_,)
         The objective after every round.
     n_iter_ : int
         Rounds.
@@ -91,7 +91,10 @@ class SURE(PartialLabelClassifier):
             "Features are standardised first; scaling='none' is the plain method.",
             "Confidences start from equal shares of the candidates; start='binary' is the original "
             "code.",
+            "The penalty is 0.03 instead of 0.05, which other papers quote: on the real-world sets "
+            "it gains more on MSRCv2 than it loses on Lost.",
             "The quadratic problems of the confidences are solved in closed form.",
+            "Above 10,000 rows the kernel is in single precision.",
             "The rounds end where confidences stand still, and the model is the one fitted to the "
             "last of them.",
             "Where candidates carry weights, the start is in proportion to them.",
