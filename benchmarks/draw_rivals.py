@@ -15,7 +15,6 @@ mpl.use("agg")
 TITLES = {"lost": "Lost", "birdsong": "BirdSong", "msrcv2": "MSRCv2"}
 # Told apart by shape and by filling, for every eye and for paper.
 MARKS = {"paper": ("D", "the NCPD paper"), "independent": ("s", "independent code")}
-FOLDS = 20
 
 
 def main() -> None:
@@ -29,7 +28,7 @@ def main() -> None:
         axes.errorbar(
             own["mean"],
             places,
-            xerr=own["std"] / np.sqrt(FOLDS),
+            xerr=own["std"] / np.sqrt(own["folds"]),
             fmt="o",
             color="#0b5fa5",
             capsize=2.5,

@@ -1,4 +1,4 @@
-"""PLKNN under five ways to scale features: ten-fold accuracy on real and on corrupted data.
+"""PLKNN under several ways to scale features: ten-fold accuracy on real and on corrupted data.
 
     DISAMBIG_DATA=folder python benchmarks/plknn_scaling.py
 
@@ -16,6 +16,7 @@ SCALINGS = {
     "z-score": {"scaling": "standard", "unit_rows": False},
     "z-score, unit rows": {"scaling": "standard", "unit_rows": True},
     "half": {"scaling": "half", "unit_rows": False},
+    "half, unit rows": {"scaling": "half", "unit_rows": True},
     "default: half, unit rows from ten features on": {},
 }
 # What independent code reached on the same folds (seed 0, z-score fitted on all rows).

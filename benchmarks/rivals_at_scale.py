@@ -101,7 +101,7 @@ def run_in_child(task: str, name: str, cores: list[int]) -> dict[str, float]:
 
 
 def _peak_gigabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9  # Linux counts in KiB
 
 
 def main() -> None:
@@ -185,6 +185,7 @@ def main() -> None:
             ],
         ),
         folder=arguments.folder,
+        real_data=False,
     )
     large = [name for name, result in results.items() if result["peak"] > MOST_GIGABYTES]
     if large:

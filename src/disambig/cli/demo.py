@@ -50,10 +50,8 @@ def demo(
         markup=False,
     )
     console.print(table)
-    console.print(
-        "Mean and standard deviation over the folds; accuracy on held-out rows. "
-        "'disambig methods' says what each method is."
-    )
+    console.print("Mean and standard deviation over the folds; accuracy on held-out rows.")
+    console.print("'disambig methods' says what each method is.")
 
 
 def _scores(
