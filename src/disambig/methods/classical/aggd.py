@@ -10,7 +10,7 @@ from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_pairs
+from disambig.methods.confidence import confidence_from_pairs, relative_weights
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.neighborhoods import difference_products, graph_of_weights
@@ -191,6 +191,5 @@ def first_confidences(graph: Sparse, candidates: CandidateLabels) -> FloatArray:
     candidates would be forgotten: where there are any, confidences are to be near to them, too.
     """
     prior: FloatArray = candidates.prior().data
-    sizes = candidates.sizes
-    some_preferred = np.ptp(prior * np.repeat(sizes, sizes)) > 1e-12
+    some_preferred = (relative_weights(candidates) < 1 - 1e-12).any()
     return smooth_confidences(graph, candidates, prior, anchor=prior if some_preferred else None)
