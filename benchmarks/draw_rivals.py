@@ -32,7 +32,7 @@ def main() -> None:
             fmt="o",
             color="#0b5fa5",
             capsize=2.5,
-            label="disambig, with its standard error",
+            label="disambig, ± std / √folds",
         )
         for source, (mark, label) in MARKS.items():
             rows = (own["source"] == source).to_numpy()

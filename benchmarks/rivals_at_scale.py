@@ -166,7 +166,7 @@ def main() -> None:
             rows,
         ),
         "## Single and double precision",
-        "Above 10,000 rows the kernel is in single precision. Against double precision:",
+        'What `precision="single"` changes, against double precision:',
         markdown_table(
             [
                 "method",

@@ -19,6 +19,7 @@ __all__ = [
     "row_counts",
     "rows_of",
     "values_at",
+    "with_short_indices",
 ]
 
 # A dense array or a CSR array; SciPy ships no types, so this says no more than Any.
@@ -37,7 +38,7 @@ def compact(matrix: Storage) -> Storage:
     )
     if dense_is_smaller:
         return _frozen(matrix.toarray() if sparse.issparse(matrix) else matrix)
-    return _frozen(_with_short_indices(sparse.csr_array(matrix)))
+    return _frozen(with_short_indices(sparse.csr_array(matrix)))
 
 
 def as_csr(storage: Storage) -> Sparse:
@@ -75,7 +76,8 @@ def values_at(storage: Storage, rows: IntArray, columns: IntArray) -> AnyArray:
     return np.asarray(storage[rows, columns])
 
 
-def _with_short_indices(csr: Sparse) -> Sparse:
+def with_short_indices(csr: Sparse) -> Sparse:
+    """Return the same array with indices of 32 bits, where they suffice."""
     largest = max(csr.nnz, csr.shape[1])
     kind = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
     indices, ends = (part.astype(kind, copy=False) for part in (csr.indices, csr.indptr))

@@ -13,7 +13,7 @@ from disambig._core.typing import Label
 from disambig.candidates.classes import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["as_candidates"]
+__all__ = ["as_candidates", "without_weightless"]
 
 _INFINITE = (float("inf"), float("-inf"))
 _COLLECTIONS = (set, frozenset, dict, list, tuple, np.ndarray)
@@ -74,6 +74,14 @@ def _plain_labels(y: Any) -> list[Any]:
             stacklevel=4,
         )
     return labels
+
+
+def without_weightless(candidates: CandidateLabels) -> CandidateLabels:
+    """Return the sets without candidates of weight zero: somebody ruled them out."""
+    weights = candidates.weights
+    if weights is None or (candidates.values_of(weights) > 0).all():
+        return candidates
+    return CandidateLabels.from_mask(weights > 0, candidates.classes, weights=weights)
 
 
 def _refuse_nested(y: Any) -> None:

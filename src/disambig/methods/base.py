@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.target import as_candidates
+from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.card import MethodCard
 from disambig.metrics.label_free import covering_rate
 
@@ -47,7 +47,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
             Training features.
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
-            Candidate sets; plain labels count as sets of one.
+            Candidate sets; plain labels count as sets of one, candidates of weight zero as none.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "Give candidate sets, for example CandidateLabels.from_strings(['cat|dog', ...])."
             )
         X = validate_data(self, X, accept_sparse=self._sparse_formats())
-        candidates = as_candidates(y)
+        candidates = without_weightless(as_candidates(y))
         if X.shape[0] != len(candidates):
             raise CandidateError(
                 "X and y need the same number of samples. "

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray, Sparse
+from disambig.candidates.storage import with_short_indices
 
 __all__ = ["FeatureScaler", "apply_scaler", "check_scaling", "fit_scaler"]
 
@@ -177,11 +178,13 @@ def fit_scaler(scaling: Any, X: Features) -> Any:
 
 
 def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Features:
-    """Return scaled features as a dense or CSR array of doubles, whatever the scaler gives.
+    """Return scaled features as an array of doubles: CSR where they came sparse, otherwise dense.
 
     With ``unit_rows`` every row is then divided by its length; a row of zeros stays one.
     """
     scaled = check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)
+    if sparse.issparse(scaled):
+        scaled = _canonical(scaled) if sparse.issparse(X) else scaled.toarray()
     if not unit_rows:
         return scaled
     unit = normalize(scaled)
@@ -189,6 +192,13 @@ def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Featur
         # scikit-learn leaves rows alone that are zero but for rounding: they have no direction.
         unit[row_norms(unit) < 0.5] = 0
     return unit
+
+
+def _canonical(X: Sparse) -> Sparse:
+    """Return a copy in which every entry is stored once, with indices that liblinear takes."""
+    X = X.copy()
+    X.sum_duplicates()
+    return with_short_indices(X)
 
 
 def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:

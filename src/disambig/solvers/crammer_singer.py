@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,6 +13,7 @@ from disambig._core.typing import Features, FloatArray, IntArray
 
 __all__ = ["MarginMachine", "fit_margin_machine"]
 
+_ONE_AT_A_TIME = Lock()
 _MOST_PASSES = 1000
 # How far a class without rows is below all others: e ** -30 leaves it no probability to speak of.
 _GAP_BELOW = 30.0
@@ -90,7 +92,8 @@ def fit_margin_machine(
         max_iter=_MOST_PASSES,
         random_state=0,  # in which order rows are visited; the optimum does not depend on it
     )
-    with warnings.catch_warnings():
+    # liblinear's random numbers and Python's warning filters belong to all threads.
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(X, labels)
     weights, intercepts = machine.coef_.T, machine.intercept_

@@ -17,9 +17,9 @@ __all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
 PRECISIONS = ("auto", "single", "double")
 
 _NUMBERS_AT_A_TIME = 2_000_000
-# More training rows than this, and single precision halves time and memory.
-_MOST_ROWS_IN_DOUBLE = 10_000
-_LEAST_PENALTY_IN_SINGLE = 0.01
+# More training rows than this take more than seven gigabytes in double precision.
+_MOST_ROWS_IN_DOUBLE = 30_000
+_LEAST_PENALTY_IN_SINGLE = 0.03
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class KernelRidge:
     penalty : float
         Weight of the penalty, above zero.
     precision : {"auto", "single", "double"}, default="auto"
-        Floating-point precision of the kernel and its factor; "auto" is single for more than 10,000
-        rows, unless the penalty is below 0.01: rounding counts for more the smaller it is.
+        Floating-point precision of the kernel and its factor; "auto" is single for more than 30,000
+        rows, unless the penalty is below 0.03: rounding counts for more the smaller it is.
     """
 
     def __init__(self, X: FloatArray, *, penalty: float, precision: str = "auto") -> None:
@@ -144,6 +144,11 @@ def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatA
         squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
         total += float(np.sqrt(squares).sum())
         array[batch] = squares
+    if not np.isfinite(total):
+        raise TrainingError(
+            "Distances between rows must be finite numbers. Got features so large that they "
+            "overflow. Scale the features, for example by scaling='standard'."
+        )
     width = total / (count * (count - 1)) if total > 0 else 1.0
     for batch in _batches_of_rows(count, count):
         _gaussian(array[batch], width)

@@ -68,9 +68,9 @@ def minimise_on_simplex(matrices: FloatArray) -> FloatArray:
         Symmetric, positive semidefinite.
     """
     count, size = matrices.shape[:2]
-    added = _or_one(np.trace(matrices, axis1=1, axis2=2) / max(size, 1))
+    sizes = _or_one(np.trace(matrices, axis1=1, axis2=2) / max(size, 1))
     weights = minimise_on_orthant(
-        matrices + added[:, np.newaxis, np.newaxis], np.ones((count, size))
+        matrices / sizes[:, np.newaxis, np.newaxis] + 1, np.ones((count, size))
     )
     totals = weights.sum(axis=1, keepdims=True)
     shares: FloatArray = np.divide(weights, totals, out=weights, where=totals > 0)

@@ -27,7 +27,7 @@ def assign_candidates(
     rows, columns : ndarray of int of shape (n_pairs,)
         The candidate pairs, sorted by row; rows are numbered from 0 and each has a pair.
     costs : ndarray of shape (n_pairs,)
-        Cost of choosing each pair, finite.
+        Cost of choosing each pair, finite. Differences below 1e-10 of the largest are not seen.
     counts : ndarray of int of shape (n_classes,)
         How often each class should be chosen.
     """
@@ -59,6 +59,8 @@ def _solve(rows: IntArray, columns: IntArray, costs: FloatArray, counts: IntArra
         A_eq=_constraints(rows, columns, n_classes),
         b_eq=np.concatenate([np.ones(rows[-1] + 1), counts]),
         method="highs-ds",
+        # Costs are at most one; small ones would drown in the usual tolerance of 1e-7.
+        options={"dual_feasibility_tolerance": 1e-10},
     )
     if program.status != 0:
         raise TrainingError(

@@ -176,6 +176,57 @@ def check_unused_class(estimator: Any) -> None:
     assert np.isfinite(probabilities).all(), "probabilities must be finite"
 
 
+def check_single_class(estimator: Any) -> None:
+    """Where there is one class only, it is certain."""
+    data = _Data(estimator)
+    fitted = _fresh(estimator).fit(data.X, CandidateLabels.from_labels(["only"] * len(data.X)))
+    np.testing.assert_allclose(fitted.predict_proba(data.new_X), 1, atol=1e-5)
+    assert _confidence(fitted).shape == (len(data.X), 1), "one confidence for every training row"
+    np.testing.assert_allclose(_confidence(fitted), 1, atol=1e-5)
+    assert (fitted.predict(data.new_X) == "only").all(), "predict does not return the only label"
+
+
+def check_repeated_rows(estimator: Any) -> None:
+    """Rows given twice are treated alike, and rows may all be the same."""
+    data = _Data(estimator)
+    n_rows = len(data.X)
+    twice = np.tile(np.arange(n_rows), 2)
+    fitted = _fresh(estimator).fit(data.X[twice], data.y[twice])
+    probabilities = fitted.predict_proba(data.X[twice])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(probabilities[n_rows:], probabilities[:n_rows], atol=1e-5)
+    confidence = _confidence(fitted)
+    np.testing.assert_allclose(confidence.sum(axis=1), 1, atol=1e-5)
+    if not _is_random(estimator):
+        np.testing.assert_allclose(confidence[n_rows:], confidence[:n_rows], atol=1e-3)
+    same = np.repeat(data.X[:1], n_rows, axis=0)
+    fitted = _fresh(estimator).fit(same, data.y)
+    np.testing.assert_allclose(_confidence(fitted).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(fitted.predict_proba(data.new_X).sum(axis=1), 1, atol=1e-5)
+    probabilities = fitted.predict_proba(same)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(probabilities, np.tile(probabilities[0], (n_rows, 1)), atol=1e-5)
+
+
+def check_constant_features(estimator: Any) -> None:
+    """Features that are the same in all rows change nothing; where there is randomness, little."""
+    data = _Data(estimator)
+    constant = np.array([0.1, 7e5])  # the mean of equal numbers may be off by the last digit
+    wider, new_wider = (
+        np.column_stack([X, np.tile(constant, (len(X), 1))]) for X in (data.X, data.new_X)
+    )
+    found = _fresh(estimator).fit(wider, data.y)
+    accuracy = np.mean(found.predict(new_wider) == data.new_truth)
+    assert accuracy >= 0.8, f"accuracy {accuracy:.2f} with constant features"
+    if _is_random(estimator):  # more features draw other numbers
+        return
+    expected = _fresh(estimator).fit(data.X, data.y)
+    np.testing.assert_allclose(
+        found.predict_proba(new_wider), expected.predict_proba(data.new_X), atol=1e-3
+    )
+    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-3)
+
+
 def check_single_row(estimator: Any) -> None:
     """One row works, or is refused with a ValueError."""
     data = _Data(estimator)
@@ -206,6 +257,19 @@ def check_weights_count(estimator: Any) -> None:
     predicted = _fresh(estimator).fit(data.X, everything).predict(data.new_X)
     accuracy = np.mean(predicted == data.new_truth)
     assert accuracy >= 0.8, f"accuracy {accuracy:.2f}: the weights of candidates are ignored"
+
+
+def check_equal_weights(estimator: Any) -> None:
+    """Weights that are equal within each row are as good as none."""
+    data = _Data(estimator)
+    mask = data.y.to_mask()
+    sizes = 1.0 + np.arange(len(mask))[:, np.newaxis] % 7
+    expected = _fresh(estimator).fit(data.X, data.y)
+    found = _fresh(estimator).fit(data.X, CandidateLabels.from_mask(mask, weights=mask * sizes))
+    np.testing.assert_allclose(
+        found.predict_proba(data.new_X), expected.predict_proba(data.new_X), atol=1e-3
+    )
+    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-3)
 
 
 def check_class_names(estimator: Any) -> None:

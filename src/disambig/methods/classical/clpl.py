@@ -113,7 +113,7 @@ class CLPL(PartialLabelClassifier):
             penalty=self.penalty,
             max_iter=self.max_iter,
         )
-        self.coef_, self.intercept_ = self._model.weights.T, self._model.intercepts
+        self.coef_, self.intercept_ = self._model.weights.T.copy(), self._model.intercepts.copy()
         self.n_iter_ = self._model.n_iter
         return confidence_from_logits(candidates, self._model.scores(X))
 

@@ -137,7 +137,7 @@ class EMClassifier(PartialLabelClassifier):
                 break
         self.objective_ = np.array(objectives[1:])
         self.n_iter_ = len(self.objective_)
-        self.coef_, self.intercept_ = self._model.weights.T, self._model.intercepts
+        self.coef_, self.intercept_ = self._model.weights.T.copy(), self._model.intercepts.copy()
         return confidence_from_pairs(candidates, posterior)
 
     def _predict_proba(self, X: Features) -> FloatArray:
@@ -155,8 +155,7 @@ def _posterior_and_loss(
     ``-log sum_{j in S} pi_j p_j``.
     """
     rows, _ = candidates.pairs()
-    with np.errstate(divide="ignore"):  # a candidate of no weight
-        joint = candidates.values_of(scores) + np.log(candidates.prior().data)
+    joint = candidates.values_of(scores) + np.log(candidates.prior().data)
     # The largest is taken out first, so that no row is lost to rounding.
     largest = group_maxima(joint, candidates.starts)
     powers = np.exp(joint - largest[rows])

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from disambig._core.groups import group_sums
+from disambig._core.groups import first_largest, group_sums
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -139,7 +139,8 @@ class IPAL(PartialLabelClassifier):
         spread, self.n_iter_ = _spread(graph, candidates, self.alpha, self.max_iter, self.tol)
         balanced = confidence_from_pairs(candidates, _with_class_masses(spread, candidates))
         confidence = confidence_from_scores(candidates, balanced)
-        self._labels: IntArray = confidence.argmax(axis=1).ravel()
+        _, columns = candidates.pairs()
+        self._labels: IntArray = columns[first_largest(confidence.data, candidates.starts)]
         self._votes = sparse.csr_array(
             (np.ones(len(candidates)), self._labels, np.arange(len(candidates) + 1)),
             shape=candidates.shape,

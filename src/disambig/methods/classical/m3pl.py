@@ -8,13 +8,17 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils.extmath import row_norms
 
-from disambig._core.groups import first_largest, group_maxima
+from disambig._core.groups import first_largest
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_logits
+from disambig.methods.confidence import (
+    confidence_from_logits,
+    confidence_from_scores,
+    relative_weights,
+)
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.crammer_singer import MarginMachine, fit_margin_machine
 from disambig.solvers.transportation import assign_candidates
@@ -22,8 +26,8 @@ from disambig.solvers.transportation import assign_candidates
 __all__ = ["M3PL"]
 
 _FIRST_SHARE_OF_C = 1e-5
-# Labels bear a rougher machine than probabilities, which are to be the same in every order of rows.
-_TOLERANCE_OF_TURNS = 1e-2
+# Rougher machines settle other labels in another order of rows, or give other probabilities.
+_TOLERANCE_OF_TURNS = 1e-3
 _TOLERANCE_OF_LAST = 1e-4
 
 
@@ -51,12 +55,11 @@ class M3PL(PartialLabelClassifier):
     3. C begins at 1e-5 of its final value and grows by the factor ``1 + growth``, so that labels
        are settled while the machine is still simple.
 
-    While no margin of a candidate reaches one, scores grow in proportion to C and the best labels
+    While no margin of a candidate reaches one, scores grow in proportion to C and settled labels
     stay what they are: values of C below that point are left out after the first.
 
     Where candidates carry weights, shares of the weights stand in for ``1 / |S_i|``, and choosing
     candidate j for row i costs ``log(largest weight of row i / weight of j)`` on top of the loss.
-    A candidate of weight zero is never chosen.
 
     Probabilities are the softmax of the scores, which keeps their order; the loss itself does not
     make them probabilities. The confidences of a training row are the softmax of the scores of its
@@ -125,8 +128,8 @@ class M3PL(PartialLabelClassifier):
             "weights of candidates they change no label.",
             "The tolerance of the turns is relative to what the machine gains over one without "
             "weights, so that it means the same for all values of C.",
-            "While labels are looked for, machines are fitted to a rough tolerance; every fit "
-            "stops after 1000 passes over the rows.",
+            "While labels are looked for, machines are fitted to a tolerance ten times that of the "
+            "last; every fit stops after 1000 passes over the rows.",
             "Features are standardised and rows scaled to length one; scaling='none' with "
             "unit_rows=False is the plain method.",
             "Where candidates carry weights, they enter the class counts, the first means, the "
@@ -155,7 +158,7 @@ class M3PL(PartialLabelClassifier):
         self.unit_rows = unit_rows
 
     def _check_parameters(self) -> None:
-        check_real("C", self.C, minimum=1e-6)
+        check_real("C", self.C, minimum=1e-6, maximum=1e6)
         check_real("growth", self.growth, minimum=0.01)
         check_integer("max_iter", self.max_iter, minimum=1)
         check_real("tol", self.tol, minimum=0)
@@ -176,9 +179,8 @@ class M3PL(PartialLabelClassifier):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        with np.errstate(divide="ignore"):  # a candidate of weight zero has no confidence
-            logits = self._machine.logits(X) + np.log(candidates.prior().toarray())
-        return confidence_from_logits(candidates, logits)
+        confidence = confidence_from_logits(candidates, self._machine.logits(X))
+        return confidence_from_scores(candidates, confidence.multiply(candidates.prior()).tocsr())
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities: FloatArray = softmax(self._machine.logits(self._prepared(X)), axis=1)
@@ -202,10 +204,7 @@ class _Choices:
     def of(cls, candidates: CandidateLabels, *, with_counts: bool) -> Self:
         prior = candidates.prior()
         rows, columns = candidates.pairs()
-        surprise = np.log(group_maxima(prior.data, candidates.starts))[rows]
-        possible = prior.data > 0
-        rows, columns, surprise = rows[possible], columns[possible], surprise[possible]
-        surprise -= np.log(prior.data[possible])
+        surprise = -np.log(relative_weights(candidates))
         counts = _class_counts(prior) if with_counts else None
         return cls(rows, columns, surprise, counts, candidates.shape[1])
 
@@ -294,9 +293,10 @@ def _learn(
             continue
         machine, labels, more = _in_turns(X, labels, choices, value, max_iter=max_iter, tol=tol)
         fits += more
-        # Until the largest margin is one, scores are in proportion to C and labels stay.
-        largest = choices.margins(machine.scores(X)).max()
-        needed = C if largest * C <= value else value / largest
+        if more <= max_iter:  # labels are settled
+            # Until the largest margin is one, scores are in proportion to C and labels stay.
+            largest = choices.margins(machine.scores(X)).max()
+            needed = C if largest * C <= value else value / largest
     return fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_LAST), fits
 
 

@@ -155,8 +155,11 @@ def _exact_distances(query: Features, rows: Features, neighbors: IntArray) -> Fl
 
 
 def _distance_weights(distances: FloatArray) -> FloatArray:
-    """Return 1 - d / sum(d) for every row of distances; equal weights where all are zero."""
+    """Return 1 - d / sum(d) for every row of distances; equal weights where all are zero.
+
+    So too where they are too large for a number: all neighbours are equally far away.
+    """
     totals = distances.sum(axis=1, keepdims=True)
     shares: FloatArray = np.zeros_like(distances)
-    np.divide(distances, totals, out=shares, where=totals > 0)
+    np.divide(distances, totals, out=shares, where=(totals > 0) & np.isfinite(totals))
     return 1 - shares
