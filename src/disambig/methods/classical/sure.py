@@ -51,7 +51,7 @@ class SURE(PartialLabelClassifier):
         less.
     precision : {"auto", "single", "double"}, default="auto"
         Floating-point precision of the kernel; "auto" is single for more than 30,000 rows, unless
-        the penalty is below 0.03. Single takes half the memory and two thirds of the time.
+        the penalty is below 0.03. Single takes half the memory.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled first, fitted on the training rows.
 
