@@ -12,7 +12,7 @@ run: $(INSTALLED)
 
 test: lint
 	$(BIN)/coverage run -m pytest
-	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*' --fail-under=100 --skip-covered --show-missing
+	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*,*/solvers/*' --fail-under=100 --skip-covered --show-missing
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

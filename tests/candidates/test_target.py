@@ -7,6 +7,7 @@ from sklearn.exceptions import DataConversionWarning
 from disambig import CandidateLabels
 from disambig._core.errors import CandidateError
 from disambig.candidates import as_candidates
+from disambig.candidates.target import without_weightless
 
 MASK = np.array([[True, True], [False, True]])
 
@@ -145,3 +146,19 @@ def test_a_frame_with_missing_bits_is_refused():
 def test_continuous_targets_are_refused():
     with pytest.raises(ValueError, match="Unknown label type"):
         as_candidates([0.5, 1.7])
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_candidates_of_weight_zero_are_taken_out_of_their_sets(form):
+    mask, weights = np.array([[1, 1, 1], [0, 1, 1]]), np.array([[2.0, 0, 1], [0, 0, 5]])
+    given = CandidateLabels.from_mask(form(mask > 0), ["a", "b", "c"], weights=form(weights))
+    found = without_weightless(given)
+    assert found.to_sets() == [{"a", "c"}, {"c"}]
+    assert found.classes.tolist() == ["a", "b", "c"]
+    assert found.values_of(found.weights).tolist() == [2, 1, 5]
+
+
+@pytest.mark.parametrize("weights", [None, np.array([[1.0, 2.0], [0.0, 3.0]])])
+def test_sets_without_candidates_of_weight_zero_stay_as_they_are(weights):
+    candidates = CandidateLabels.from_mask(MASK, weights=weights)
+    assert without_weightless(candidates) is candidates

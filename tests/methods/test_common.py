@@ -2,9 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from disambig import CandidateLabels
+from disambig.datasets import make_partial_label_dataset
 from disambig.methods import all_methods
 from disambig.testing import check_partial_label_estimator, partial_label_checks
 from methods.instances import INSTANCES
@@ -30,6 +34,17 @@ def test_partial_label_checks(name, check):
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_whole_suite_in_one_call(name):
     check_partial_label_estimator(INSTANCES[name])
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_candidates_of_weight_zero_are_no_candidates(name):
+    data = make_partial_label_dataset(40, 3, 3, overlap=0.3, random_state=0)
+    one_hot = np.eye(3)[data.true_labels]
+    weighted = CandidateLabels.from_mask(np.ones((40, 3), dtype=bool), weights=one_hot)
+    fitted = clone(INSTANCES[name]).fit(data.X, weighted)
+    np.testing.assert_array_equal(fitted.candidate_confidence_.toarray(), one_hot)
+    expected = clone(INSTANCES[name]).fit(data.X, data.true_labels).predict_proba(data.X)
+    np.testing.assert_array_equal(fitted.predict_proba(data.X), expected)
 
 
 @pytest.mark.parametrize("name", INSTANCES)

@@ -10,7 +10,12 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
-from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    QuantileTransformer,
+    StandardScaler,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from disambig import PLKNN, CandidateLabels
@@ -406,6 +411,23 @@ def test_a_transformer_given_as_scaling_is_cloned_and_fitted(X):
     scaler = fit_scaler(given_scaler, X)
     assert not hasattr(given_scaler, "scale_")
     np.testing.assert_allclose(apply_scaler(scaler, X).max(axis=0), 1)
+
+
+def test_dense_features_stay_dense_whatever_the_transformer_gives(X):
+    to_sparse = fit_scaler(FunctionTransformer(sparse.csr_array), X)
+    np.testing.assert_array_equal(apply_scaler(to_sparse, X), X)
+
+
+def test_scaled_sparse_features_have_short_indices_and_every_entry_once():
+    twice = sparse.csr_matrix(
+        (np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    twice.indices, twice.indptr = twice.indices.astype(np.int64), twice.indptr.astype(np.int64)
+    before = twice.copy()
+    found = apply_scaler(fit_scaler("none", twice), twice)
+    assert found.data.tolist() == [3, 5]
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    np.testing.assert_array_equal(twice.data, before.data)
 
 
 def test_scaled_features_are_doubles_whatever_the_transformer_gives(X):

@@ -319,3 +319,10 @@ def test_small_penalties_stay_in_double_precision(monkeypatch):
     for penalty, precision in ((0.05, "single"), (0.001, "double")):
         model, _ = KernelRidge(X, penalty=penalty).fit(targets)
         assert model.coefficients.dtype == np.dtype(precision)
+
+
+@pytest.mark.parametrize(("precision", "size"), [("double", 1e160), ("single", 1e20)])
+def test_features_too_large_for_distances_are_refused_with_advice(precision, size):
+    X, _ = problem("random")
+    with pytest.raises(TrainingError, match="features so large that they overflow. Scale"):
+        KernelRidge(X * size, penalty=0.05, precision=precision)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import OptimizeResult, linear_sum_assignment
 
+from disambig._core.errors import TrainingError
+from disambig.solvers import transportation
 from disambig.solvers.transportation import assign_candidates
 
 
@@ -86,6 +88,14 @@ def test_counts_come_before_costs_along_a_chain_of_all_classes(factor):
     assert found == list(range(1, n_rows + 1))
 
 
+def test_small_differences_beside_large_costs_still_decide():
+    # Row 2 makes costs of one; rows 0 and 1 share one place in class 0, worth 2e-9 or 1e-9.
+    costs = [0, 2e-9, 0, 1e-9, 0, 1]
+    assert chosen_classes([[0, 1]] * 3, costs, counts=[2, 1]) == [0, 1, 0]
+    costs = [0, 1e-9, 0, 2e-9, 0, 1]
+    assert chosen_classes([[0, 1]] * 3, costs, counts=[2, 1]) == [1, 0, 0]
+
+
 def test_what_all_candidates_of_a_row_cost_in_common_does_not_matter():
     generator = np.random.default_rng(0)
     sets = random_sets(generator, 30, 4)
@@ -110,6 +120,14 @@ def test_rows_with_one_candidate_only_have_it_whatever_the_counts():
 
 def test_a_single_class_goes_to_every_row():
     assert chosen_classes([[0], [0]], [1, 2], counts=[2]) == [0, 0]
+
+
+def test_a_solver_that_gives_up_is_reported_with_its_words(monkeypatch):
+    failed = OptimizeResult(status=4, message="Numerical difficulties.", x=None)
+    monkeypatch.setattr(transportation, "linprog", lambda *_, **__: failed)
+    message = r"must assign 4 candidate pairs to 2 classes\. Got: Numerical difficulties\. Bring"
+    with pytest.raises(TrainingError, match=message):
+        chosen_classes([[0, 1], [1], [0, 1]], [1, 3, 0, 0, 5], counts=[1, 1])
 
 
 def test_arguments_are_left_as_they_were():

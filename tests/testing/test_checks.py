@@ -166,6 +166,41 @@ class MixesOldAndNew(PLKNN):
         return super().fit(X, y)
 
 
+class CountsRawWeights(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        if candidates.weights is not None:
+            self._votes = candidates.weights
+        return confidence
+
+
+class CountsFeatures(PLKNN):
+    def _predict_proba(self, X):
+        probabilities = super()._predict_proba(X) + X.shape[1]
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+class DividesByTheSpread(PLKNN):
+    def _predict_proba(self, X):
+        spread = np.ptp(self._rows, axis=0).max()
+        return super()._predict_proba(X) * (1 if spread > 0 else np.nan)
+
+
+class PrefersLaterTwins(PLKNN):
+    def _fit(self, X, candidates):
+        confidence = super()._fit(X, candidates)
+        _, first = np.unique(X, axis=0, return_index=True)
+        prior = candidates.prior().tolil()
+        prior[first] = confidence[first]
+        return prior.tocsr()
+
+
+class HalfSureOfOneClass(PLKNN):
+    def _predict_proba(self, X):
+        probabilities = super()._predict_proba(X)
+        return probabilities / 2 if probabilities.shape[1] == 1 else probabilities
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -195,6 +230,11 @@ class MixesOldAndNew(PLKNN):
         (HoldsALambda(), checks.check_pickling),
         (LooksAtTheBatch(), checks.check_rows_are_independent),
         (MixesOldAndNew(), checks.check_refused_fit),
+        (CountsRawWeights(), checks.check_equal_weights),
+        (CountsFeatures(), checks.check_constant_features),
+        (DividesByTheSpread(), checks.check_repeated_rows),
+        (PrefersLaterTwins(), checks.check_repeated_rows),
+        (HalfSureOfOneClass(), checks.check_single_class),
     ],
 )
 def test_a_broken_method_fails_its_check(broken, check):

@@ -137,17 +137,19 @@ def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatA
     """Return the kernel of all pairs of rows, and its width, without a second array of its size."""
     count = len(X)
     array = np.empty((count, count), dtype=dtype)
-    total = 0.0
+    total = largest = 0.0
     for batch in _batches_of_rows(count, count):
-        squares = euclidean_distances(X[batch], X, squared=True)
-        # The formula rounds; a row is at no distance from itself.
-        squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
+        with np.errstate(over="ignore", invalid="ignore"):  # seen below
+            squares = euclidean_distances(X[batch], X, squared=True)
+            # The formula rounds; a row is at no distance from itself.
+            squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
+            array[batch] = squares
         total += float(np.sqrt(squares).sum())
-        array[batch] = squares
-    if not np.isfinite(total):
+        largest = np.maximum(largest, squares.max())  # unlike max, it hands on what is no number
+    if not largest <= np.finfo(dtype).max:
         raise TrainingError(
-            "Distances between rows must be finite numbers. Got features so large that they "
-            "overflow. Scale the features, for example by scaling='standard'."
+            "Squared distances between rows must be finite numbers. Got features so large that "
+            "they overflow. Scale the features, for example by scaling='standard'."
         )
     width = total / (count * (count - 1)) if total > 0 else 1.0
     for batch in _batches_of_rows(count, count):

@@ -17,3 +17,9 @@ def explicit_ridge(kernel, targets, penalty):
     system[count, count] = 0
     solved = np.linalg.solve(system, np.vstack([targets, np.zeros(targets.shape[1])]))
     return solved[:count], solved[count]
+
+
+def explicit_outputs(targets, X, query, penalty):
+    """Return the outputs for a query of the model that was fitted to targets at X."""
+    coefficients, intercepts = explicit_ridge(explicit_kernel(X, X), targets, penalty)
+    return explicit_kernel(query, X) @ coefficients + intercepts

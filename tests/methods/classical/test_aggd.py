@@ -1,103 +1,22 @@
-import pickle
-import tracemalloc
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import nnls
-from scipy.spatial.distance import cdist
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.datasets import load_dataset, make_partial_label_dataset
+from disambig.datasets import make_partial_label_dataset
 from disambig.methods.classical.aggd import AGGD, first_confidences
-from disambig.solvers.neighborhoods import difference_products, graph_of_weights
 from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
-from disambig.solvers.nonnegative_qp import minimise_on_simplex
-from disambig.study import cross_validate
-from methods.classical.plain_kernel import explicit_kernel, explicit_ridge
-
-# A literal implementation ------------------------------------------------------------------------
-
-
-def least_squares_on_simplices(matrix, target, groups):
-    """Minimise |matrix f - target|^2 over f >= 0 where every group of entries sums to one.
-
-    That a group sums to one is an equation like the others, but worth ten thousand of them.
-    """
-    sums = 1e4 * groups.astype(float)
-    found, _ = nnls(np.vstack([matrix, sums]), np.concatenate([target, sums.max(axis=1)]))
-    return found
-
-
-def literal_graph(X, confidences, neighbors, similarity, smoothness):
-    graph = np.zeros((len(X), len(X)))
-    for i, near in enumerate(neighbors):
-        rows = np.vstack(
-            [
-                np.sqrt(similarity) * (X[near] - X[i]).T,
-                np.sqrt(smoothness) * (confidences[near] - confidences[i]).T,
-            ]
-        )
-        everything = np.ones((1, len(near)), dtype=bool)
-        graph[i, near] = least_squares_on_simplices(rows, np.zeros(len(rows)), everything)
-    return graph
-
-
-def literal_confidences(graph, mask, smoothness, anchor=None):
-    """Minimise smoothness |F - W F|^2 + |F - anchor|^2 over all n x c entries of F at once."""
-    n_rows, n_classes = mask.shape
-    rows, columns = np.nonzero(mask)
-    groups = rows == np.arange(n_rows)[:, np.newaxis]
-    differences = np.zeros((n_rows * n_classes, len(rows)))
-    for pair, (row, column) in enumerate(zip(rows, columns, strict=True)):
-        filled = np.zeros(mask.shape)
-        filled[row, column] = 1
-        differences[:, pair] = np.sqrt(smoothness) * (filled - graph @ filled).ravel()
-    target = np.zeros(len(differences))
-    if anchor is not None:
-        differences = np.vstack([differences, np.eye(len(rows))])
-        target = np.concatenate([target, anchor[mask]])
-    confidences = np.zeros(mask.shape)
-    confidences[mask] = least_squares_on_simplices(differences, target, groups)
-    return confidences
-
-
-def literal_aggd(
-    X, rows, mask, *, n_neighbors, similarity, smoothness, penalty, rounds, anchor=None
-):
-    """Return confidences and the objective after every round; ``rows`` are for the graph."""
-    distances = cdist(rows, rows)
-    np.fill_diagonal(distances, np.inf)
-    neighbors = np.argsort(distances, axis=1)[:, : min(n_neighbors, len(X) - 1)]
-    graph = literal_graph(rows, np.zeros(mask.shape), neighbors, 1, 0)
-    confidences = literal_confidences(graph, mask, 1, anchor)
-    kernel = explicit_kernel(X, X)
-    coefficients, intercepts = explicit_ridge(kernel, confidences, penalty)
-    objectives = []
-    for _ in range(rounds):
-        outputs = kernel @ coefficients + intercepts
-        graph = literal_graph(rows, confidences, neighbors, similarity, smoothness)
-        confidences = literal_confidences(graph, mask, smoothness, outputs)
-        coefficients, intercepts = explicit_ridge(kernel, confidences, penalty)
-        outputs = kernel @ coefficients + intercepts
-        objectives.append(
-            ((outputs - confidences) ** 2).sum()
-            + penalty * np.trace(coefficients.T @ kernel @ coefficients)
-            + similarity * ((rows - graph @ rows) ** 2).sum()
-            + smoothness * ((confidences - graph @ confidences) ** 2).sum()
-        )
-    return confidences, np.array(objectives)
-
-
-def model_of(confidences, X, query, penalty=0.05):
-    """Return the outputs for a query of the model that was fitted to confidences."""
-    coefficients, intercepts = explicit_ridge(explicit_kernel(X, X), confidences, penalty)
-    return explicit_kernel(query, X) @ coefficients + intercepts
+from methods.classical.plain_aggd import (
+    least_squares_on_simplices,
+    literal_aggd,
+    literal_confidences,
+    literal_graph,
+)
+from methods.classical.plain_kernel import explicit_kernel, explicit_outputs, explicit_ridge
 
 
 @pytest.fixture(scope="module")
@@ -117,15 +36,6 @@ def one_round_on_the_line():
     # So large a penalty leaves nothing of the kernel: the model is the mean of the confidences.
     method = AGGD(similarity=1 / 8, penalty=1e9, max_iter=1, scaling="none", unit_rows=False)
     return method.fit(LINE, LINE_SETS)
-
-
-def test_one_row_of_the_graph_by_hand():
-    # 0 = 3/4 (-1) + 1/4 3, without rest.
-    neighbors = nearest_of_training_rows(index_of_rows(LINE), 2)
-    weights = minimise_on_simplex(difference_products(LINE, neighbors))
-    np.testing.assert_allclose(
-        graph_of_weights(weights, neighbors, 3).toarray(), LINE_GRAPH.toarray(), atol=1e-12
-    )
 
 
 def test_first_confidences_by_hand():
@@ -165,17 +75,6 @@ def test_objective_by_hand():
     np.testing.assert_allclose(
         one_round_on_the_line().objective_, [missed_by_model + features + neighbors], rtol=1e-6
     )
-
-
-def test_rows_of_the_graph_are_distributions_over_neighbours(data):
-    neighbors = nearest_of_training_rows(index_of_rows(data.X), 6)
-    weights = minimise_on_simplex(difference_products(data.X, neighbors))
-    graph = graph_of_weights(weights, neighbors, 60).toarray()
-    assert (graph >= 0).all()
-    np.testing.assert_allclose(graph.sum(axis=1), 1)
-    order = np.argsort(cdist(data.X, data.X), axis=1)
-    for i, row in enumerate(graph):
-        assert set(np.flatnonzero(row)) <= set(order[i, 1:7])
 
 
 # Against the literal implementation --------------------------------------------------------------
@@ -222,7 +121,7 @@ def test_confidences_and_predictions_agree_with_a_loop(
     )
     np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), confidences, atol=1e-5)
     np.testing.assert_allclose(fitted.objective_, objectives, rtol=1e-6)
-    outputs = model_of(confidences, X[train], X[test], 0.2)
+    outputs = explicit_outputs(confidences, X[train], X[test], 0.2)
     probabilities = fitted.predict_proba(data.X[test])
     everything = np.ones((1, 3), dtype=bool)
     expected = [least_squares_on_simplices(np.eye(3), row, everything) for row in outputs]
@@ -257,7 +156,9 @@ def test_rounds_without_weights_and_with_default_parameters_agree_with_a_loop(da
 
 def test_probabilities_are_the_distribution_nearest_to_the_outputs(data):
     fitted = AGGD(scaling="none").fit(data.X[:40], data.candidates[:40])
-    outputs = model_of(fitted.candidate_confidence_.toarray(), data.X[:40], data.X[40:])
+    outputs = explicit_outputs(
+        fitted.candidate_confidence_.toarray(), data.X[:40], data.X[40:], 0.05
+    )
     everything = np.ones((1, 4), dtype=bool)
     expected = [least_squares_on_simplices(np.eye(4), row, everything) for row in outputs]
     assert (outputs < 0).any()
@@ -296,7 +197,7 @@ def test_without_smoothness_confidences_are_the_distributions_nearest_to_the_out
     before, after = (
         AGGD(smoothness=0, max_iter=rounds).fit(data.X, data.candidates) for rounds in (2, 3)
     )
-    outputs = model_of(before.candidate_confidence_.toarray(), X, X)
+    outputs = explicit_outputs(before.candidate_confidence_.toarray(), X, X, 0.05)
     expected = np.zeros(mask.shape)
     for i, row in enumerate(mask):
         everything = np.ones((1, row.sum()), dtype=bool)
@@ -343,7 +244,7 @@ def test_rows_of_length_one_are_for_the_graph_and_not_for_the_kernel():
     np.testing.assert_allclose(in_full_length.objective_[-1], without_graph + 2 + 2, rtol=1e-9)
 
 
-# Weights of candidates, precision, scaling -------------------------------------------------------
+# Weights of candidates ---------------------------------------------------------------------------
 
 
 def test_one_preferred_candidate_tips_the_balance():
@@ -358,83 +259,7 @@ def test_one_preferred_candidate_tips_the_balance():
     assert (weighted.candidate_confidence_.toarray()[:, 1] > 0.5).all()
 
 
-@pytest.mark.parametrize("per_row", [False, True])
-def test_equal_weights_are_as_good_as_none(data, per_row):
-    mask = data.candidates.to_mask()
-    size = np.random.default_rng(0).uniform(0.1, 9, (60, 1)) if per_row else 7.0
-    weighted = CandidateLabels.from_mask(mask, weights=mask * size)
-    np.testing.assert_allclose(
-        AGGD(max_iter=3).fit(data.X, weighted).candidate_confidence_.toarray(),
-        AGGD(max_iter=3).fit(data.X, data.candidates).candidate_confidence_.toarray(),
-        atol=1e-9,
-    )
-
-
-def test_single_precision_is_good_for_three_digits():
-    data = make_partial_label_dataset(700, 10, 5, average_candidates=2, random_state=0)
-    single, double = (
-        AGGD(precision=precision, max_iter=3).fit(data.X[:600], data.candidates[:600])
-        for precision in ("single", "double")
-    )
-    expected = double.predict_proba(data.X)
-    found = single.predict_proba(data.X)
-    np.testing.assert_allclose(found, expected, atol=1e-3)
-    assert not np.array_equal(found, expected)
-    assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
-
-
-def test_scaling_is_learned_from_the_training_rows(data):
-    factors, moved = np.array([1, 10, 100, 1000]), 7.0
-    expected = AGGD(max_iter=3).fit(data.X, data.candidates).predict_proba(data.X[:3])
-    other_units = AGGD(max_iter=3).fit(data.X * factors + moved, data.candidates)
-    found = other_units.predict_proba(data.X[:3] * factors + moved)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
 # Edge cases --------------------------------------------------------------------------------------
-
-
-def test_sets_of_one_leave_plain_kernel_ridge_regression(data):
-    train, test = slice(40), slice(40, None)
-    fitted = AGGD(scaling="none").fit(data.X[train], data.true_labels[train])
-    one_hot = np.eye(4)[data.true_labels[train]]
-    assert fitted.candidate_confidence_.toarray().tolist() == one_hot.tolist()
-    outputs = model_of(one_hot, data.X[train], data.X[test])
-    assert (fitted.predict(data.X[test]) == outputs.argmax(axis=1)).all()
-
-
-def test_sets_of_everything_keep_equal_confidences():
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    fitted = AGGD().fit(X, CandidateLabels.from_mask(np.ones((12, 3), dtype=bool)))
-    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), 1 / 3)
-    np.testing.assert_allclose(fitted.predict_proba(X), 1 / 3)
-
-
-def test_rows_of_all_candidates_follow_their_neighbours():
-    generator = np.random.default_rng(0)
-    X = np.repeat([[3.0, 0.0], [0.0, 3.0]], 20, axis=0) + generator.normal(0, 0.1, (40, 2))
-    everything = ["a", "b", "c"]
-    sets = CandidateLabels.from_sets([["a"], everything] * 10 + [["b"], everything] * 10)
-    fitted = AGGD().fit(X, sets)
-    assert fitted.disambiguate().tolist() == ["a"] * 20 + ["b"] * 20
-
-
-def test_repeated_rows_learn_from_their_twins():
-    X = np.repeat([[3.0, 0.0], [0.0, 2.0]], 6, axis=0)
-    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["a", "c"]] * 2 + [["b"], ["b", "c"]] * 3)
-    fitted = AGGD(n_neighbors=5).fit(X, sets)
-    assert fitted.predict(X).tolist() == ["a"] * 6 + ["b"] * 6
-    probabilities = fitted.predict_proba(X)
-    np.testing.assert_allclose(probabilities[:6], probabilities[[0] * 6])
-
-
-def test_features_that_are_all_the_same_leave_the_mean_of_the_confidences():
-    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["b", "c"], ["a"]])
-    fitted = AGGD().fit(np.full((4, 3), 0.1), sets)
-    mean = fitted.candidate_confidence_.toarray().mean(axis=0)
-    probabilities = fitted.predict_proba([[0.1, 0.1, 0.1], [5.0, 5.0, 5.0]])
-    np.testing.assert_allclose(probabilities, [mean, mean], atol=1e-9)
 
 
 def test_more_neighbours_than_rows_are_all_other_rows(data):
@@ -452,21 +277,10 @@ def test_a_single_row_has_no_neighbours_and_keeps_equal_shares():
     assert fitted.n_iter_ == 10
 
 
-def test_a_class_that_is_nobodys_candidate_has_no_probability(data):
-    expected = AGGD(max_iter=3).fit(data.X, data.candidates).predict_proba(data.X)
-    fitted = AGGD(max_iter=3).fit(data.X, data.candidates.with_classes([0, 9, 1, 2, 3]))
-    found = fitted.predict_proba(data.X)
-    np.testing.assert_allclose(found[:, 1], 0, atol=1e-12)
-    np.testing.assert_allclose(found[:, [0, 2, 3, 4]], expected, atol=1e-6)
-
-
-def test_constant_features_change_nothing(data):
-    wider = np.column_stack([np.full(60, 0.1), data.X, np.full(60, 7e5)])
-    np.testing.assert_allclose(
-        AGGD(max_iter=3).fit(wider, data.candidates).predict_proba(wider),
-        AGGD(max_iter=3).fit(data.X, data.candidates).predict_proba(data.X),
-        atol=1e-6,
-    )
+def test_the_weights_of_a_single_row_are_kept():
+    weighted = CandidateLabels.from_sets([{"a": 9, "b": 1}])
+    fitted = AGGD().fit([[1.0, 2.0]], weighted)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), [[0.9, 0.1]])
 
 
 def test_a_row_in_the_middle_of_all_is_rebuilt_from_its_neighbours_too():
@@ -477,18 +291,6 @@ def test_a_row_in_the_middle_of_all_is_rebuilt_from_its_neighbours_too():
     fitted = AGGD().fit(X, sets)
     assert fitted.candidate_confidence_.toarray()[-1].tolist() == [1, 0]
     assert fitted.predict(X[-1:]).tolist() == ["a"]
-
-
-@pytest.mark.parametrize("n_features", [1, 2])
-def test_few_features_are_enough_for_separated_classes(n_features):
-    generator = np.random.default_rng(0)
-    labels = np.arange(90) % 3
-    X = 5 * labels[:, np.newaxis] + generator.normal(0, 0.5, (90, n_features))
-    false = (labels + generator.integers(1, 3, 90)) % 3
-    mask = np.eye(3, dtype=bool)[labels] | np.eye(3, dtype=bool)[false]
-    fitted = AGGD(unit_rows=False).fit(X[:60], mask[:60])
-    assert (fitted.disambiguate() == labels[:60]).all()
-    assert (fitted.predict(X[60:]) == labels[60:]).all()
 
 
 # Size --------------------------------------------------------------------------------------------
@@ -503,22 +305,6 @@ def test_many_rows_with_few_classes_are_set_right():
     fitted = AGGD(max_iter=2).fit(data.X, data.candidates)
     assert np.mean(fitted.disambiguate() == data.true_labels) > 0.93
     assert fitted.objective_[1] < fitted.objective_[0]
-
-
-def test_memory_is_that_of_a_few_arrays_of_all_pairs_of_rows():
-    data = make_partial_label_dataset(1500, 20, 40, average_candidates=3, random_state=0)
-    tracemalloc.start()
-    fitted = AGGD(max_iter=2).fit(data.X, data.candidates)
-    fitted.predict_proba(data.X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 90e6  # all pairs of rows take 18 MB, with a value for every class 720 MB
-
-
-def test_all_pairs_of_rows_are_forgotten_after_the_fit():
-    data = make_partial_label_dataset(500, 5, 3, random_state=0)
-    fitted = AGGD(max_iter=2).fit(data.X, data.candidates)
-    assert len(pickle.dumps(fitted)) < 100e3  # all pairs of rows take 2 MB
 
 
 @pytest.mark.parametrize(
@@ -543,17 +329,3 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
     method = AGGD(**parameters)
     with pytest.raises(ParameterError, match=message):
         method.fit(LINE, LINE_SETS)
-
-
-@pytest.mark.realdata
-def test_faces_of_a_series_are_named():
-    # Ten folds reach .783 on average.
-    scores = list(islice(cross_validate(AGGD(), load_dataset("lost")), 3))
-    assert np.mean([score.accuracy for score in scores]) > 0.7
-    assert np.mean([score.transductive_accuracy for score in scores]) > 0.8
-
-
-def test_the_weights_of_a_single_row_are_kept():
-    weighted = CandidateLabels.from_sets([{"a": 9, "b": 1}])
-    fitted = AGGD().fit([[1.0, 2.0]], weighted)
-    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), [[0.9, 0.1]])

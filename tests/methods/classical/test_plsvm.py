@@ -2,26 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.optimize import check_grad
 from scipy.special import softmax
-from sklearn.preprocessing import StandardScaler
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.datasets import make_partial_label_dataset
 from disambig.methods.classical.plsvm import PLSVM, _into_ball, _margins, _slope
 from disambig.methods.confidence import relative_weights
-
-
-def random_problem(seed, *, weighted=False):
-    generator = np.random.default_rng(seed)
-    data = make_partial_label_dataset(
-        20, 3, 4, average_candidates=2, overlap=0.6, random_state=seed
-    )
-    mask = data.candidates.to_mask()
-    weights = mask * generator.uniform(0.1, 1, mask.shape) if weighted else None
-    return data.X, CandidateLabels.from_mask(mask, weights=weights), generator
+from methods.classical.problems import random_problem
 
 
 def losses_of(candidates, scores):
@@ -136,7 +124,7 @@ def test_the_objective_is_that_of_the_last_weights():
     method = PLSVM(penalty=0.1, scaling="none", random_state=0).fit(X, candidates)
     loss = losses_of(candidates, X @ method.coef_.T).mean()
     assert method.objective_[-1] == pytest.approx(0.05 * np.sum(method.coef_**2) + loss)
-    assert method.objective_.shape == (method.n_iter_ + 1,)
+    assert method.objective_.shape == (method.n_iter_,)
 
 
 def test_steps_lower_the_objective_in_the_end():
@@ -160,15 +148,6 @@ def test_probabilities_and_confidences_are_the_softmax_of_the_scores():
     np.testing.assert_allclose(method.candidate_confidence_.toarray(), inside)
 
 
-def test_two_clusters_that_share_a_candidate_are_told_apart():
-    generator = np.random.default_rng(0)
-    X = np.concatenate([generator.normal(0, 0.1, (30, 2)), generator.normal(3, 0.1, (30, 2))])
-    sets = CandidateLabels.from_sets([["a", "x"], ["a"]] * 15 + [["b", "x"], ["b"]] * 15)
-    method = PLSVM(random_state=0).fit(X, sets)
-    assert method.disambiguate().tolist() == ["a"] * 30 + ["b"] * 30
-    assert method.predict([[0.0, 0.0], [3.0, 3.0]]).tolist() == ["a", "b"]
-
-
 def test_full_sets_teach_nothing():
     X, candidates, _ = random_problem(0)
     everything = CandidateLabels.from_mask(np.ones(candidates.shape, dtype=bool))
@@ -188,24 +167,6 @@ def test_full_sets_among_others_leave_them_alone():
     assert losses.mean() == pytest.approx(losses_of(rest, scores[10:]).mean() / 2)
 
 
-def test_a_class_that_is_nobodys_candidate_is_never_predicted():
-    X, candidates, _ = random_problem(0)
-    method = PLSVM(random_state=0).fit(X, candidates.with_classes([0, 1, 2, 3, "nobody"]))
-    assert (method.predict(X) != "nobody").all()
-
-
-def test_one_class_is_certain():
-    method = PLSVM(random_state=0).fit([[0.0], [1.0]], ["only", "only"])
-    assert method.predict_proba([[5.0]]).tolist() == [[1.0]]
-
-
-def test_repeated_rows_share_their_label():
-    X = np.repeat([[-1.0, 0.5], [1.0, 0.5]], 4, axis=0)
-    sets = CandidateLabels.from_sets([["a", "b"]] * 3 + [["a"]] + [["a", "b"]] * 3 + [["b"]])
-    method = PLSVM(random_state=0).fit(X, sets)
-    assert method.disambiguate().tolist() == ["a"] * 4 + ["b"] * 4
-
-
 def test_constant_features_have_no_weight():
     X, candidates, _ = random_problem(0)
     wider = np.column_stack([X, np.full(len(X), 7.0)])
@@ -213,32 +174,10 @@ def test_constant_features_have_no_weight():
     np.testing.assert_allclose(method.coef_[:, 3], 0, atol=1e-12)
 
 
-def test_equal_weights_are_as_good_as_none():
-    X, candidates, _ = random_problem(0)
-    mask = candidates.to_mask()
-    weighted = CandidateLabels.from_mask(mask, weights=mask * 7.0)
-    method = PLSVM(random_state=0)
-    np.testing.assert_array_equal(
-        method.fit(X, weighted).predict_proba(X), method.fit(X, candidates).predict_proba(X)
-    )
-
-
-def test_sparse_features_give_the_same_as_dense_ones():
-    data = make_partial_label_dataset(60, 12, 3, random_state=0)
-    X = np.where(np.abs(data.X) > 0.5, data.X, 0)
-    # Sparse features keep their mean, so the scale is compared without moving the centre.
-    method = PLSVM(scaling=StandardScaler(with_mean=False), random_state=0)
-    dense = method.fit(X, data.candidates).predict_proba(X)
-    for form in (sparse.csr_array, sparse.csc_matrix):
-        found = PLSVM(random_state=0).fit(form(X), data.candidates).predict_proba(form(X))
-        np.testing.assert_allclose(found, dense, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"penalty": -1}, "'penalty' must be a number >= 0. Got -1"),
-        ({"penalty": 0}, "'penalty' must be above 0"),
+        ({"penalty": 0}, "'penalty' must be a number >= 1e-06. Got 0"),
         ({"max_iter": 0}, "'max_iter' must be an integer >= 1. Got 0"),
         ({"tol": -1}, "'tol' must be a number >= 0. Got -1"),
         ({"scaling": "max"}, "'scaling' must be one of"),

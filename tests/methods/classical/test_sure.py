@@ -1,7 +1,3 @@
-import pickle
-import tracemalloc
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,10 +7,10 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.datasets import load_dataset, make_partial_label_dataset
+from disambig.datasets import make_partial_label_dataset
 from disambig.methods.classical.sure import SURE, favoured_confidences
-from disambig.study import cross_validate
-from methods.classical.plain_kernel import explicit_kernel, explicit_ridge
+from methods.classical.plain_kernel import explicit_kernel, explicit_outputs, explicit_ridge
+from methods.classical.problems import equal_shares
 
 # A literal implementation ------------------------------------------------------------------------
 
@@ -56,17 +52,6 @@ def objective(kernel, coefficients, intercepts, confidences, reward, penalty):
     missed = kernel @ coefficients + intercepts - confidences
     size = np.trace(coefficients.T @ kernel @ coefficients)
     return (missed**2).sum() + penalty * size - reward * confidences.max(axis=1).sum()
-
-
-def model_of(confidences, X, query, penalty=0.03):
-    """Return the outputs for a query of the model that was fitted to confidences."""
-    coefficients, intercepts = explicit_ridge(explicit_kernel(X, X), confidences, penalty)
-    return explicit_kernel(query, X) @ coefficients + intercepts
-
-
-def equal_shares(candidates):
-    mask = candidates.to_mask()
-    return mask / mask.sum(axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -181,36 +166,18 @@ def test_confidences_and_predictions_agree_with_a_loop(start, reward, penalty, r
     )
     np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), confidences, atol=1e-8)
     np.testing.assert_allclose(fitted.objective_, objectives, atol=1e-8)
-    outputs = model_of(confidences, X[train], X[test], penalty)
+    outputs = explicit_outputs(confidences, X[train], X[test], penalty)
     expected = [nearest_distribution(row) for row in outputs]
     np.testing.assert_allclose(fitted.predict_proba(data.X[test]), expected, atol=1e-7)
 
 
 def test_the_label_of_the_largest_output_is_predicted(data):
     fitted = SURE(scaling="none").fit(data.X[:60], data.candidates[:60])
-    outputs = model_of(fitted.candidate_confidence_.toarray(), data.X[:60], data.X[60:])
+    outputs = explicit_outputs(
+        fitted.candidate_confidence_.toarray(), data.X[:60], data.X[60:], 0.03
+    )
     assert (fitted.predict(data.X[60:]) == outputs.argmax(axis=1)).all()
     np.testing.assert_allclose(outputs.sum(axis=1), 1, atol=1e-9)
-
-
-def test_many_queries_are_worked_on_a_few_at_a_time_with_the_same_result():
-    # 20,000 queries and 600 training rows are more than ten million pairs.
-    data = make_partial_label_dataset(600, 3, 3, random_state=0)
-    fitted = SURE(max_iter=5).fit(data.X, data.candidates)
-    query = np.random.default_rng(0).normal(size=(20_000, 3))
-    pieces = [fitted.predict_proba(query[start : start + 2500]) for start in range(0, 20_000, 2500)]
-    np.testing.assert_allclose(fitted.predict_proba(query), np.vstack(pieces), atol=1e-9)
-
-
-def test_many_training_rows_are_compared_a_few_at_a_time_with_the_same_result():
-    # 3,300 rows make more than ten million pairs.
-    data = make_partial_label_dataset(3300, 2, 2, average_candidates=1.3, random_state=0)
-    fitted = SURE(max_iter=1, scaling="none", penalty=1.0).fit(data.X, data.candidates)
-    outputs = model_of(equal_shares(data.candidates), data.X, data.X, 1.0)
-    expected = np.zeros((3300, 2))
-    for i, row in enumerate(data.candidates.to_mask()):
-        expected[i, row] = best_of_all_favourites(outputs[i, row], 0.3)
-    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-8)
 
 
 # The objective and the rounds --------------------------------------------------------------------
@@ -247,7 +214,7 @@ def test_starts_differ_in_the_first_regression_only(data):
     mask = data.candidates.to_mask()
     found = {}
     for start, targets in (("uniform", equal_shares(data.candidates)), ("binary", mask * 1.0)):
-        outputs = model_of(targets, X, X)
+        outputs = explicit_outputs(targets, X, X, 0.03)
         expected = favoured_confidences(data.candidates, outputs, 0.3)
         fitted = SURE(start=start, max_iter=1).fit(data.X, data.candidates)
         found[start] = fitted.candidate_confidence_.toarray()
@@ -255,10 +222,12 @@ def test_starts_differ_in_the_first_regression_only(data):
     assert np.abs(found["uniform"] - found["binary"]).max() > 0.01
 
 
-def test_starts_are_the_same_where_all_sets_are_of_one(data):
-    uniform = SURE(max_iter=3).fit(data.X, data.true_labels).predict_proba(data.X)
-    binary = SURE(max_iter=3, start="binary").fit(data.X, data.true_labels).predict_proba(data.X)
-    np.testing.assert_array_equal(uniform, binary)
+def test_one_round_is_enough_where_all_sets_are_of_one_whatever_the_start(data):
+    uniform, binary = (
+        SURE(start=start).fit(data.X, data.true_labels) for start in ("uniform", "binary")
+    )
+    assert uniform.n_iter_ == binary.n_iter_ == 1
+    np.testing.assert_array_equal(uniform.predict_proba(data.X), binary.predict_proba(data.X))
 
 
 def test_rounds_end_when_confidences_change_by_less_than_the_tolerance(data):
@@ -287,13 +256,12 @@ def test_a_large_reward_makes_up_its_mind_at_once(data):
     confidences = fitted.candidate_confidence_.toarray()
     assert set(np.unique(confidences)) == {0, 1}
     X = StandardScaler().fit_transform(data.X)
-    outputs = np.where(
-        data.candidates.to_mask(), model_of(equal_shares(data.candidates), X, X), -np.inf
-    )
-    assert (fitted.disambiguate() == outputs.argmax(axis=1)).all()
+    outputs = explicit_outputs(equal_shares(data.candidates), X, X, 0.03)
+    inside = np.where(data.candidates.to_mask(), outputs, -np.inf)
+    assert (fitted.disambiguate() == inside.argmax(axis=1)).all()
 
 
-# Weights of candidates, precision, scaling -------------------------------------------------------
+# Weights of candidates, scaling ------------------------------------------------------------------
 
 
 def test_the_start_is_in_proportion_to_the_weights_of_a_set():
@@ -313,45 +281,6 @@ def test_the_binary_start_is_in_proportion_to_the_weights_of_a_set():
     np.testing.assert_allclose(method.candidate_confidence_.toarray(), [[1, 0], [1, 0]])
 
 
-@pytest.mark.parametrize("start", ["uniform", "binary"])
-def test_equal_weights_are_as_good_as_none(data, start):
-    mask = data.candidates.to_mask()
-    weighted = CandidateLabels.from_mask(mask, weights=mask * 7.0)
-    np.testing.assert_allclose(
-        SURE(start=start, max_iter=5).fit(data.X, weighted).predict_proba(data.X),
-        SURE(start=start, max_iter=5).fit(data.X, data.candidates).predict_proba(data.X),
-        atol=1e-9,
-    )
-
-
-def test_single_precision_is_good_for_three_digits():
-    data = make_partial_label_dataset(700, 10, 5, average_candidates=2, random_state=0)
-    single, double = (
-        SURE(precision=precision, tol=0, max_iter=20).fit(data.X[:600], data.candidates[:600])
-        for precision in ("single", "double")
-    )
-    expected = double.predict_proba(data.X)
-    found = single.predict_proba(data.X)
-    np.testing.assert_allclose(found, expected, atol=1e-3)
-    assert not np.array_equal(found, expected)
-    assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
-
-
-def test_precision_is_double_for_few_rows(data):
-    automatic = SURE(max_iter=3).fit(data.X, data.candidates).predict_proba(data.X)
-    double = SURE(max_iter=3, precision="double").fit(data.X, data.candidates)
-    np.testing.assert_array_equal(automatic, double.predict_proba(data.X))
-
-
-def test_scaling_is_learned_from_the_training_rows(data):
-    factors, moved = np.array([1, 10, 100, 1000]), 7.0
-    expected = SURE(max_iter=5).fit(data.X, data.candidates).predict_proba(data.X[:3])
-    other_units = SURE(max_iter=5).fit(data.X * factors + moved, data.candidates)
-    found = other_units.predict_proba(data.X[:3] * factors + moved)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
-
-
 def test_the_unit_of_all_features_is_of_no_importance(data):
     # The kernel is as wide as rows are apart.
     method = SURE(scaling="none", max_iter=5)
@@ -361,16 +290,6 @@ def test_the_unit_of_all_features_is_of_no_importance(data):
 
 
 # Edge cases --------------------------------------------------------------------------------------
-
-
-def test_sets_of_one_leave_plain_kernel_ridge_regression(data):
-    train, test = slice(60), slice(60, None)
-    fitted = SURE(scaling="none").fit(data.X[train], data.true_labels[train])
-    one_hot = np.eye(4)[data.true_labels[train]]
-    assert fitted.candidate_confidence_.toarray().tolist() == one_hot.tolist()
-    assert fitted.n_iter_ == 1
-    outputs = model_of(one_hot, data.X[train], data.X[test])
-    assert (fitted.predict(data.X[test]) == outputs.argmax(axis=1)).all()
 
 
 def test_sets_of_everything_all_favour_the_first_class_and_stay_finite():
@@ -383,33 +302,6 @@ def test_sets_of_everything_all_favour_the_first_class_and_stay_finite():
     np.testing.assert_allclose(without_reward.predict_proba(X), 1 / 3)
 
 
-def test_rows_of_all_candidates_follow_their_neighbours():
-    generator = np.random.default_rng(0)
-    X = np.repeat([[3.0, 0.0], [0.0, 3.0]], 20, axis=0) + generator.normal(0, 0.1, (40, 2))
-    everything = ["a", "b", "c"]
-    sets = CandidateLabels.from_sets([["a"], everything] * 10 + [["b"], everything] * 10)
-    fitted = SURE().fit(X, sets)
-    assert fitted.disambiguate().tolist() == ["a"] * 20 + ["b"] * 20
-
-
-def test_repeated_rows_are_told_apart_by_nothing_but_their_sets():
-    X = np.repeat([[3.0, 0.0], [0.0, 2.0]], 6, axis=0)
-    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["a", "c"]] * 2 + [["b"], ["b", "c"]] * 3)
-    fitted = SURE().fit(X, sets)
-    assert fitted.disambiguate().tolist() == ["a"] * 6 + ["b"] * 6
-    probabilities = fitted.predict_proba(X)
-    np.testing.assert_allclose(probabilities[:6], probabilities[[0] * 6])
-
-
-def test_features_that_are_all_the_same_leave_the_mean_of_the_confidences():
-    sets = CandidateLabels.from_sets([["a"], ["a", "b"], ["b", "c"], ["a"]])
-    fitted = SURE().fit(np.full((4, 3), 0.1), sets)
-    mean = fitted.candidate_confidence_.toarray().mean(axis=0)
-    probabilities = fitted.predict_proba([[0.1, 0.1, 0.1], [5.0, 5.0, 5.0]])
-    np.testing.assert_allclose(probabilities, [mean, mean], atol=1e-9)
-    assert fitted.disambiguate().tolist() == ["a", "a", "b", "a"]
-
-
 def test_a_single_row_earns_the_reward_with_its_first_candidate():
     sets = CandidateLabels.from_sets([["b", "c"]], classes=list("abc"))
     fitted = SURE().fit([[1.0, 2.0]], sets)
@@ -420,60 +312,12 @@ def test_a_single_row_earns_the_reward_with_its_first_candidate():
     np.testing.assert_allclose(after_two.predict_proba([[9.0, 9.0]]), [[0, 0.65, 0.35]])
 
 
-def test_a_class_that_is_nobodys_candidate_has_no_probability(data):
-    expected = SURE().fit(data.X, data.candidates).predict_proba(data.X)
-    fitted = SURE().fit(data.X, data.candidates.with_classes([0, 9, 1, 2, 3]))
-    found = fitted.predict_proba(data.X)
-    np.testing.assert_allclose(found[:, 1], 0, atol=1e-12)
-    np.testing.assert_allclose(found[:, [0, 2, 3, 4]], expected, atol=1e-9)
-
-
-def test_constant_features_change_nothing(data):
-    wider = np.column_stack([np.full(80, 0.1), data.X, np.full(80, 7e5)])
-    np.testing.assert_allclose(
-        SURE().fit(wider, data.candidates).predict_proba(wider),
-        SURE().fit(data.X, data.candidates).predict_proba(data.X),
-        atol=1e-9,
-    )
-
-
 def test_a_row_of_zeros_is_a_row_like_any_other(data):
     X = data.X.copy()
     X[3] = 0
     moved = SURE(scaling="none").fit(X + 1.0, data.candidates).predict_proba(X[:5] + 1.0)
     found = SURE(scaling="none").fit(X, data.candidates).predict_proba(X[:5])
     np.testing.assert_allclose(found, moved, atol=1e-8)
-
-
-@pytest.mark.parametrize("n_features", [1, 2])
-def test_few_features_are_enough_for_separated_classes(n_features):
-    generator = np.random.default_rng(0)
-    labels = np.arange(90) % 3
-    X = 5 * labels[:, np.newaxis] + generator.normal(0, 0.5, (90, n_features))
-    false = (labels + generator.integers(1, 3, 90)) % 3
-    mask = np.eye(3, dtype=bool)[labels] | np.eye(3, dtype=bool)[false]
-    fitted = SURE().fit(X[:60], mask[:60])
-    assert (fitted.disambiguate() == labels[:60]).all()
-    assert (fitted.predict(X[60:]) == labels[60:]).all()
-
-
-# Size --------------------------------------------------------------------------------------------
-
-
-def test_memory_is_that_of_a_few_arrays_of_all_pairs_of_rows():
-    data = make_partial_label_dataset(1500, 20, 40, average_candidates=3, random_state=0)
-    tracemalloc.start()
-    fitted = SURE(max_iter=2).fit(data.X, data.candidates)
-    fitted.predict_proba(data.X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 80e6  # all pairs of rows take 18 MB, with a value for every class 720 MB
-
-
-def test_all_pairs_of_rows_are_forgotten_after_the_fit():
-    data = make_partial_label_dataset(500, 5, 3, random_state=0)
-    fitted = SURE(max_iter=2).fit(data.X, data.candidates)
-    assert len(pickle.dumps(fitted)) < 100e3  # all pairs of rows take 2 MB
 
 
 @pytest.mark.parametrize(
@@ -497,11 +341,3 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
     method = SURE(**parameters)
     with pytest.raises(ParameterError, match=message):
         method.fit(PAIR, PAIR_SETS)
-
-
-@pytest.mark.realdata
-def test_faces_of_a_series_are_named():
-    # Ten folds reach .794 on average.
-    scores = list(islice(cross_validate(SURE(), load_dataset("lost")), 3))
-    assert np.mean([score.accuracy for score in scores]) > 0.72
-    assert np.mean([score.transductive_accuracy for score in scores]) > 0.75

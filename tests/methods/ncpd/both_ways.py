@@ -37,6 +37,17 @@ class Data:
                 weights[row, own] = self.weights[row]
         return CandidateLabels.from_mask(mask, weights=None if self.weights is None else weights)
 
+    def without_weightless(self) -> "Data":
+        """Return the same without candidates of weight zero, which no method gets to see."""
+        if self.weights is None:
+            return self
+        pairs = [
+            [(column, weight) for column, weight in zip(*row, strict=True) if weight > 0]
+            for row in zip(self.sets, self.weights, strict=True)
+        ]
+        sets, weights = ([[pair[part] for pair in row] for row in pairs] for part in (0, 1))
+        return Data(self.features, sets, weights, self.n_classes)
+
     def problem(self, order_seed: int = 0) -> Problem:
         return Problem(self.features, self.candidates.prior(), order_seed)
 

@@ -46,7 +46,7 @@ def fit_both_ways(data, *, n_networks=2, **options):
         **options,
     )
     method.fit(data.features, data.candidates)
-    literal = LiteralNCPD(made, data.multi_birth_groups(), **pace, **options)
+    literal = LiteralNCPD(made, data.without_weightless().multi_birth_groups(), **pace, **options)
     for epoch in range(1, 21):
         literal.run_epoch(epoch, [range(n_rows)])
     with torch.no_grad():

@@ -39,13 +39,6 @@ def test_another_number_of_sets_is_refused():
         quick().fit(X, Y[:-1])
 
 
-def test_one_class_is_certain():
-    fitted = quick().fit(X, ["cat"] * 60)
-    assert (fitted.predict_proba(NEW_X) == 1).all()
-    assert (fitted.candidate_confidence_.toarray() == 1).all()
-    assert fitted.predict(NEW_X[:1]).tolist() == ["cat"]
-
-
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 17])
 @pytest.mark.parametrize("batch_norm", [True, False])
 def test_few_rows_are_enough(n_rows, batch_norm):

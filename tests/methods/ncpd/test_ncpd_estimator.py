@@ -293,9 +293,7 @@ def test_the_score_is_the_covering_rate(fitted):
 
 
 @pytest.mark.realdata
-def test_faces_of_a_series_are_named():
-    # Ten folds reach .807 on average (docs/results/ncpd_accuracy.md), with a deviation of .044;
-    # neighbours reach .4, and a guess inside the sets .48 on training rows.
+def test_accuracy_on_lost():
     lost = load_dataset("lost")
     train, test = shuffled_folds(len(lost.X), 10, 0)[0]
     method = NCPDClassifier(random_state=0, device="cpu").fit(lost.X[train], lost.candidates[train])
