@@ -206,6 +206,17 @@ def test_separated_classes_are_told_apart_and_counts_are_what_does_it():
     assert right[False] < 0.9
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_the_order_of_rows_does_not_matter_where_classes_overlap(seed):
+    data = make_partial_label_dataset(
+        160, 6, 5, average_candidates=2.5, overlap=0.7, random_state=seed
+    )
+    order = np.random.default_rng(seed).permutation(len(data.X))
+    expected = M3PL().fit(data.X, data.candidates).predict_proba(data.X)
+    found = M3PL().fit(data.X[order], data.candidates[order]).predict_proba(data.X)
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
 def test_full_sets_teach_nothing_and_break_nothing():
     X = np.random.default_rng(0).normal(size=(30, 3))
     fitted = M3PL().fit(X, np.ones((30, 4), dtype=bool))
