@@ -60,9 +60,8 @@ class KernelRidge:
     """Minimise ``|K A + 1 b' - targets|^2 + penalty tr(A' K A)`` for one target after the other.
 
     The width of the kernel is the mean distance between training rows, or one where all are equal.
-    ``K + penalty I`` is
-    factored once, in place: a target then costs two triangular solves, and the kernel itself is
-    never needed again, because ``K A + 1 b' = targets - penalty A``.
+    ``K + penalty I`` is factored once, in place: a target then costs two triangular solves, and the
+    kernel itself is never needed again, because ``K A + 1 b' = targets - penalty A``.
 
     Parameters
     ----------

@@ -222,9 +222,9 @@ def check_constant_features(estimator: Any) -> None:
         return
     expected = _fresh(estimator).fit(data.X, data.y)
     np.testing.assert_allclose(
-        found.predict_proba(new_wider), expected.predict_proba(data.new_X), atol=1e-3
+        found.predict_proba(new_wider), expected.predict_proba(data.new_X), atol=1e-6
     )
-    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-3)
+    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-6)
 
 
 def check_single_row(estimator: Any) -> None:
@@ -267,9 +267,9 @@ def check_equal_weights(estimator: Any) -> None:
     expected = _fresh(estimator).fit(data.X, data.y)
     found = _fresh(estimator).fit(data.X, CandidateLabels.from_mask(mask, weights=mask * sizes))
     np.testing.assert_allclose(
-        found.predict_proba(data.new_X), expected.predict_proba(data.new_X), atol=1e-3
+        found.predict_proba(data.new_X), expected.predict_proba(data.new_X), atol=1e-6
     )
-    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-3)
+    np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-6)
 
 
 def check_class_names(estimator: Any) -> None:

@@ -313,7 +313,7 @@ def _in_turns(
         costs = np.maximum(0, 1 - margins) + choices.surprise
         others = choices.assign(costs)
         gain = C * np.sum(choices.of_labels(costs, labels) - choices.of_labels(costs, others))
-        # Below the objective of a machine without weights, whose loss is one on every row.
+        # Below the objective of a machine of zeros, whose loss is one on every row.
         reached = C * np.sum(np.minimum(1, choices.of_labels(margins, labels))) - machine.penalty
         if gain <= tol * max(0, reached):
             return machine, labels, fits
