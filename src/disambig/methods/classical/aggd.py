@@ -78,8 +78,7 @@ class AGGD(PartialLabelClassifier):
 
     Examples
     --------
-    >>> from disambig.methods import AGGD
-    >>> from disambig.candidates import CandidateLabels
+    >>> from disambig import AGGD, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
     >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
     >>> method = AGGD(n_neighbors=2).fit(X, y)

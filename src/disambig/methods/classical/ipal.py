@@ -76,8 +76,7 @@ class IPAL(PartialLabelClassifier):
 
     Examples
     --------
-    >>> from disambig.methods import IPAL
-    >>> from disambig.candidates import CandidateLabels
+    >>> from disambig import IPAL, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
     >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
     >>> method = IPAL(n_neighbors=2).fit(X, y)

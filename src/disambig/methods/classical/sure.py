@@ -70,8 +70,7 @@ class SURE(PartialLabelClassifier):
 
     Examples
     --------
-    >>> from disambig.methods import SURE
-    >>> from disambig.candidates import CandidateLabels
+    >>> from disambig import SURE, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
     >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
     >>> method = SURE().fit(X, y)
