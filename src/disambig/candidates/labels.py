@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
-from disambig._core.groups import first_largest, group_maxima
+from disambig._core.groups import first_largest, group_maxima, group_sums
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import algebra, build, storage
 from disambig.candidates.checks import (
@@ -386,7 +386,7 @@ class CandidateLabels:
         values = np.ones(len(rows)) if self._weights is None else self.values_of(self._weights)
         # Relative to the largest of the row, so that no sum overflows.
         values = values / group_maxima(values, self.starts)[rows]
-        totals = np.bincount(rows, weights=values, minlength=len(self))
+        totals = group_sums(values, self.starts)
         return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
 
     def contains(self, labels: Iterable[Label]) -> BoolArray:

@@ -2,7 +2,7 @@
 
 Candidate sets are small. Working on pairs instead of all rows and classes makes a product with the
 graph as cheap as the sets are small. Where sets hold nearly all classes it has an entry for every
-edge and class, some gigabytes for 20,000 rows, ten neighbours and 200 classes.
+edge and class.
 """
 
 import numpy as np

@@ -7,21 +7,18 @@ from scipy.special import softmax
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.methods.classical.plsvm import PLSVM, _into_ball, _margins, _slope
-from disambig.methods.confidence import relative_weights
+from disambig.methods.classical.plsvm import PLSVM, _into_ball, _margins, _Pairs, _slope
 from methods.classical.problems import random_problem
 
 
 def losses_of(candidates, scores):
-    return _margins(candidates, 1 - relative_weights(candidates), scores).losses
+    return _margins(_Pairs.of(candidates), scores).losses
 
 
 def test_a_loss_by_hand():
     # The best candidate scores 2 and the best other class 1.5: the margin is half of one.
     candidates = CandidateLabels.from_sets([["a", "b"]], classes=["a", "b", "c", "d"])
-    margins = _margins(
-        candidates, 1 - relative_weights(candidates), np.array([[2.0, 0.0, 1.5, -1.0]])
-    )
+    margins = _margins(_Pairs.of(candidates), np.array([[2.0, 0.0, 1.5, -1.0]]))
     assert margins.rivals.tolist() == [2]
     assert margins.best.tolist() == [0]
     assert margins.losses.tolist() == [0.5]
@@ -31,7 +28,7 @@ def test_a_weighted_loss_by_hand():
     # Relative weights are 1, 1/4 and 0, costs 0, 3/4 and 1. The rival is b with 1 + 3/4; as a
     # candidate b has 1 - 3/4, less than a with 1/2.
     candidates = CandidateLabels.from_sets([{"a": 4, "b": 1}], classes=["a", "b", "c"])
-    margins = _margins(candidates, 1 - relative_weights(candidates), np.array([[0.5, 1.0, 0.0]]))
+    margins = _margins(_Pairs.of(candidates), np.array([[0.5, 1.0, 0.0]]))
     assert margins.rivals.tolist() == [1]
     assert margins.best.tolist() == [0]
     assert margins.losses.tolist() == [1.25]
@@ -64,13 +61,13 @@ def test_weighted_losses_agree_with_a_loop(seed):
 @given(st.integers(0, 1000), st.booleans())
 def test_the_slope_agrees_with_differences(seed, weighted):
     X, candidates, generator = random_problem(seed, weighted=weighted)
-    costs = 1 - relative_weights(candidates)
+    pairs = _Pairs.of(candidates)
 
     def loss(flat):
-        return _margins(candidates, costs, X @ flat.reshape(3, 4)).losses.mean()
+        return _margins(pairs, X @ flat.reshape(3, 4)).losses.mean()
 
     def slope(flat):
-        return _slope(X, _margins(candidates, costs, X @ flat.reshape(3, 4)), 4).ravel()
+        return _slope(X, _margins(pairs, X @ flat.reshape(3, 4)), 4).ravel()
 
     # A random place is next to none of the kinks.
     assert check_grad(loss, slope, generator.normal(size=12)) < 1e-5
@@ -78,7 +75,7 @@ def test_the_slope_agrees_with_differences(seed, weighted):
 
 def test_a_row_that_just_reaches_its_margin_does_not_count():
     candidates = CandidateLabels.from_labels(["b"], classes=["a", "b"])
-    margins = _margins(candidates, 1 - relative_weights(candidates), np.array([[0.0, 1.0]]))
+    margins = _margins(_Pairs.of(candidates), np.array([[0.0, 1.0]]))
     assert margins.rivals.tolist() == [0]
     assert margins.losses.tolist() == [0]
     assert (_slope(np.array([[5.0]]), margins, 2) == 0).all()

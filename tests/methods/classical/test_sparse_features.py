@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer
 
 from disambig.datasets import make_partial_label_dataset
@@ -37,7 +38,7 @@ def test_six_methods_and_the_references_take_sparse_features():
 @pytest.mark.parametrize("stored", [with_long_indices, with_every_entry_in_two_halves])
 @pytest.mark.parametrize("name", [name for name in TAKING_SPARSE if INSTANCES[name].card.paper])
 def test_how_entries_are_stored_does_not_matter(name, stored):
-    method, features = INSTANCES[name], stored()
+    method, features = clone(INSTANCES[name]), stored()
     expected = method.fit(as_usual(), DATA.candidates).predict_proba(as_usual())
     before = features.copy()
     found = method.fit(features, DATA.candidates).predict_proba(features)
@@ -49,9 +50,11 @@ def test_how_entries_are_stored_does_not_matter(name, stored):
 @pytest.mark.parametrize("name", ["aggd", "ipal", "sure"])
 def test_a_scaler_that_makes_features_sparse_serves_dense_methods(name):
     bins = KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")
-    parameters = INSTANCES[name].get_params()
-    method = type(INSTANCES[name])(**{**parameters, "scaling": bins}).fit(DATA.X, DATA.candidates)
-    expected = type(method)(**{**parameters, "scaling": bins.set_params(encode="onehot-dense")})
-    np.testing.assert_allclose(
-        method.predict_proba(DATA.X), expected.fit(DATA.X, DATA.candidates).predict_proba(DATA.X)
+    found, expected = (
+        clone(INSTANCES[name])
+        .set_params(scaling=clone(bins).set_params(encode=encode))
+        .fit(DATA.X, DATA.candidates)
+        .predict_proba(DATA.X)
+        for encode in ("onehot", "onehot-dense")
     )
+    np.testing.assert_allclose(found, expected)

@@ -139,10 +139,10 @@ class IPAL(PartialLabelClassifier):
         balanced = confidence_from_pairs(candidates, _with_class_masses(spread, candidates))
         confidence = confidence_from_scores(candidates, balanced)
         _, columns = candidates.pairs()
-        self._labels: IntArray = columns[first_largest(confidence.data, candidates.starts)]
+        labels = columns[first_largest(confidence.data, candidates.starts)]
+        # One vote of every training row, for its label.
         self._votes = sparse.csr_array(
-            (np.ones(len(candidates)), self._labels, np.arange(len(candidates) + 1)),
-            shape=candidates.shape,
+            (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=candidates.shape
         )
         return confidence
 
@@ -155,7 +155,7 @@ class IPAL(PartialLabelClassifier):
             summed: FloatArray = (graph @ self._votes).toarray()
             return summed
 
-        parts = explained_parts(query, self._rows, neighbors, self._labels)
+        parts = explained_parts(query, self._rows, neighbors, self._votes.indices)
         explained = np.maximum(summed_by_class(parts), 0)
         unexplained = explained.sum(axis=1) == 0
         if unexplained.any():

@@ -1,6 +1,6 @@
 """PL-SVM: the largest margin between the best candidate and the best other class."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -125,16 +125,16 @@ class PLSVM(PartialLabelClassifier):
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         X = apply_scaler(self._scaler, X)
-        costs = 1 - relative_weights(candidates)
+        pairs = _Pairs.of(candidates)
         start = make_generator(self.random_state).random((X.shape[1], candidates.shape[1]))
         weights = _into_ball(start, self.penalty)
-        margins = _margins(candidates, costs, X @ weights)
+        margins = _margins(pairs, X @ weights)
         objectives = [_objective(weights, margins, self.penalty)]
         for step in range(1, self.max_iter + 1):
             slope = _slope(X, margins, candidates.shape[1])
             moved = (1 - 1 / step) * weights - slope / (self.penalty * step)
             weights = _into_ball(moved, self.penalty)
-            margins = _margins(candidates, costs, X @ weights)
+            margins = _margins(pairs, X @ weights)
             objectives.append(_objective(weights, margins, self.penalty))
             change = abs(objectives[-1] - objectives[-2])
             if step >= _FEWEST_STEPS and change <= self.tol:
@@ -149,6 +149,19 @@ class PLSVM(PartialLabelClassifier):
         return probabilities
 
 
+class _Pairs(NamedTuple):
+    """The candidates of all rows, looked up once for all steps, and what each of them costs."""
+
+    rows: IntArray
+    columns: IntArray
+    starts: IntArray
+    costs: FloatArray
+
+    @classmethod
+    def of(cls, candidates: CandidateLabels) -> Self:
+        return cls(*candidates.pairs(), candidates.starts, 1 - relative_weights(candidates))
+
+
 class _Margins(NamedTuple):
     """For every row, the class and the candidate that decide its loss, and that loss."""
 
@@ -157,16 +170,15 @@ class _Margins(NamedTuple):
     losses: FloatArray
 
 
-def _margins(candidates: CandidateLabels, costs: FloatArray, scores: FloatArray) -> _Margins:
-    rows, columns = candidates.pairs()
-    inside = scores[rows, columns]
+def _margins(pairs: _Pairs, scores: FloatArray) -> _Margins:
+    inside = scores[pairs.rows, pairs.columns]
     raised = scores + 1
-    raised[rows, columns] = inside + costs
+    raised[pairs.rows, pairs.columns] = inside + pairs.costs
     rivals = raised.argmax(axis=1)
-    lowered = inside - costs
-    chosen = first_largest(lowered, candidates.starts)
+    lowered = inside - pairs.costs
+    chosen = first_largest(lowered, pairs.starts)
     losses = raised[np.arange(len(raised)), rivals] - lowered[chosen]
-    return _Margins(rivals, columns[chosen], losses)
+    return _Margins(rivals, pairs.columns[chosen], losses)
 
 
 def _objective(weights: FloatArray, margins: _Margins, penalty: float) -> float:
