@@ -19,8 +19,11 @@ __all__ = [
     "DisambigError",
     "DownloadError",
     "HashMismatchError",
+    "MissingExtraError",
     "ModelFileError",
     "ParameterError",
+    "RecordError",
+    "StudyError",
     "TrainingError",
     "UnknownNameError",
     "describe_rows",
@@ -57,6 +60,18 @@ class DownloadError(DisambigError, OSError):
 
 class ModelFileError(DisambigError, ValueError):
     """A file that does not hold the model, or the checkpoint, that it should."""
+
+
+class StudyError(DisambigError, ValueError):
+    """The description of a study that is wrong, or cannot be carried out."""
+
+
+class RecordError(DisambigError, ValueError):
+    """The record of a job that is damaged."""
+
+
+class MissingExtraError(DisambigError, ImportError):
+    """A library that only an extra of disambig installs, and that is not there."""
 
 
 class TrainingError(DisambigError, ArithmeticError):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import disambig.methods
-from disambig._core.errors import UnknownNameError
+from disambig._core.errors import ParameterError, UnknownNameError
 from disambig.methods.base import PartialLabelClassifier
 
 __all__ = ["all_methods", "get_method"]
@@ -24,7 +24,15 @@ def all_methods() -> dict[str, type[PartialLabelClassifier]]:
 
 
 def get_method(name: str) -> type[PartialLabelClassifier]:
-    """Return the class of the method called ``name``."""
+    """Return the class of a method.
+
+    Parameters
+    ----------
+    name : str
+        Name of a method from ``all_methods``, or ``package.module:Class`` of one from elsewhere.
+    """
+    if ":" in name:
+        return _method_from_elsewhere(name)
     # A method's module, or its package, carries its name: importing the others can wait.
     for module_name in _module_names():
         if name in module_name.split("."):
@@ -32,6 +40,22 @@ def get_method(name: str) -> type[PartialLabelClassifier]:
                 if method.card.name == name:
                     return method
     raise UnknownNameError("method", name, all_methods())
+
+
+def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
+    module_name, _, class_name = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"There is no method {name!r}: {error}. Needed is 'package.module:Class', and the "
+            "module must be one that Python finds."
+        ) from error
+    if not inspect.isclass(found) or not issubclass(found, PartialLabelClassifier):
+        raise ParameterError(
+            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier."
+        )
+    return found
 
 
 def _module_names() -> Iterator[str]:

@@ -9,7 +9,12 @@ from sklearn.base import clone
 from disambig._core.parameters import check_integer
 from disambig.methods.base import PartialLabelClassifier
 
-__all__ = ["fit_many"]
+__all__ = ["fit_many", "fits_at_once"]
+
+
+def fits_at_once(method: PartialLabelClassifier) -> int | None:
+    """Return how many tasks it pays to train side by side; None is all that there are."""
+    return method._fits_at_once()
 
 
 def fit_many(
@@ -39,7 +44,7 @@ def fit_many(
     if at_once is not None:
         check_integer("at_once", at_once, minimum=1)
     method._check_many()
-    return _fitted(method, iter(tasks), method._fits_at_once() if at_once is None else at_once)
+    return _fitted(method, iter(tasks), fits_at_once(method) if at_once is None else at_once)
 
 
 def _fitted(

@@ -315,7 +315,8 @@ def _in_turns(
         gain = C * np.sum(choices.of_labels(costs, labels) - choices.of_labels(costs, others))
         # Below the objective of a machine of zeros, whose loss is one on every row.
         reached = C * np.sum(np.minimum(1, choices.of_labels(margins, labels))) - machine.penalty
-        if gain <= tol * max(0, reached):
+        # A machine above it misses the optimum by at least that much: lesser gains mean nothing.
+        if gain <= max(tol * reached, -reached):
             return machine, labels, fits
         labels = others
     machine = fit_margin_machine(X, labels, choices.n_classes, C=C, tol=_TOLERANCE_OF_TURNS)

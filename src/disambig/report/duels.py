@@ -1,0 +1,41 @@
+"""Two methods on the same runs: who is significantly better, dataset by dataset."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from disambig._core.typing import FloatArray
+from disambig.report.cells import Cells
+from disambig.report.metric_names import direction
+from disambig.study.statistics import PairedTest
+
+__all__ = ["WinTieLoss", "count_verdicts", "duel"]
+
+Test = Callable[[FloatArray, FloatArray], PairedTest]
+
+
+@dataclass(frozen=True)
+class WinTieLoss:
+    """How often the reference is significantly better, neither, and significantly worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
+
+
+def duel(cells: Cells, data: str, first: str, second: str, test: Test) -> PairedTest | None:
+    """Test ``first`` against ``second`` on the runs that both have.
+
+    Oriented so that a positive difference is good for ``first``, whatever the metric. None where
+    they share fewer than two runs.
+    """
+    shared = direction(cells.metric) * cells.shared_runs(data, (first, second))
+    return test(shared[:, 0], shared[:, 1]) if len(shared) > 1 else None
+
+
+def count_verdicts(tests: Iterable[PairedTest | None], alpha: float) -> WinTieLoss:
+    """Count what tests of the reference against a rival say; those not made count nowhere."""
+    verdicts = [test.verdict(alpha) for test in tests if test is not None]
+    return WinTieLoss(verdicts.count("better"), verdicts.count("tie"), verdicts.count("worse"))

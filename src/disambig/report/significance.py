@@ -1,0 +1,165 @@
+"""The table behind the claim: the reference against each rival, by every test."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from disambig.report.cells import Cells, read_cells
+from disambig.report.duels import count_verdicts, duel
+from disambig.report.metric_names import metric_title
+from disambig.report.ranking import Ranking, rank_methods, tests_against_rivals
+from disambig.report.table import Table
+from disambig.report.wording import (
+    MISSING,
+    count_of,
+    friedman_sentence,
+    listed,
+    mean_text,
+    p_value_text,
+    repeated_data_sentence,
+    selection_notes,
+)
+from disambig.study.statistics import RivalTest, corrected_t_test, paired_t_test
+
+__all__ = ["significance_table"]
+
+
+def significance_table(
+    scores: Any,
+    metric: str = "accuracy",
+    *,
+    reference: str,
+    alpha: float = 0.05,
+    test_share: float | None = None,
+) -> Table:
+    """Return a row for every method: how the reference does against it.
+
+    Wins, ties and losses are counted over data, by the paired t-test and by its correction for
+    overlapping training rows; Wilcoxon's test and the ranks are over the mean scores of data. What
+    cannot be computed is a dash, and a note says why. Floors and ceilings come last and have a
+    mean only.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Records of a study.
+    metric : str, default="accuracy"
+        Column of the records.
+    reference : str
+        Label of the method that the others are compared with.
+    alpha : float, default=0.05
+        Level of significance.
+    test_share : float, optional
+        Share of the rows that a run was tested on; by default one over the number of folds.
+    """
+    cells = read_cells(scores, metric)
+    cells.check_reference(reference)
+    ranking = rank_methods(cells, alpha)
+    rival_tests = tests_against_rivals(ranking, reference)
+    if test_share is None and cells.n_folds > 1:
+        test_share = 1 / cells.n_folds
+    ordered = (reference, *(method for method in cells.methods if method != reference))
+    rows = []
+    for method in ordered:
+        is_rival = method != reference
+        rows.append(
+            (
+                cells.shown(method),
+                _mean_over_data(cells, method),
+                _plain(cells, reference, method, alpha) if is_rival else "",
+                _corrected(cells, reference, method, alpha, test_share) if is_rival else "",
+                *(_over_data(rival_tests.get(method)) if is_rival else ("", "")),
+                f"{ranking.ranks[method]:.2f}" if method in ranking.ranks else MISSING,
+            )
+        )
+    rows += [
+        (cells.shown(method), _mean_over_data(cells, method), "", "", "", "", "")
+        for method in cells.bounds
+    ]
+    return Table(
+        title=f"{reference} against the others: {metric_title(metric)}",
+        header=(
+            "method",
+            "mean over data",
+            "win/tie/loss, paired t-test",
+            "win/tie/loss, corrected t-test",
+            "Wilcoxon p",
+            "Holm p",
+            "average rank",
+        ),
+        rows=tuple(rows),
+        notes=tuple(_notes(cells, ranking, reference, alpha, test_share)),
+        n_summary_rows=len(cells.bounds),
+    )
+
+
+def _mean_over_data(cells: Cells, method: str) -> str:
+    means = [np.mean(values) for values in _filled(cells, method)]
+    return mean_text(np.array(means)) + count_of(len(means), len(cells.data))
+
+
+def _filled(cells: Cells, method: str) -> Iterable[Any]:
+    return (values for data in cells.data if len(values := cells.values(data, method)))
+
+
+def _plain(cells: Cells, reference: str, rival: str, alpha: float) -> str:
+    tests = [duel(cells, data, reference, rival, paired_t_test) for data in cells.data]
+    return str(count_verdicts(tests, alpha)) if any(tests) else MISSING
+
+
+def _corrected(
+    cells: Cells, reference: str, rival: str, alpha: float, test_share: float | None
+) -> str:
+    if test_share is None:
+        return MISSING
+    test = partial(corrected_t_test, test_share=test_share)
+    tests = [duel(cells, data, reference, rival, test) for data in cells.data]
+    return str(count_verdicts(tests, alpha)) if any(tests) else MISSING
+
+
+def _over_data(test: RivalTest | None) -> tuple[str, str]:
+    if test is None:
+        return MISSING, MISSING
+    return p_value_text(test.p_value), p_value_text(test.adjusted_p_value)
+
+
+def _notes(
+    cells: Cells, ranking: Ranking, reference: str, alpha: float, test_share: float | None
+) -> list[str]:
+    notes = [
+        f"Win/tie/loss: on how much data {reference} is significantly better than this method, "
+        f"neither, and significantly worse, at the level {alpha:g} for each test. The mean is over "
+        "data, and so is its standard deviation."
+    ]
+    if test_share is None:
+        notes.append("There is no corrected t-test: one fold does not say how much was tested on.")
+    else:
+        notes.append(
+            "The corrected t-test (Nadeau and Bengio) allows for training rows that runs share; "
+            f"each run tests on {test_share:.3g} of the rows."
+        )
+    if len(ranking.data) > 1:
+        notes.append(
+            f"Wilcoxon's test, Holm's correction of it and the ranks (1 is best) are over "
+            f"{len(ranking.data)} mean scores of each method."
+        )
+    else:
+        notes.append(
+            "There is no Wilcoxon test: it needs two datasets or more with all methods, and there "
+            f"are {len(ranking.data)}."
+        )
+    notes.append(friedman_sentence(ranking, alpha))
+    if ranking.critical_difference is not None:
+        notes.append(
+            f"Critical difference of two average ranks (Nemenyi): "
+            f"{ranking.critical_difference:.2f} at the level {alpha:g}."
+        )
+    if ranking.left_out:
+        notes.append(
+            "Left out of the tests over data, because the methods have no run there in common: "
+            f"{listed(list(ranking.left_out))}."
+        )
+    notes += repeated_data_sentence(ranking)
+    return notes + selection_notes(cells)

@@ -1,0 +1,119 @@
+"""From a study to its jobs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from disambig._core.errors import DisambigError, StudyError
+from disambig.datasets.catalogue import load_dataset
+from disambig.datasets.dataset import PartialLabelDataset
+from disambig.study.job import Job, data_fingerprint
+from disambig.study.selection import Selection
+from disambig.study.settings import DatasetEntry, MethodEntry, Protocol, Study
+from disambig.study.split import Split
+from disambig.study.trial import ControlledCorruption, make_trial
+
+__all__ = ["Plan", "PlannedJob", "make_plan"]
+
+_FLOOR, _CEILING = "random_candidate", "oracle"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedJob:
+    """A job and what it is called in this study: other studies may call it otherwise."""
+
+    job: Job
+    dataset: PartialLabelDataset
+    method_title: str
+    role: str
+
+    @property
+    def data_title(self) -> str:
+        """Name of the dataset, with its corruption."""
+        corruption = self.job.corruption
+        if corruption is None:
+            return self.dataset.name
+        return f"{self.dataset.name}, p={corruption.p:g}, r={corruption.r}"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All jobs of a study, in the order of its datasets and methods."""
+
+    study: Study
+    jobs: tuple[PlannedJob, ...]
+
+    def batches(self) -> list[list[PlannedJob]]:
+        """Return jobs in groups that differ in their split only."""
+        groups: dict[tuple[str, str], list[PlannedJob]] = {}
+        for planned in self.jobs:
+            groups.setdefault((planned.data_title, planned.method_title), []).append(planned)
+        return list(groups.values())
+
+
+def make_plan(study: Study) -> Plan:
+    """Load the data of a study and list its jobs."""
+    jobs: list[PlannedJob] = []
+    methods = _with_floor_and_ceiling(study.methods)
+    splits = list(_splits(study.protocol))
+    for number, entry in enumerate(study.datasets):
+        try:
+            jobs.extend(_jobs_on(entry, methods, splits, study.protocol))
+        except DisambigError as error:
+            raise StudyError(f"datasets[{number}]: {error}") from error
+    return Plan(study, tuple(jobs))
+
+
+def _with_floor_and_ceiling(methods: list[MethodEntry]) -> list[MethodEntry]:
+    named = {method.name for method in methods}
+    added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
+    return [*methods, *added]
+
+
+def _splits(protocol: Protocol) -> Iterator[Split]:
+    # A repeat has the next seed, so that more of them can be added to a study that is done.
+    for seed in range(protocol.seed, protocol.seed + protocol.repeats):
+        if protocol.kind == "holdout":
+            yield Split(seed=seed, test_share=protocol.test_share)
+        else:
+            for fold in range(protocol.folds):
+                yield Split(seed=seed, fold=fold, n_folds=protocol.folds)
+
+
+def _jobs_on(
+    entry: DatasetEntry, methods: list[MethodEntry], splits: list[Split], protocol: Protocol
+) -> Iterator[PlannedJob]:
+    dataset = _load(entry)
+    fingerprint = data_fingerprint(dataset)
+    for corruption in _corruptions(entry):
+        make_trial(dataset, splits[0], corruption)  # refuses what cannot be, before anything runs
+        for method in methods:
+            for split in splits:
+                job = Job(
+                    method=method.name,
+                    data=fingerprint,
+                    split=split,
+                    parameters=method.parameters,
+                    grid=method.grid,
+                    selection=_selection(protocol) if method.grid else None,
+                    corruption=corruption,
+                    by_epoch=protocol.by_epoch and method.has_epochs,
+                )
+                yield PlannedJob(job, dataset, method.title, method.method_class.card.role)
+
+
+def _load(entry: DatasetEntry) -> PartialLabelDataset:
+    if entry.path is None:
+        return load_dataset(str(entry.name))
+    return load_dataset(
+        entry.path, labels=entry.labels, separator=entry.separator, truth=entry.truth
+    )
+
+
+def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:
+    if entry.corruption is None:
+        return [None]
+    return [ControlledCorruption(p=p, r=r) for r in entry.corruption.r for p in entry.corruption.p]
+
+
+def _selection(protocol: Protocol) -> Selection:
+    return Selection(protocol.selection, protocol.inner_folds)

@@ -1,0 +1,184 @@
+"""Run what a study still lacks, and lose nothing of what is done."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from disambig._core.errors import RecordError
+from disambig.methods.many import fits_at_once
+from disambig.study.backends import Backend, open_backend
+from disambig.study.claims import Claims
+from disambig.study.execute import execute, failure
+from disambig.study.plan import Plan, PlannedJob, make_plan
+from disambig.study.record import Record
+from disambig.study.settings import Study
+from disambig.study.store import RecordStore
+
+__all__ = ["StudyListener", "StudyResult", "run_study"]
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A plan and the records of its jobs, by their keys."""
+
+    plan: Plan
+    records: dict[str, Record]
+
+    @property
+    def failed(self) -> list[tuple[PlannedJob, Record]]:
+        """Jobs that went wrong, with their records."""
+        found = [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
+        return [(planned, record) for planned, record in found if not record.is_done]
+
+
+class StudyListener:
+    """Told what happens while a study runs; override what you want to know."""
+
+    def on_start(self, plan: Plan, done: dict[str, Record], damaged: list[RecordError]) -> None:
+        """Hear which jobs there are, which were done before, and which records are damaged."""
+
+    def on_jobs_start(self, jobs: list[PlannedJob]) -> None:
+        """Hear that jobs have been started, together."""
+
+    def on_job_end(self, planned: PlannedJob, record: Record) -> None:
+        """Hear that a job has ended, here or in another runner on the same store."""
+
+    def on_wait(self) -> None:
+        """Hear, every now and then, that time passes."""
+
+
+def run_study(
+    study: Study,
+    store: str | os.PathLike[str],
+    *,
+    jobs: int = 1,
+    backend: str = "local",
+    address: str | None = None,
+    listener: StudyListener | None = None,
+) -> StudyResult:
+    """Run the jobs of a study that have no record yet, and return all records.
+
+    It may be interrupted at any moment and called again; what has a record is not run again. What
+    failed is tried again. Several runners may work on one store at the same time.
+
+    Parameters
+    ----------
+    study : Study
+        What to run.
+    store : path
+        Folder of the records.
+    jobs : int, default=1
+        Processes, on this machine; each uses one thread.
+    backend : {"local", "dask", "ray"}, default="local"
+        Where jobs run.
+    address : str, optional
+        Of a cluster.
+    listener : StudyListener, optional
+        Told what happens.
+    """
+    plan = make_plan(study)
+    records = RecordStore(store)
+    with (
+        Claims(records.folder) as claims,
+        open_backend(backend, jobs=jobs, address=address) as workers,
+    ):
+        runner = _Runner(plan, records, workers, claims, listener or StudyListener())
+        return StudyResult(plan, runner.run())
+
+
+@dataclass(eq=False)
+class _Runner:
+    """The state of a run: what waits, what is under way, what is known."""
+
+    plan: Plan
+    store: RecordStore
+    backend: Backend
+    claims: Claims
+    listener: StudyListener
+    known: dict[str, Record] = field(default_factory=dict)
+    under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
+
+    def run(self) -> dict[str, Record]:
+        damaged = self._read_what_is_there()
+        self.listener.on_start(self.plan, dict(self.known), damaged)
+        waiting = deque(self._batches())
+        elsewhere: deque[list[PlannedJob]] = deque()
+        while waiting or elsewhere or self.under_way:
+            while waiting and len(self.under_way) < self.backend.width():
+                elsewhere.extend(self._start(waiting.popleft()))
+            if self.under_way:
+                self._finish_some()
+            elif not waiting:
+                # Only what another runner works on is left: look again, it may have died.
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+                self.listener.on_wait()
+                waiting, elsewhere = elsewhere, deque()
+        return self.known
+
+    def _read_what_is_there(self) -> list[RecordError]:
+        damaged = []
+        for planned in self.plan.jobs:
+            try:
+                record = self.store.read(planned.job.key)
+            except RecordError as error:
+                damaged.append(error)
+                continue
+            if record is not None and record.is_done:
+                self.known[record.key] = record
+        return damaged
+
+    def _batches(self) -> Iterator[list[PlannedJob]]:
+        """Yield what waits, in groups that are trained side by side."""
+        seen = set(self.known)
+        for group in self.plan.batches():
+            pending = [planned for planned in group if planned.job.key not in seen]
+            seen |= {planned.job.key for planned in pending}
+            if pending:
+                size = fits_at_once(pending[0].job.make_method()) or len(pending)
+                yield from (pending[i : i + size] for i in range(0, len(pending), size))
+
+    def _start(self, batch: list[PlannedJob]) -> list[list[PlannedJob]]:
+        """Start the jobs of a batch; return those that another runner works on."""
+        ours = [planned for planned in batch if self.claims.take(planned.job.key)]
+        theirs = [planned for planned in batch if planned not in ours]
+        # Another runner may have ended a job since we looked; a claim is given up after its record.
+        ours = [planned for planned in ours if not self._ended_elsewhere(planned)]
+        if ours:
+            jobs = [planned.job for planned in ours]
+            future = self.backend.submit(execute, ours[0].dataset, jobs)
+            self.under_way[future] = ours
+            self.listener.on_jobs_start(ours)
+        return [theirs] if theirs else []
+
+    def _ended_elsewhere(self, planned: PlannedJob) -> bool:
+        try:
+            record = self.store.read(planned.job.key)
+        except RecordError:
+            return False
+        if record is None or not record.is_done:
+            return False
+        self._keep(planned, record)
+        return True
+
+    def _finish_some(self) -> None:
+        done, _ = wait(self.under_way, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        self.listener.on_wait()
+        for future in done:
+            batch = self.under_way.pop(future)
+            try:
+                outcomes = future.result()
+            except Exception as error:  # noqa: BLE001  # the process died, the cluster gave up
+                outcomes = [failure(planned.dataset, planned.job, error) for planned in batch]
+            for planned, (record, predictions) in zip(batch, outcomes, strict=True):
+                self._keep(planned, self.store.write(record, predictions))
+
+    def _keep(self, planned: PlannedJob, record: Record) -> None:
+        self.claims.release(planned.job.key)
+        self.known[record.key] = record
+        self.listener.on_job_end(planned, record)
