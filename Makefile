@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: run test lint bench clean
 
 run: $(INSTALLED)
-	$(BIN)/disambig demo
+	$(BIN)/disambig reproduce curves --quick --jobs 2
 
 test: lint
 	$(BIN)/coverage run -m pytest

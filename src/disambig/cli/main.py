@@ -8,7 +8,7 @@ from rich.console import Console
 
 from disambig._core.errors import DisambigError, DownloadError
 from disambig._version import __version__
-from disambig.cli import datasets, demo, fetch, methods
+from disambig.cli import datasets, fetch, methods, reproduce, study
 
 __all__ = ["app", "main"]
 
@@ -18,7 +18,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
+app.command("reproduce")(reproduce.reproduce)
+app.command("study")(study.study)
 app.command("datasets")(datasets.datasets)
 app.command("fetch")(fetch.fetch)
 app.command("methods")(methods.methods)

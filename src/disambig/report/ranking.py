@@ -48,7 +48,7 @@ class Ranking:
     n_datasets: int
 
     @property
-    def gap(self) -> str | None:
+    def lacks(self) -> str | None:
         """What is missing for the tests over data, in words; None if nothing is."""
         if len(self.means) < 3:
             return f"three methods or more, and there are {len(self.means)}"

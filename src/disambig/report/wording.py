@@ -64,11 +64,17 @@ def selection_notes(cells: Cells) -> list[str]:
 def friedman_sentence(ranking: Ranking, alpha: float) -> str:
     """Say whether the methods differ at all, or why that cannot be said."""
     if ranking.friedman is None:
-        return f"There is no Friedman test: it needs {ranking.gap}."
+        return f"There is no Friedman test: it needs {ranking.lacks}."
     test = ranking.friedman
-    found = "differ" if test.f_p_value < alpha else "cannot be told apart"
+    significant = {test.p_value < alpha, test.f_p_value < alpha}
+    if significant == {True}:
+        found = "the methods differ"
+    elif significant == {False}:
+        found = "the methods cannot be told apart"
+    else:
+        found = "its two versions disagree on whether the methods differ"
     return (
-        f"Friedman's test: the methods {found} at the level {alpha:g} "
+        f"Friedman's test: {found} at the level {alpha:g} "
         f"(chi-square {test.chi_square:.2f}, p {_relation(test.p_value)}; Iman and Davenport's F "
         f"{test.f_statistic:.2f}, p {_relation(test.f_p_value)})."
     )

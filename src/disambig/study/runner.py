@@ -30,11 +30,14 @@ class StudyResult:
     plan: Plan
     records: dict[str, Record]
 
+    def jobs(self) -> list[tuple[PlannedJob, Record]]:
+        """Return every job with its record."""
+        return [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
+
     @property
     def failed(self) -> list[tuple[PlannedJob, Record]]:
         """Jobs that went wrong, with their records."""
-        found = [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
-        return [(planned, record) for planned, record in found if not record.is_done]
+        return [(planned, record) for planned, record in self.jobs() if not record.is_done]
 
 
 class StudyListener:

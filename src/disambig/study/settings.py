@@ -114,6 +114,24 @@ class Protocol(_Settings):
     inner_folds: Annotated[int, Field(ge=2)] = 5
     by_epoch: bool = False
 
+    @property
+    def held_out_share(self) -> float:
+        """Share of the rows that a run is tested on."""
+        return 1 / self.folds if self.kind == "kfold" else self.test_share
+
+    @property
+    def sentence(self) -> str:
+        """The protocol in words."""
+        how = (
+            f"{self.folds} folds"
+            if self.kind == "kfold"
+            else f"{self.test_share:.0%} of the rows held out"
+        )
+        seeds = f"seed {self.seed}"
+        if self.repeats > 1:
+            seeds = f"{self.repeats} times, seeds {self.seed} to {self.seed + self.repeats - 1}"
+        return f"{how}, {seeds}"
+
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
         other = {"kfold": "test_share", "holdout": "folds"}[self.kind]

@@ -44,20 +44,13 @@ class Split:
     n_folds: int | None = None
     test_share: float | None = None
 
-    @property
-    def held_out_share(self) -> float:
-        """Share of the rows that is held out."""
-        if self.n_folds is not None:
-            return 1 / self.n_folds
-        return float(self.test_share)  # type: ignore[arg-type]  # one of the two is given
-
     def rows(self, n_samples: int) -> tuple[IntArray, IntArray]:
         """Return the rows to train on and the rows held out."""
         if self.n_folds is not None:
             return shuffled_folds(n_samples, self.n_folds, self.seed)[self.fold]
         check_real("test_share", self.test_share, minimum=0, maximum=1)
         _check_seed(self.seed)
-        n_test = round(self.held_out_share * n_samples)
+        n_test = round((self.test_share or 0) * n_samples)
         if not 0 < n_test < n_samples:
             raise ParameterError(
                 f"'test_share' must leave rows on both sides. {self.test_share} of {n_samples} "

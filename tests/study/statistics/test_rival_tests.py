@@ -106,7 +106,7 @@ def test_scores_equal_up_to_rounding_are_no_difference():
 
 
 def test_differences_equal_up_to_rounding_share_their_rank():
-    reference, rival = np.array([0.9, 0.4, 0.1]), np.array([0.8, 0.3, 0.2])
+    reference, rival = np.array([0.9, 0.3, 0.2]), np.array([0.8, 0.4, 0.1])
     assert len(set(np.abs(reference - rival))) > 1
     assert only_test(reference, rival).statistic == 2
 

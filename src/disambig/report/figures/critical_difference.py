@@ -43,7 +43,7 @@ def draw_critical_difference(
     cells = read_cells(scores, metric)
     ranking = rank_methods(cells, alpha)
     if ranking.critical_difference is None:
-        raise ParameterError(f"A diagram of critical differences needs {ranking.gap}.")
+        raise ParameterError(f"A diagram of critical differences needs {ranking.lacks}.")
     ranks = {cells.shown(method): rank for method, rank in ranking.ranks.items()}
     title = f"average rank by {metric_title(metric)}, over {len(ranking.data)} {cells.unit}s"
     return draw_ranks(ranks, ranking.critical_difference, title=title)
@@ -72,7 +72,7 @@ def draw_ranks(ranks: Mapping[str, float], difference: float, *, title: str) -> 
         # Title and ruler begin with the axis and may end to the right of its labels.
         ruler = difference * scale + _GAP + _width(caption) + _MARGIN
         width = side + max(_AXIS + far_side, ruler, _width(title) + _MARGIN)
-        levels = _bar_levels(bars)
+        levels = _bar_levels(bars, gap=0.2 / scale)
         depth = 0.16 + _BAR_STEP * (max(levels, default=-1) + 1)
         above, below = 0.95, depth + _LABEL_STEP * n_left + _MARGIN
         figure = Figure(figsize=(width, above + below))
@@ -119,12 +119,12 @@ def _draw_ruler(axes: Axes, start: float, length: float, height: float, text: st
     axes.text(start + length + _GAP, height, text, ha="left", va="center", fontsize=_TYPE)
 
 
-def _bar_levels(bars: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the lowest level for each bar, from left to right, where it touches no other."""
+def _bar_levels(bars: Sequence[tuple[float, float]], gap: float) -> list[int]:
+    """Return the lowest level for each bar, from left to right, where it stays clear of others."""
     ends: list[float] = []
     levels = []
     for best, worst in bars:
-        free = [level for level, end in enumerate(ends) if end < best]
+        free = [level for level, end in enumerate(ends) if end + gap < best]
         level = free[0] if free else len(ends)
         ends[level : level + 1] = [worst]
         levels.append(level)

@@ -15,6 +15,7 @@ from disambig.report.figures.panels import (
     hollow_entry,
     legend_entry,
     make_panels,
+    settle,
     share_legend,
 )
 from disambig.report.figures.style import LineStyle, cell_styles, look
@@ -76,6 +77,7 @@ def draw_curves(scores: Any, metric: str = "accuracy") -> Figure:
                 axes.set_xlabel("p, share of corrupted rows")
         handles = [legend_entry(cells.shown(name), style) for name, style in styles.items()]
         share_legend(figure, handles + [hollow_entry()] * has_hollow)
+        settle(figure)
     return figure
 
 

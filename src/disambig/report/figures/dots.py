@@ -11,6 +11,7 @@ from disambig.report.figures.panels import (
     hollow_entry,
     legend_entry,
     make_panels,
+    settle,
     share_legend,
 )
 from disambig.report.figures.style import cell_styles, look
@@ -79,4 +80,5 @@ def draw_dots(scores: Any, metric: str = "accuracy") -> Figure:
         handles = [legend_entry(cells.shown(bound), styles[bound]) for bound in cells.bounds]
         if handles or has_hollow:
             share_legend(figure, handles + [hollow_entry()] * has_hollow)
+        settle(figure)
     return figure

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from disambig._core.errors import ParameterError
-from disambig.report.figures.panels import legend_entry, make_panels, share_legend
+from disambig.report.figures.panels import legend_entry, make_panels, settle, share_legend
 from disambig.report.figures.style import look, method_styles
 
 __all__ = ["draw_epochs"]
 
-# Markers are set so far apart, in epochs of a hundred, and every line begins elsewhere.
+# Every line has them at other epochs, so that they do not cover each other.
 _MARKERS_PER_LINE = 10
 
 
@@ -53,4 +53,5 @@ def draw_epochs(
         axes.set(xlabel="epoch", ylabel=metric_title, title=title)
         axes.set_xlim(1, max(2, n_epochs))
         share_legend(figure, handles)
+        settle(figure)
     return figure

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from disambig.report.figures.style import LEGEND_TYPE, LineStyle
 from disambig.report.figures.text_size import text_width
 
-__all__ = ["columns_for", "hollow_entry", "legend_entry", "make_panels", "share_legend"]
+__all__ = ["columns_for", "hollow_entry", "legend_entry", "make_panels", "settle", "share_legend"]
 
 
 def columns_for(n_panels: int) -> int:
@@ -39,6 +39,17 @@ def share_legend(figure: Figure, handles: Sequence[Artist]) -> None:
     figure.legend(
         handles=list(handles), loc="outside lower center", ncols=-(-len(widths) // n_rows)
     )
+
+
+def settle(figure: Figure) -> None:
+    """Give all parts their final places.
+
+    Laid out anew whenever it is saved, a figure would move by a hair from file to file.
+    """
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    figure.set_layout_engine("none")
 
 
 def _legend_width(widths: Sequence[float], n_columns: int) -> float:

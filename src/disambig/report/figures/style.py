@@ -32,10 +32,14 @@ _SETTINGS: Any = {
     "grid.alpha": 0.3,
     "grid.linewidth": 0.6,
     "lines.scale_dashes": False,
-    "savefig.dpi": 160,
+    # Laid out as finely as saved.
+    "figure.dpi": 160,
+    "savefig.dpi": "figure",
     # Names inside an SVG follow from its content alone.
     "svg.hashsalt": "disambig",
     "svg.fonttype": "path",
+    # Labels are text; a dollar in one is a dollar.
+    "text.parse_math": False,
 }
 # The colours of Okabe and Ito without yellow, which is too faint on white; dark and light in turn.
 _COLORS = ("#D55E00", "#56B4E9", "#000000", "#E69F00", "#009E73", "#CC79A7", "#7A4A1E")

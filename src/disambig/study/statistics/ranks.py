@@ -132,7 +132,7 @@ def groups_alike(ranks: Any, difference: float) -> list[list[int]]:
     values = as_finite("ranks", ranks, n_axes=1)
     order = np.argsort(values, kind="stable")
     in_order = values[order]
-    # 1.3 - 1.0 is more than 0.3 in floating point.
+    # In floating point 1.2 + 0.6 is less than 1.8.
     reach = in_order + difference + ROUNDING * np.abs(in_order)
     ends = np.searchsorted(in_order, reach, side="right")
     groups: list[list[int]] = []

@@ -1,0 +1,69 @@
+"""``disambig reproduce``: the evaluation of the NCPD paper, by one command each."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from disambig._core.errors import StudyError
+from disambig.cli.study_run import Address, Backend, Jobs, Out, Store, run_and_report
+
+__all__ = ["reproduce"]
+
+
+class PaperStudy(StrEnum):
+    """What the paper shows."""
+
+    table = "table"
+    curves = "curves"
+    ablation = "ablation"
+
+
+def reproduce(
+    what: Annotated[
+        PaperStudy,
+        typer.Argument(
+            help="table: Table 2, real-world sets. curves: Figures 2 to 4, UCI sets with false "
+            "labels. ablation: Figure 5, NCPD without each of its ideas."
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Minutes instead of hours; says what it cuts.")
+    ] = False,
+    jobs: Jobs = 1,
+    backend: Backend = "local",
+    address: Address = None,
+    store: Store = Path("out/records"),
+    out: Out = Path("out"),
+) -> None:
+    """Run an evaluation of the NCPD paper, or what is left of it, and report.
+
+    Example: disambig reproduce curves --quick --jobs 2
+    """
+    # keeps --help quick
+    from disambig.study.paper.studies import (
+        paper_study,
+        published_accuracies,
+        without_missing_data,
+    )
+
+    study, missing = without_missing_data(paper_study(what, quick=quick))
+    advice = tuple(
+        f"Missing: {card.title}. Get it by 'disambig fetch {card.name}', or from {card.source}, "
+        "and set DISAMBIG_DATA to the folder that holds it."
+        for card in missing
+    )
+    if study is None:
+        raise StudyError("\n".join(("None of the data is at hand.", *advice)))
+    run_and_report(
+        study,
+        f"disambig reproduce {what}{' --quick' if quick else ''}",
+        jobs=jobs,
+        backend=backend,
+        address=address,
+        store=store,
+        out=out,
+        published=published_accuracies() if what is PaperStudy.table else None,
+        missing=advice,
+    )

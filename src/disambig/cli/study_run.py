@@ -1,0 +1,110 @@
+"""Run a study for a command: show it going, write its report, print what was found."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from disambig.report.contents import Published
+    from disambig.report.table import Table
+    from disambig.study.runner import StudyResult
+    from disambig.study.settings import Study
+
+__all__ = ["Address", "Backend", "Jobs", "Out", "Store", "run_and_report"]
+
+Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine; each uses one thread.")]
+Backend = Annotated[
+    str, typer.Option(help="Where jobs run: local, dask or ray. The last two are extras.")
+]
+Address = Annotated[str | None, typer.Option(help="Of a cluster, such as tcp://10.0.0.1:8786.")]
+Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
+Out = Annotated[
+    Path, typer.Option(help="Folder for tables and figures, in one named as the study.")
+]
+
+
+def run_and_report(
+    study: "Study",
+    command: str,
+    *,
+    jobs: int,
+    backend: str,
+    address: str | None,
+    store: Path,
+    out: Path,
+    published: "Published | None" = None,
+    missing: tuple[str, ...] = (),
+) -> None:
+    """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
+    from disambig.report.contents import make_report  # keeps --help quick
+    from disambig.report.write import write_report
+
+    console = Console()
+    if study.about:
+        console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
+    for line in missing:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    result = _run(study, console, jobs=jobs, backend=backend, address=address, store=store)
+    if any(record.is_done for _, record in result.jobs()):
+        report = make_report(result, published=published, missing=missing)
+        page = write_report(report, out / study.name, command=command)
+        main_table, *others = report.tables.items()
+        for name, table in [main_table, *others]:
+            if name in (main_table[0], "published"):
+                _print_table(table, console)
+        console.print(Markdown(report.findings))
+        console.print(f"\nTables, figures and all records: {page}", soft_wrap=True, markup=False)
+    if result.failed:
+        console.print(
+            f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
+            f"{store} say how; the same command tries them again.",
+            markup=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(1)
+
+
+def _run(
+    study: "Study",
+    console: Console,
+    *,
+    jobs: int,
+    backend: str,
+    address: str | None,
+    store: Path,
+) -> "StudyResult":
+    from disambig.cli.study_view import LiveView, PlainLog
+    from disambig.study.runner import run_study
+
+    try:
+        with LiveView(console) if console.is_terminal else PlainLog(console) as view:
+            return run_study(
+                study, store, jobs=jobs, backend=backend, address=address, listener=view
+            )
+    except KeyboardInterrupt:
+        console.print(
+            "Interrupted. What was done is kept; the same command goes on from there.", markup=False
+        )
+        raise typer.Exit(130) from None
+
+
+def _print_table(table: "Table", console: Console) -> None:
+    shown = RichTable(*map(escape, table.header), title=escape(table.title), title_justify="left")
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    first_of_summary = len(table.rows) - table.n_summary_rows
+    for i, row in enumerate(table.rows):
+        cells = [
+            f"[bold]{escape(cell)}[/]" if (i, j) in table.emphasised else escape(cell)
+            for j, cell in enumerate(row)
+        ]
+        shown.add_row(*cells, end_section=i == first_of_summary - 1)
+    console.print(shown)
+    for note in table.notes:
+        console.print(note, markup=False, highlight=False)
+    console.print()

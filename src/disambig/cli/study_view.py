@@ -1,0 +1,170 @@
+"""What is seen of a study while it runs: a live view in a terminal, a plain log elsewhere."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from disambig.study.runner import StudyListener
+from disambig.study.time_left import TimeLeft
+
+if TYPE_CHECKING:
+    from disambig._core.errors import RecordError
+    from disambig.study.plan import Plan, PlannedJob
+    from disambig.study.record import Record
+
+__all__ = ["LiveView", "PlainLog"]
+
+_SECONDS_BETWEEN_LINES = 10
+
+
+class _Tally(StudyListener):
+    """Counts jobs; the two views show the counts."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._time_left = TimeLeft()
+        self._failed = 0
+        self._running: set[str] = set()
+        self._pending: dict[str, PlannedJob] = {}
+        self._total = 0
+        self._started = time.monotonic()
+
+    def on_start(
+        self, plan: "Plan", done: "dict[str, Record]", damaged: "list[RecordError]"
+    ) -> None:
+        """Count what there is to do and what is done."""
+        jobs = {planned.job.key: planned for planned in plan.jobs}
+        self._total = len(jobs)
+        self._pending = {key: planned for key, planned in jobs.items() if key not in done}
+        for key, record in done.items():
+            self._time_left.learn(jobs[key], record, now=False)
+        for error in damaged:
+            self._print(f"{error} Its job is done again.")
+        if done:
+            self._print(f"{len(done)} of {self._total} jobs were done before.")
+
+    def on_jobs_start(self, jobs: "Sequence[PlannedJob]") -> None:
+        """Count what runs."""
+        self._running |= {planned.job.key for planned in jobs}
+
+    def on_job_end(self, planned: "PlannedJob", record: "Record") -> None:
+        """Count what has ended; say at once what failed."""
+        self._running.discard(record.key)
+        self._pending.pop(record.key, None)
+        if record.is_done:
+            self._time_left.learn(planned, record)
+        else:
+            self._failed += 1
+            split, error = planned.job.split, record.error or {}
+            self._print(
+                f"Failed: {planned.method_title} on {planned.data_title}, seed {split.seed}, fold "
+                f"{split.fold}: {error.get('type')}: {error.get('message')}"
+            )
+
+    @property
+    def _done(self) -> int:
+        return self._total - len(self._pending)
+
+    def _status(self) -> str:
+        failed = f", {self._failed} failed" if self._failed else ""
+        seconds = self._time_left.seconds(self._pending.values(), time.monotonic() - self._started)
+        left = f", about {_duration(seconds)} left" if self._pending and seconds else ""
+        return f"{len(self._running)} running{failed}{left}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left open."""
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class PlainLog(_Tally):
+    """A line every few seconds."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._last_line = time.monotonic()
+
+    def on_wait(self) -> None:
+        """Say how far it is, if that was not said just now."""
+        if time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self._print(f"{self._done} of {self._total} jobs done, {self._status()}")
+
+
+class LiveView(_Tally):
+    """A bar, and a table of mean accuracy so far that fills as jobs end."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs done, {task.description}"))
+        self._bar = Progress(*columns, console=console)
+        self._task = self._bar.add_task("starting", total=None)
+        self._scores: dict[tuple[str, str], list[float]] = {}
+        self._datasets: list[str] = []
+        self._methods: list[str] = []
+        self._live = Live(console=console, transient=True, refresh_per_second=2)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
+
+    def on_start(
+        self, plan: "Plan", done: "dict[str, Record]", damaged: "list[RecordError]"
+    ) -> None:
+        """Set the table up, with what is known from before."""
+        super().on_start(plan, done, damaged)
+        self._datasets = list(dict.fromkeys(planned.dataset.name for planned in plan.jobs))
+        self._methods = list(dict.fromkeys(planned.method_title for planned in plan.jobs))
+        for planned in plan.jobs:
+            if planned.job.key in done:
+                self._note(planned, done[planned.job.key])
+        self._refresh()
+
+    def on_job_end(self, planned: "PlannedJob", record: "Record") -> None:
+        """Add the job to the table."""
+        super().on_job_end(planned, record)
+        self._note(planned, record)
+        self._refresh()
+
+    def on_wait(self) -> None:
+        """Keep the clock going."""
+        self._refresh()
+
+    def _note(self, planned: "PlannedJob", record: "Record") -> None:
+        if record.is_done:
+            cell = self._scores.setdefault((planned.dataset.name, planned.method_title), [])
+            cell.append(record.metrics["accuracy"])
+
+    def _refresh(self) -> None:
+        self._bar.update(
+            self._task, total=self._total, completed=self._done, description=self._status()
+        )
+        table = Table("mean accuracy so far", *map(escape, self._methods))
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for dataset in self._datasets:
+            cells = [self._scores.get((dataset, method)) for method in self._methods]
+            table.add_row(escape(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))
+        self._live.update(Group(table, self._bar))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,49 @@
+"""The records of a study as one table, a row for every job."""
+
+import json
+from typing import Any
+
+from disambig.study.plan import PlannedJob
+from disambig.study.record import Record
+from disambig.study.runner import StudyResult
+
+__all__ = ["accuracy_by_epoch", "study_scores"]
+
+
+def study_scores(result: StudyResult) -> Any:
+    """Return a pandas frame with a row for every job; what failed has no metrics."""
+    import pandas as pd  # slow to import
+
+    return pd.DataFrame([_row(planned, record) for planned, record in result.jobs()])
+
+
+def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[float]]]]:
+    """Return held-out accuracy by run and epoch, by data and method, where it was followed."""
+    curves: dict[str, dict[str, list[list[float]]]] = {}
+    for planned, record in result.jobs():
+        if record.by_epoch is not None:
+            of_data = curves.setdefault(planned.data_title, {})
+            of_data.setdefault(planned.method_title, []).append(record.by_epoch)
+    return curves
+
+
+def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
+    job = planned.job
+    return {
+        "dataset": planned.dataset.name,
+        "p": job.corruption.p if job.corruption else None,
+        "r": job.corruption.r if job.corruption else None,
+        "data": planned.data_title,
+        "method": planned.method_title,
+        "role": planned.role,
+        "seed": job.split.seed,
+        "fold": job.split.fold,
+        **record.metrics,
+        **{f"{step}_seconds": seconds for step, seconds in record.seconds.items()},
+        "peak_memory_mb": record.peak_memory_mb,
+        "selection": job.selection.criterion if job.selection else None,
+        "chosen": json.dumps(record.chosen) if record.chosen else None,
+        "status": record.status,
+        "error": record.error["message"] if record.error else None,
+        "key": record.key,
+    }

@@ -1,0 +1,113 @@
+"""Methods that no catalogue knows; every process that a study starts finds them by this module.
+
+The first feature of the data is the number of the row, so that a method can tell which fold it is
+trained on: that in which a given row is held out.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import ClassVar
+
+import numpy as np
+
+from disambig.methods import PartialLabelClassifier
+from disambig.methods.card import MethodCard
+
+LOG_VARIABLE = "DISAMBIG_TEST_LOG"
+
+
+class Diligent(PartialLabelClassifier):
+    """Guesses by its seed, writes every fit into a log, and goes wrong where it is told to.
+
+    Parameters
+    ----------
+    pause : float
+        Seconds that a fit takes.
+    strength : float
+        Scales its guesses.
+    fails_without, exits_without, dies_without : int or None
+        A row; the fit without it raises an error, leaves Python, or is killed by a signal.
+    random_state : int or None
+        Seed of its guesses.
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(name="diligent", title="Guesses by its seed")
+
+    def __init__(
+        self,
+        *,
+        pause=0.0,
+        strength=1.0,
+        fails_without=None,
+        exits_without=None,
+        dies_without=None,
+        random_state=None,
+    ):
+        self.pause = pause
+        self.strength = strength
+        self.fails_without = fails_without
+        self.exits_without = exits_without
+        self.dies_without = dies_without
+        self.random_state = random_state
+
+    def _fit(self, X, candidates):
+        self._write_log()
+        time.sleep(self.pause)
+        rows = set(X[:, 0].astype(int).tolist())
+        if self.fails_without not in {None, *rows}:
+            raise ArithmeticError(f"row {self.fails_without} is not there")
+        if self.exits_without not in {None, *rows}:
+            sys.exit(3)
+        if self.dies_without not in {None, *rows}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        generator = np.random.default_rng(self.random_state)
+        self._weights = generator.normal(size=(X.shape[1], len(candidates.classes)))
+        return candidates.prior()
+
+    def _predict_proba(self, X):
+        scores = self.strength * np.sin(X @ self._weights)
+        probabilities = np.exp(scores)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def _write_log(self, together=1):
+        if LOG_VARIABLE not in os.environ:
+            return
+        line = {"process": os.getpid(), "seed": self.random_state, "together": together}
+        # One write to a file opened for appending: lines of several processes do not mix.
+        file = os.open(os.environ[LOG_VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, f"{json.dumps(line)}\n".encode())
+        os.close(file)
+
+
+class SideBySide(Diligent):
+    """Takes all folds that there are at once."""
+
+    card: ClassVar[MethodCard] = MethodCard(name="side_by_side", title="Takes all folds at once")
+
+    def _fits_at_once(self):
+        return None
+
+    @classmethod
+    def _fit_side_by_side(cls, methods, data):
+        methods[0]._write_log(together=len(methods))
+        return super()._fit_side_by_side(methods, data)
+
+
+class ThreadCounter(PartialLabelClassifier):
+    """Says, as its probability of the first class, how many threads torch had: one in so many."""
+
+    card: ClassVar[MethodCard] = MethodCard(name="thread_counter", title="Counts threads")
+
+    def _fit(self, X, candidates):
+        import torch
+
+        self._share = 1 / torch.get_num_threads()
+        return candidates.prior()
+
+    def _predict_proba(self, X):
+        first = np.full((len(X), 1), self._share)
+        others = np.full((len(X), len(self.classes_) - 1), 1 - self._share)
+        return np.hstack([first, others / max(others.shape[1], 1)])
