@@ -84,7 +84,7 @@ def _run(
 ) -> list[Outcome]:
     forget_peak_memory()
     trials = [make_trial(dataset, job.split, job.corruption) for job in jobs]
-    if jobs[0].grid or jobs[0].by_epoch:
+    if jobs[0].stands_alone:
         fits = [_fit_alone(job, method, trial) for job, trial in zip(jobs, trials, strict=True)]
     else:
         fits = _fit_together(method, trials)

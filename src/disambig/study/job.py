@@ -14,6 +14,7 @@ from disambig._version import __version__
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.catalogue import get_method
+from disambig.methods.many import fits_at_once
 from disambig.study.selection import Selection
 from disambig.study.split import Split
 from disambig.study.trial import ControlledCorruption
@@ -65,6 +66,15 @@ class Job:
         """Name of the job's record: a hash of its identity."""
         text = json.dumps(self.identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it takes more than a fit, so that it cannot share one with other splits."""
+        return bool(self.grid) or self.by_epoch
+
+    def side_by_side(self) -> int | None:
+        """Return how many splits it pays to run together; None is all that there are."""
+        return 1 if self.stands_alone else fits_at_once(self.make_method())
 
     def make_method(self) -> PartialLabelClassifier:
         """Return the method with its parameters, not fitted."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disambig._core.errors import RecordError
-from disambig.methods.many import fits_at_once
 from disambig.study.backends import Backend, open_backend
 from disambig.study.claims import Claims
 from disambig.study.execute import execute, failure
@@ -143,7 +142,7 @@ class _Runner:
             pending = [planned for planned in group if planned.job.key not in seen]
             seen |= {planned.job.key for planned in pending}
             if pending:
-                size = fits_at_once(pending[0].job.make_method()) or len(pending)
+                size = pending[0].job.side_by_side() or len(pending)
                 yield from (pending[i : i + size] for i in range(0, len(pending), size))
 
     def _start(self, batch: list[PlannedJob]) -> list[list[PlannedJob]]:
