@@ -69,15 +69,6 @@ def wait_until(condition, seconds=30):
         time.sleep(0.01)
 
 
-def is_alive(process):
-    """Tell whether there is a process of that number, other than as a corpse."""
-    try:
-        status = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
-
-
 def bytes_in(folder):
     """Return the content of every record and prediction in a store, by the name of the file."""
     return {

@@ -14,12 +14,16 @@ from disambig.methods import (
 )
 from disambig.methods.card import MethodCard
 from disambig.study import (
+    METRICS,
     ControlledCorruption,
     cross_validate,
     mean_and_std,
     mean_and_std_text,
     shuffled_folds,
 )
+from disambig.study.evaluation import evaluate
+from disambig.study.split import Split
+from disambig.study.trial import make_trial
 from methods.ncpd.examples import Diary
 
 
@@ -51,22 +55,6 @@ def data():
     return make_partial_label_dataset(60, 3, 4, average_candidates=2, random_state=0)
 
 
-def test_folds_cover_every_row_once_and_are_shuffled():
-    folds = shuffled_folds(10, 3, seed=0)
-    assert sorted(np.concatenate([test for _, test in folds]).tolist()) == list(range(10))
-    for train, test in folds:
-        assert sorted([*train, *test]) == list(range(10))
-    assert folds[0][1].tolist() != [0, 1, 2, 3]
-
-
-def test_folds_follow_the_seed():
-    def first_test_rows(seed):
-        return shuffled_folds(30, 3, seed)[0][1].tolist()
-
-    assert first_test_rows(1) == first_test_rows(1)
-    assert first_test_rows(1) != first_test_rows(2)
-
-
 @pytest.mark.parametrize("n_folds", [1, 61])
 def test_an_impossible_number_of_folds_is_refused(data, n_folds):
     with pytest.raises(ParameterError, match="'n_folds' must be an integer from 2 to 60. Got"):
@@ -74,9 +62,9 @@ def test_an_impossible_number_of_folds_is_refused(data, n_folds):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5])
-def test_a_seed_that_is_none_is_refused(seed):
-    with pytest.raises(ParameterError, match="'seed' must be an integer from 0 to"):
-        shuffled_folds(10, 3, seed)
+def test_a_seed_that_is_none_is_refused(data, seed):
+    with pytest.raises(ParameterError, match="must be .*integer"):
+        list(cross_validate(PLKNN(), data, n_folds=3, seed=seed))
 
 
 def test_a_method_sees_the_candidate_sets_of_the_training_rows_and_no_more(data, seen):
@@ -111,6 +99,14 @@ def test_the_score_of_a_fold_is_that_of_a_fit_to_its_rows(data):
         assert score.accuracy == np.mean(alone.predict(data.X[test]) == data.true_labels[test])
         chosen = alone.disambiguate()
         assert score.transductive_accuracy == np.mean(chosen == data.true_labels[train])
+
+
+def test_a_fold_is_judged_by_every_metric(data):
+    for number, score in enumerate(cross_validate(PLKNN(), data, n_folds=3, seed=5)):
+        trial = make_trial(data, Split(seed=5, fold=number, n_folds=3))
+        fitted = PLKNN().fit(trial.train.X, trial.train.candidates)
+        assert score == evaluate(fitted, trial, fitted.predict_proba(trial.test.X))
+        assert tuple(vars(score)) == METRICS
 
 
 def test_callbacks_are_called_in_every_fold(data):

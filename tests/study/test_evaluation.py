@@ -12,9 +12,7 @@ from disambig.study.trial import make_trial
 
 @pytest.fixture(scope="module")
 def judged():
-    data = make_partial_label_dataset(
-        90, 3, 4, average_candidates=2.2, overlap=0.9, random_state=1
-    )
+    data = make_partial_label_dataset(90, 3, 4, average_candidates=2.2, overlap=0.9, random_state=1)
     trial = make_trial(data, Split(seed=0, n_folds=3))
     fitted = PLKNN(n_neighbors=5).fit(trial.train.X, trial.train.candidates)
     probabilities = fitted.predict_proba(trial.test.X)

@@ -32,7 +32,11 @@ def test_floor_and_ceiling_are_added_at_the_end_and_once(table):
         jobs = make_plan(small_study(table, *methods)).jobs
         return list(dict.fromkeys((one.method_title, one.role) for one in jobs))
 
-    method, floor, ceiling = ("PLKNN", "method"), ("random candidate", "floor"), ("oracle", "ceiling")
+    method, floor, ceiling = (
+        ("PLKNN", "method"),
+        ("random candidate", "floor"),
+        ("oracle", "ceiling"),
+    )
     assert titles("plknn") == [method, floor, ceiling]
     assert titles("oracle", "plknn") == [ceiling, method, floor]
     named = {"name": "random_candidate", "label": "blind"}
@@ -118,7 +122,9 @@ def test_jobs_of_a_batch_differ_in_their_split_only(table):
 
 
 def test_files_of_one_name_in_two_folders_do_not_share_a_batch(tmp_path):
-    paths = [write_table(tmp_path / name / "data.csv", random_state=i) for i, name in enumerate("ab")]
+    paths = [
+        write_table(tmp_path / name / "data.csv", random_state=i) for i, name in enumerate("ab")
+    ]
     entries = [{"path": str(path), "truth": "truth"} for path in paths]
     for batch in make_plan(small_study(None, "plknn", datasets=entries)).batches():
         assert len({one.job.data for one in batch}) == 1
@@ -143,7 +149,7 @@ def test_data_that_cannot_be_used_is_told_by_its_place(entry, message):
 def test_a_real_world_set_that_is_not_at_hand_is_told_by_its_place(monkeypatch):
     monkeypatch.delenv("DISAMBIG_DATA", raising=False)
     study = Study(name="a", datasets=["glass", "lost"], methods=["plknn"])
-    with pytest.raises(StudyError, match=r"datasets\[1\]: Lost needs its file"):
+    with pytest.raises(StudyError, match=r"datasets\[1\]: Lost: .* needs its file"):
         make_plan(study)
 
 
@@ -159,5 +165,7 @@ def test_a_table_needs_true_labels(tmp_path, table):
 
 def test_too_few_rows_for_the_folds_are_told_before_anything_runs(table):
     study = small_study(table, "plknn", protocol={"folds": 31})
-    with pytest.raises(StudyError, match=r"datasets\[0\]: 'n_folds' must be an integer from 2 to 30"):
+    with pytest.raises(
+        StudyError, match=r"datasets\[0\]: 'n_folds' must be an integer from 2 to 30"
+    ):
         make_plan(study)

@@ -24,7 +24,9 @@ def data():
 
 
 def covering_rate(sets, probabilities, _):
-    return np.mean([row in one for row, one in zip(probabilities.argmax(axis=1), sets, strict=True)])
+    return np.mean(
+        [row in one for row, one in zip(probabilities.argmax(axis=1), sets, strict=True)]
+    )
 
 
 def approximated_accuracy(sets, probabilities, _):
@@ -74,7 +76,9 @@ def test_the_choice_is_that_of_a_loop_over_inner_folds(data, criterion):
 def test_the_criteria_do_not_agree_by_chance(data):
     trial = make_trial(data, SPLIT)
     tables = [
-        tuple(score for _, score in choose_parameters(PLKNN(), GRID, trial, Selection(name, 2)).scores)
+        tuple(
+            score for _, score in choose_parameters(PLKNN(), GRID, trial, Selection(name, 2)).scores
+        )
         for name in CRITERIA
     ]
     assert len(set(tables)) == 3

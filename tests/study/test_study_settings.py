@@ -148,7 +148,11 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         (
             {
                 "methods": [
-                    {"name": "plknn", "parameters": {"n_neighbors": 3}, "grid": {"n_neighbors": [3]}}
+                    {
+                        "name": "plknn",
+                        "parameters": {"n_neighbors": 3},
+                        "grid": {"n_neighbors": [3]},
+                    }
                 ]
             },
             "methods[0]: 'parameters' and 'grid' both have n_neighbors: keep one.",
@@ -162,7 +166,11 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: parameters must be plain values that JSON can hold: ",
         ),
         (
-            {"methods": [{"name": "study.own_methods:Diligent", "grid": {"pause": [float("nan")]}}]},
+            {
+                "methods": [
+                    {"name": "study.own_methods:Diligent", "grid": {"pause": [float("nan")]}}
+                ]
+            },
             "methods[0]: parameters must be plain values that JSON can hold: ",
         ),
         ({"methods": ["no.module:Method"]}, "methods[0]: There is no method 'no.module:Method'"),
@@ -202,7 +210,10 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ({"protocol": {"repeats": 0}}, "protocol.repeats: Input should be greater than or equal"),
         ({"protocol": {"seed": -1}}, "protocol.seed: Input should be greater than or equal to 0."),
         ({"protocol": {"inner_folds": 1}}, "protocol.inner_folds: Input should be greater than"),
-        ({"protocol": {"kind": "bootstrap"}}, "protocol.kind: Input should be 'kfold' or 'holdout'"),
+        (
+            {"protocol": {"kind": "bootstrap"}},
+            "protocol.kind: Input should be 'kfold' or 'holdout'",
+        ),
         (
             {"protocol": {"kind": "holdout", "test_share": 1.0}},
             "protocol.test_share: Input should be less than 1. Got 1.0.",

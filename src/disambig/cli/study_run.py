@@ -95,6 +95,7 @@ def _run(
 
 def _print_table(table: "Table", console: Console) -> None:
     shown = RichTable(*map(escape, table.header), title=escape(table.title), title_justify="left")
+    shown.columns[0].no_wrap = True
     for column in shown.columns[1:]:
         column.justify = "right"
     first_of_summary = len(table.rows) - table.n_summary_rows

@@ -71,9 +71,10 @@ class Cells:
         return max((len(runs) for runs in self.runs.values()), default=0)
 
     @property
-    def n_folds(self) -> int:
-        """Number of folds that a dataset was split into."""
-        return len({fold for runs in self.runs.values() for _, fold in runs})
+    def test_share(self) -> float | None:
+        """Share of the rows that a fold holds, if there are folds."""
+        n_folds = len({fold for runs in self.runs.values() for _, fold in runs})
+        return 1 / n_folds if n_folds > 1 else None
 
     @property
     def unit(self) -> str:

@@ -79,7 +79,12 @@ def make_report(
     if published is not None:
         tables["published"] = published_table(scores, published)
     figures |= _epoch_figures(result)
-    found = findings(scores, study.reference_title, study.metrics[0])
+    found = findings(
+        scores,
+        study.reference_title,
+        study.metrics[0],
+        test_share=study.protocol.held_out_share,
+    )
     return Report(result, scores, tables, figures, found, missing)
 
 

@@ -22,7 +22,14 @@ from disambig.study.statistics import corrected_t_test, paired_t_test
 __all__ = ["findings"]
 
 
-def findings(scores: Any, reference: str, metric: str = "accuracy", *, alpha: float = 0.05) -> str:
+def findings(
+    scores: Any,
+    reference: str,
+    metric: str = "accuracy",
+    *,
+    alpha: float = 0.05,
+    test_share: float | None = None,
+) -> str:
     """Return a list in Markdown: who is best where, where the reference is behind, what is missing.
 
     Parameters
@@ -35,13 +42,15 @@ def findings(scores: Any, reference: str, metric: str = "accuracy", *, alpha: fl
         Column of the records.
     alpha : float, default=0.05
         Level of significance.
+    test_share : float, optional
+        Share of the rows that a run was tested on; by default one over the number of folds.
     """
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
     ranking = rank_methods(cells, alpha)
     sentences = [
         *_best(cells, reference),
-        *_verdicts(cells, reference, alpha),
+        *_verdicts(cells, reference, alpha, test_share or cells.test_share),
         *_behind(cells, reference, alpha),
         *_gaps(cells, reference),
         friedman_sentence(ranking, alpha),
@@ -67,7 +76,7 @@ def _best(cells: Cells, reference: str) -> list[str]:
     ]
 
 
-def _verdicts(cells: Cells, reference: str, alpha: float) -> list[str]:
+def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float | None) -> list[str]:
     rivals = _rivals(cells, reference)
     pairs = [(data, rival) for data in cells.data for rival in rivals]
     plain = [duel(cells, data, reference, rival, paired_t_test) for data, rival in pairs]
@@ -79,8 +88,8 @@ def _verdicts(cells: Cells, reference: str, alpha: float) -> list[str]:
         f"In {n_tests} paired t-tests, {reference} is significantly "
         f"better in {counts.wins}, worse in {counts.losses}, neither in {counts.ties}"
     )
-    if cells.n_folds > 1:
-        test = partial(corrected_t_test, test_share=1 / cells.n_folds)
+    if test_share is not None:
+        test = partial(corrected_t_test, test_share=test_share)
         fair = count_verdicts(
             (duel(cells, data, reference, rival, test) for data, rival in pairs), alpha
         )
@@ -135,10 +144,15 @@ def _gaps(cells: Cells, reference: str) -> list[str]:
         more = f"; {beyond} on {len(wrong)}: {listed(wrong)}" if wrong else ""
         sentences.append(
             f"{reference} is on average {abs(gap):.3f} {'better' if gap > 0 else 'worse'} than "
-            f"{cells.shown(bound)} ({min(gaps.values()):+.3f} to {max(gaps.values()):+.3f} over "
-            f"{_count(cells, len(gaps))}){more}."
+            f"{cells.shown(bound)}{_range(cells, list(gaps.values()))}{more}."
         )
     return sentences
+
+
+def _range(cells: Cells, gaps: list[float]) -> str:
+    if len(gaps) == 1:
+        return ""
+    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {_count(cells, len(gaps))})"
 
 
 def _ranks(ranks: Mapping[str, float], difference: float | None, reference: str) -> list[str]:

@@ -58,8 +58,7 @@ def significance_table(
     cells.check_reference(reference)
     ranking = rank_methods(cells, alpha)
     rival_tests = tests_against_rivals(ranking, reference)
-    if test_share is None and cells.n_folds > 1:
-        test_share = 1 / cells.n_folds
+    test_share = test_share or cells.test_share
     ordered = (reference, *(method for method in cells.methods if method != reference))
     rows = []
     for method in ordered:

@@ -1,0 +1,177 @@
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from disambig._core.errors import MissingExtraError, ParameterError
+from disambig.study import StudyListener, run_study
+from disambig.study.backends import open_backend
+from study.own_methods import LOG_VARIABLE
+from study.sleeping import sign_and_sleep
+from study.small_studies import fits_in, metrics_of, own, small_study, wait_until
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ParameterError, match="'backend' must be one of 'local', 'dask', 'ray'"):
+        open_backend("spark")
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
+def test_an_impossible_number_of_processes_is_refused(jobs):
+    with pytest.raises(ParameterError, match="'jobs' must be an integer >= 1. Got"):
+        open_backend("local", jobs=jobs)
+
+
+def test_the_machine_itself_has_no_address():
+    with pytest.raises(ParameterError, match="'address' is that of a cluster, .*'tcp://x:1'"):
+        open_backend("local", address="tcp://x:1")
+
+
+def test_a_wrong_backend_leaves_no_folder_behind(table, store):
+    with pytest.raises(ParameterError, match="'backend' must be one of"):
+        run_study(small_study(table, "plknn"), store, backend="spark")
+    assert not store.exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
+def test_a_backend_that_is_not_installed_is_told_with_its_extra(table, store):
+    with pytest.raises(MissingExtraError, match=r"needs ray, .*pip install 'disambig\[ray\]'"):
+        run_study(small_study(table, "plknn"), store, backend="ray")
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# This machine ------------------------------------------------------------------------------------
+
+
+def test_a_process_is_used_again_and_is_not_ours():
+    with open_backend("local", jobs=1) as backend:
+        assert backend.width() == 1
+        first = backend.submit(os.getpid).result(30)
+        time.sleep(0.2)
+        assert first != os.getpid()
+        assert backend.submit(os.getpid).result(30) == first
+
+
+def test_leaving_early_ends_processes_at_work_and_raises_what_was_raised(tmp_path):
+    files = [tmp_path / str(number) for number in range(6)]
+
+    def leave():
+        with open_backend("local", jobs=len(files)) as backend:
+            futures = [backend.submit(sign_and_sleep, str(file)) for file in files]
+            wait_until(lambda: all(file.exists() for file in files))
+            assert not any(future.done() for future in futures)
+            raise KeyboardInterrupt
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    assert time.monotonic() - started < 30
+    for file in files:
+        process = int(file.read_text())
+        wait_until(lambda number=process: not is_alive(number), seconds=10)
+
+
+# Dask --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def program(*arguments, **variables):
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    process = subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def dask_cluster(folder, log, n_workers):
+    """Start a scheduler and workers on the loopback device; give its address and the workers."""
+    file = folder / "scheduler.json"
+    common = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
+    with ExitStack() as stack:
+        stack.enter_context(program("distributed.cli.dask_scheduler", *common))
+        wait_until(file.exists)
+        worker = (
+            "distributed.cli.dask_worker",
+            *("--scheduler-file", file, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"),
+            *("--no-dashboard", "--local-directory", folder),
+        )
+        workers = [
+            stack.enter_context(program(*worker, **{LOG_VARIABLE: str(log)}))
+            for _ in range(n_workers)
+        ]
+        yield json.loads(file.read_text())["address"], workers
+
+
+class Assassin(StudyListener):
+    """Kills a worker while it works, once some jobs have ended."""
+
+    def __init__(self, worker, log):
+        self.worker, self.log = worker, log
+
+    def on_job_end(self, planned, record):
+        at_work = {fit["process"] for fit in fits_in(self.log)}
+        if len(at_work) == 2 and self.worker.poll() is None:
+            os.kill(self.worker.pid, signal.SIGKILL)
+            self.worker.wait()
+
+
+def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_give(
+    table, store, tmp_path
+):
+    pytest.importorskip("distributed")
+    study = small_study(table, own(pause=0.2), protocol={"folds": 8})
+    log = tmp_path / "workers"
+    with dask_cluster(tmp_path, log, 2) as (address, workers):
+        found = run_study(
+            study, store, backend="dask", address=address, listener=Assassin(workers[0], log)
+        )
+        assert workers[0].poll() == -signal.SIGKILL
+        assert workers[1].poll() is None
+    assert found.failed == []
+    assert {fit["process"] for fit in fits_in(log)} == {worker.pid for worker in workers}
+    assert len(fits_in(log)) <= 8 + 1
+    here = run_study(study, tmp_path / "here", jobs=2)
+    assert metrics_of(found) == metrics_of(here)
+
+
+def test_without_an_address_dask_starts_workers_here(table, store):
+    pytest.importorskip("distributed")
+    with open_backend("dask", jobs=2) as backend:
+        assert backend.width() == 2
+        assert backend.submit(os.getpid).result(30) != os.getpid()
+
+
+# Ray ---------------------------------------------------------------------------------------------
+
+
+def test_ray_gives_what_this_machine_gives(table, store, tmp_path):
+    pytest.importorskip("ray")
+    study = small_study(table, "plknn")
+    found = run_study(study, store, backend="ray", jobs=2)
+    assert found.failed == []
+    assert metrics_of(found) == metrics_of(run_study(study, tmp_path / "here"))

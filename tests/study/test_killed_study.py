@@ -1,0 +1,78 @@
+import os
+import signal
+import time
+
+import numpy as np
+
+from disambig.study import RecordStore, Study, run_study
+from study.runner_process import group_of, kill_group, runner
+from study.small_studies import bytes_in, fits_in, metrics_of, own, wait_until
+
+FOLDS = 8
+
+
+def slow_study(table, pause):
+    methods = [
+        {**own(pause=pause, strength=strength), "label": str(strength)} for strength in (1, 2)
+    ]
+    return {
+        "name": "slow",
+        "datasets": [{"path": str(table), "truth": "truth"}],
+        "methods": methods,
+        "protocol": {"folds": FOLDS},
+    }
+
+
+def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
+    table, store, tmp_path, log
+):
+    settings, killed_log = slow_study(table, 0.1), tmp_path / "killed"
+    seen, kills = {}, 0
+    for pause in np.random.default_rng(0).uniform(0, 0.2, size=4):
+        before = len(fits_in(killed_log))
+        with runner(settings, store, killed_log, jobs=2) as process:
+            wait_until(lambda n=before: len(fits_in(killed_log)) > n)
+            time.sleep(pause)
+            kill_group(process)
+            process.join()
+            assert process.exitcode == -signal.SIGKILL
+        kills += 1
+        now = bytes_in(store)
+        assert seen.items() <= now.items()  # what was recorded before stays as it was
+        seen = now
+    assert 0 < len(seen) < 2 * 4 * FOLDS
+
+    with runner(settings, store, killed_log, jobs=2) as process:
+        process.join(60)
+        assert process.exitcode == 0
+    assert seen.items() <= bytes_in(store).items()
+    # Only what was under way was lost: one job of each of two processes.
+    assert len(fits_in(killed_log)) <= 2 * FOLDS + 2 * kills
+
+    study = Study(**settings)
+    result = run_study(study, store)  # nothing is left to do
+    assert len(fits_in(log)) == 0
+    whole = run_study(study, tmp_path / "whole", jobs=2)
+    assert len(whole.records) == 4 * FOLDS
+    assert metrics_of(result) == metrics_of(whole)
+    for key in whole.records:
+        assert (store / f"{key}.npz").read_bytes() == (tmp_path / f"whole/{key}.npz").read_bytes()
+        assert RecordStore(store).read(key).is_done
+    assert {path.stem for path in store.glob("[!.]*.json")} == set(whole.records)
+
+
+def test_workers_of_a_runner_that_is_killed_do_not_stay_and_its_study_goes_on(
+    table, store, tmp_path, log
+):
+    settings = slow_study(table, 0.15)
+    with runner(settings, store, log, jobs=2) as process:
+        wait_until(lambda: len(fits_in(log)) >= 3)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        done = bytes_in(store)
+        with runner(settings, store, tmp_path / "second", jobs=2) as second:
+            second.join(60)
+            assert second.exitcode == 0
+        wait_until(lambda: not group_of(process), seconds=10)
+    assert done.items() <= bytes_in(store).items()
+    assert run_study(Study(**settings), store).failed == []

@@ -1,0 +1,67 @@
+from types import SimpleNamespace
+
+import pytest
+
+from disambig.study.plan import make_plan
+from disambig.study.time_left import TimeLeft
+from study.small_studies import small_study, write_table
+
+
+def cost(seconds):
+    return SimpleNamespace(seconds={"fit": 0.75 * seconds, "predict": 0.25 * seconds})
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    """Return a job by the first letters of its data, with its corruption, and method."""
+    entries = [
+        {
+            "path": str(write_table(tmp_path / f"{name}.csv", n_rows)),
+            "truth": "truth",
+            "corruption": {"p": [0.1, 0.5], "r": 1},
+        }
+        for name, n_rows in (("small", 30), ("large", 60))
+    ]
+    plan = make_plan(small_study(None, "plknn", "ipal", datasets=entries))
+    return {(one.data_title, one.method_title): one for one in plan.jobs}
+
+
+def test_nothing_is_known_before_a_job_has_ended(jobs):
+    assert TimeLeft().seconds(jobs.values(), elapsed=3.0) is None
+
+
+def test_the_rest_costs_what_its_like_has_cost_at_the_pace_so_far(jobs):
+    left, job = TimeLeft(), jobs["small, p=0.1, r=1", "PLKNN"]
+    left.learn(job, cost(2.0))
+    left.learn(job, cost(4.0))
+    # Work of six seconds took four, in two processes; three more jobs are work of nine.
+    assert left.seconds([job] * 3, elapsed=4.0) == pytest.approx(6.0)
+
+
+def test_other_data_is_taken_to_cost_what_the_method_costs_elsewhere(jobs):
+    left = TimeLeft()
+    left.learn(jobs["small, p=0.1, r=1", "PLKNN"], cost(1.0))
+    left.learn(jobs["large, p=0.1, r=1", "PLKNN"], cost(9.0))
+    left.learn(jobs["large, p=0.1, r=1", "IPAL"], cost(30.0))
+
+    def expected(data, method):
+        return left.seconds([jobs[data, method]], elapsed=40.0)
+
+    assert expected("large, p=0.1, r=1", "PLKNN") == pytest.approx(9.0)
+    assert expected("large, p=0.5, r=1", "PLKNN") == pytest.approx(9.0)
+    assert expected("small, p=0.5, r=1", "IPAL") == pytest.approx(30.0)
+    assert expected("small, p=0.5, r=1", "oracle") == pytest.approx(40 / 3)
+
+
+def test_records_of_an_earlier_run_say_what_jobs_cost_and_nothing_about_the_pace(jobs):
+    left, job = TimeLeft(), jobs["small, p=0.1, r=1", "PLKNN"]
+    left.learn(job, cost(2.0), now=False)
+    assert left.seconds([job], elapsed=1.0) is None
+    left.learn(job, cost(2.0))
+    assert left.seconds([job], elapsed=8.0) == pytest.approx(8.0)
+
+
+def test_nothing_left_takes_no_time(jobs):
+    left = TimeLeft()
+    left.learn(jobs["small, p=0.1, r=1", "PLKNN"], cost(2.0))
+    assert left.seconds([], elapsed=1.0) == 0
