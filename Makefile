@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint bench reproduce clean
 
 run: $(INSTALLED)
 	$(BIN)/disambig reproduce curves --quick --jobs 2
@@ -30,8 +30,14 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_at_scale.py
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
-	$(BIN)/python benchmarks/draw_ncpd_ablation.py
 	$(BIN)/python benchmarks/ncpd_cpu.py
+
+# The paper's whole evaluation into docs/results/: hours on two cores, and it can be interrupted.
+# Needs DISAMBIG_DATA too.
+reproduce: $(INSTALLED)
+	$(BIN)/disambig reproduce table --jobs 2 --out docs/results
+	$(BIN)/disambig reproduce curves --jobs 2 --out docs/results
+	$(BIN)/disambig reproduce ablation --jobs 2 --out docs/results
 
 # Installed anew only when what is to be installed has changed. The constraints reach the build
 # of the package itself through the environment.

@@ -70,5 +70,5 @@ __getattr__, __dir__ = lazy_names(
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
     },
-    subpackages=("candidates", "datasets", "methods", "metrics", "study", "testing"),
+    subpackages=("candidates", "datasets", "methods", "metrics", "report", "study", "testing"),
 )

@@ -68,6 +68,14 @@ def test_a_process_is_used_again_and_is_not_ours():
         assert backend.submit(os.getpid).result(30) == first
 
 
+def test_a_process_that_died_while_it_was_idle_is_replaced():
+    with open_backend("local", jobs=1) as backend:
+        first = backend.submit(os.getpid).result(30)
+        os.kill(first, signal.SIGKILL)
+        time.sleep(0.5)
+        assert backend.submit(os.getpid).result(30) != first
+
+
 def test_leaving_early_ends_processes_at_work_and_raises_what_was_raised(tmp_path):
     files = [tmp_path / str(number) for number in range(6)]
 
@@ -140,6 +148,7 @@ class Assassin(StudyListener):
             self.worker.wait()
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_give(
     table, store, tmp_path
 ):

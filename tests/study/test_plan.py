@@ -121,11 +121,20 @@ def test_jobs_of_a_batch_differ_in_their_split_only(table):
         assert facts == [facts[0]] * 3
 
 
+def two_files_of_one_name(folder):
+    paths = [write_table(folder / name / "data.csv", random_state=i) for i, name in enumerate("ab")]
+    return [{"path": str(path), "truth": "truth"} for path in paths]
+
+
+def test_data_of_one_title_is_refused(tmp_path):
+    study = small_study(None, "plknn", datasets=two_files_of_one_name(tmp_path))
+    with pytest.raises(StudyError, match=r"datasets\[1\]: 'data' is there already.*a 'label'"):
+        make_plan(study)
+
+
 def test_files_of_one_name_in_two_folders_do_not_share_a_batch(tmp_path):
-    paths = [
-        write_table(tmp_path / name / "data.csv", random_state=i) for i, name in enumerate("ab")
-    ]
-    entries = [{"path": str(path), "truth": "truth"} for path in paths]
+    first, second = two_files_of_one_name(tmp_path)
+    entries = [first, second | {"label": "the other"}]
     for batch in make_plan(small_study(None, "plknn", datasets=entries)).batches():
         assert len({one.job.data for one in batch}) == 1
         assert len({id(one.dataset) for one in batch}) == 1

@@ -169,9 +169,9 @@ def test_one_job_under_two_titles_is_run_once_and_its_damage_told_once(finished,
     assert first == second
 
 
-def test_one_job_under_one_title_is_run_once(tmp_path, store, log):
+def test_one_job_on_the_same_data_under_two_names_is_run_once(tmp_path, store, log):
     # The same data twice, as a careless list of files has it, and processes for both.
-    paths = [write_table(tmp_path / folder / "small.csv") for folder in ("here", "there")]
+    paths = [write_table(tmp_path / f"{name}.csv") for name in ("here", "there")]
     entries = [{"path": str(path), "truth": "truth"} for path in paths]
     protocol = {"kind": "holdout", "test_share": 0.5}
     study = small_study(None, own(pause=0.3), datasets=entries, protocol=protocol)

@@ -163,7 +163,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"methods": [{"name": "study.own_methods:Diligent", "parameters": {"pause": {1, 2}}}]},
-            "methods[0]: parameters must be plain values that JSON can hold: ",
+            "methods[0]: parameters must be plain values, as JSON has: ",
         ),
         (
             {
@@ -171,7 +171,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
                     {"name": "study.own_methods:Diligent", "grid": {"pause": [float("nan")]}}
                 ]
             },
-            "methods[0]: parameters must be plain values that JSON can hold: ",
+            "methods[0]: parameters must be plain values, as JSON has: ",
         ),
         ({"methods": ["no.module:Method"]}, "methods[0]: There is no method 'no.module:Method'"),
         ({"methods": [{"label": "x"}]}, "methods[0].name: Field required."),
@@ -237,7 +237,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ({"methods": ["plknn", "oracle"], "reference": "oracle"}, "'reference' must be one of PLK"),
         ({"name": "with/slash"}, "name: String should match pattern"),
         ({"name": ""}, "name: String should match pattern"),
-        ({"protocol": {"by_epoch": True}}, "'by_epoch' needs methods with epochs, not PLKNN."),
+        ({"protocol": {"by_epoch": True}}, "'by_epoch' needs methods with epochs: PLKNN has none."),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
         ({"protocol": {"fold": 3}}, "protocol.fold: there is no such setting."),
         ({"methods": [{"name": "plknn", "params": {}}]}, "methods[0].params: there is no such set"),
@@ -304,7 +304,9 @@ def test_a_mistake_in_a_file_is_told_with_the_file(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(StudyError, match=r"There is no file .*none.toml. Check the path."):
+    with pytest.raises(
+        StudyError, match=r"none.toml cannot be read: No such file.*Check the path."
+    ):
         Study.from_toml(tmp_path / "none.toml")
 
 

@@ -1,5 +1,7 @@
 from collections import Counter
 
+import pytest
+
 from disambig.study import RecordStore, Study
 from disambig.study.plan import make_plan
 from study.runner_process import kill_group, runner
@@ -23,6 +25,7 @@ def assert_all_done(settings, store):
     assert all(RecordStore(store).read(planned.job.key).is_done for planned in plan.jobs)
 
 
+@pytest.mark.slow
 def test_two_runners_share_the_work_and_do_nothing_twice(table, store, tmp_path):
     settings, log = settings_for(table, 0.1), tmp_path / "both"
     with runner(settings, store, log) as first, runner(settings, store, log) as second:
@@ -36,6 +39,7 @@ def test_two_runners_share_the_work_and_do_nothing_twice(table, store, tmp_path)
     assert_all_done(settings, store)
 
 
+@pytest.mark.slow
 def test_what_a_killed_runner_was_at_is_taken_over_by_the_other(table, store, tmp_path):
     settings, log = settings_for(table, 0.2), tmp_path / "both"
     with runner(settings, store, log) as first, runner(settings, store, log) as second:

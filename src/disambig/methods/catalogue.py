@@ -46,14 +46,19 @@ def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
     module_name, _, class_name = name.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ParameterError(
             f"There is no method {name!r}: {error}. Needed is 'package.module:Class', and the "
             "module must be one that Python finds."
         ) from error
-    if not inspect.isclass(found) or not issubclass(found, PartialLabelClassifier):
+    if (
+        not inspect.isclass(found)
+        or not issubclass(found, PartialLabelClassifier)
+        or inspect.isabstract(found)
+    ):
         raise ParameterError(
-            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier."
+            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier and "
+            "writes _fit and _predict_proba."
         )
     return found
 

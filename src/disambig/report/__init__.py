@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from disambig._core.lazy import lazy_names
 from disambig.report.comparison import accuracy_table
+from disambig.report.contents import Report, make_report
 from disambig.report.delimited import to_csv
 from disambig.report.findings import findings
 from disambig.report.latex import to_latex
 from disambig.report.markdown import to_markdown
 from disambig.report.significance import significance_table
 from disambig.report.table import Table
+from disambig.report.wins import win_table
+from disambig.report.write import write_report
 
 if TYPE_CHECKING:
     from disambig.report.figures.critical_difference import draw_critical_difference
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from disambig.report.figures.save import save_figure
 
 __all__ = [
+    "Report",
     "Table",
     "accuracy_table",
     "draw_critical_difference",
@@ -29,11 +33,14 @@ __all__ = [
     "draw_dots",
     "draw_epochs",
     "findings",
+    "make_report",
     "save_figure",
     "significance_table",
     "to_csv",
     "to_latex",
     "to_markdown",
+    "win_table",
+    "write_report",
 ]
 
 __getattr__, __dir__ = lazy_names(

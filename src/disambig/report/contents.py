@@ -14,8 +14,8 @@ from disambig.report.scores import accuracy_by_epoch, study_scores
 from disambig.report.significance import significance_table
 from disambig.report.table import Table
 from disambig.report.wins import win_table
+from disambig.study.entries import Protocol
 from disambig.study.runner import StudyResult
-from disambig.study.settings import Protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,8 +1,11 @@
 """Where jobs run: processes of this machine, or a cluster of Dask or Ray."""
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
+from threading import Thread
 from typing import Any, Protocol
 
 from disambig._core.errors import ParameterError
@@ -10,6 +13,8 @@ from disambig._core.optional import import_extra
 from disambig._core.parameters import check_choice, check_integer
 
 __all__ = ["BACKENDS", "Backend", "open_backend"]
+
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 class Backend(Protocol):
@@ -60,9 +65,19 @@ class _Processes:
         return self._count
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        pool = self._idle.pop() if self._idle else _one_process()
-        self._open.add(pool)
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        while self._idle:
+            pool = self._idle.pop()
+            try:
+                return self._submit_to(pool, function, *arguments)
+            except BrokenProcessPool:  # its process died while it had nothing to do
+                self._open.discard(pool)
+        return self._submit_to(_one_process(), function, *arguments)
+
+    def _submit_to(self, pool: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         future: Future[Any] = pool.submit(function, *arguments)
+        self._open.add(pool)
         future.add_done_callback(lambda done: self._take_back(pool, done))
         return future
 
@@ -75,7 +90,7 @@ class _Processes:
 
     def close(self) -> None:
         # Those at work too: who leaves early, as by an interrupt, does not wait for them.
-        for pool in self._open:
+        for pool in list(self._open):
             pool.shutdown(wait=False, kill_workers=True)
 
 
@@ -84,7 +99,20 @@ def _one_process() -> Any:
 
     # Said before numerical libraries are loaded there: threads that share cores slow each other.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return ProcessPoolExecutor(max_workers=1, env=threads)
+    return ProcessPoolExecutor(
+        max_workers=1, env=threads, initializer=_leave_with, initargs=(os.getpid(),)
+    )
+
+
+def _leave_with(runner: int) -> None:
+    """Let this process end when its runner is gone, even if that was killed."""
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -1,15 +1,18 @@
 """Cross-validation of one method on one dataset, in memory: a study in one line."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from disambig._core.typing import FloatArray
+from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.many import fit_many
 from disambig.study.evaluation import FoldScore, evaluate
 from disambig.study.split import Split
-from disambig.study.trial import ControlledCorruption, make_trial
+from disambig.study.trial import ControlledCorruption, Trial, make_trial
 
 __all__ = ["cross_validate", "mean_and_std", "mean_and_std_text"]
 
@@ -41,15 +44,17 @@ def cross_validate(
         Makes candidate sets for the training rows from their true labels. By default the
         dataset's own sets are used.
     """
-    trials = [
-        make_trial(dataset, Split(seed=seed, fold=fold, n_folds=n_folds), corruption)
-        for fold in range(n_folds)
-    ]
     reads_truth = method.card.reads_true_labels
-    tasks = (
-        (trial.train.X, trial.train.visible(reads_truth), trial.method_seed) for trial in trials
-    )
-    for trial, fitted in zip(trials, fit_many(method, tasks), strict=True):
+    in_hand: deque[Trial] = deque()  # made when their turn comes: each holds a copy of its rows
+
+    def tasks() -> Iterator[tuple[FloatArray, CandidateLabels, int]]:
+        for fold in range(n_folds):
+            trial = make_trial(dataset, Split(seed=seed, fold=fold, n_folds=n_folds), corruption)
+            in_hand.append(trial)
+            yield trial.train.X, trial.train.visible(reads_truth), trial.method_seed
+
+    for fitted in fit_many(method, tasks()):
+        trial = in_hand.popleft()
         yield evaluate(fitted, trial, fitted.predict_proba(trial.test.X))
 
 

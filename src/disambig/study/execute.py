@@ -42,7 +42,8 @@ def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[Outcome]:
         method = _method_of(jobs[0])
         with one_thread():
             return _run(dataset, jobs, method)
-    except Exception as error:  # noqa: BLE001  # one failing job never stops the others
+    # One failing job never stops the others.
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         if len(jobs) == 1:
             return [failure(dataset, jobs[0], error)]
         return [outcome for job in jobs for outcome in execute(dataset, [job])]

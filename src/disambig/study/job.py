@@ -64,8 +64,12 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Name of the job's record: a hash of its identity."""
-        text = json.dumps(self.identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return _hash(self.identity)
+
+    @cached_property
+    def family(self) -> str:
+        """What it has in common with the same job on other splits."""
+        return _hash(self.identity | {"split": None})
 
     @property
     def stands_alone(self) -> bool:
@@ -98,6 +102,11 @@ def data_fingerprint(dataset: PartialLabelDataset) -> str:
     for part in parts:
         digest.update(part.tobytes())
     return digest.hexdigest()
+
+
+def _hash(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _own_code(method: str) -> str | None:

@@ -1,20 +1,19 @@
 """From a study to its jobs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from disambig._core.errors import DisambigError, StudyError
 from disambig.datasets.catalogue import load_dataset
 from disambig.datasets.dataset import PartialLabelDataset
+from disambig.study.entries import DatasetEntry, MethodEntry, Protocol
 from disambig.study.job import Job, data_fingerprint
 from disambig.study.selection import Selection
-from disambig.study.settings import DatasetEntry, MethodEntry, Protocol, Study
+from disambig.study.settings import Study
 from disambig.study.split import Split
 from disambig.study.trial import ControlledCorruption, make_trial
 
 __all__ = ["Plan", "PlannedJob", "make_plan"]
-
-_FLOOR, _CEILING = "random_candidate", "oracle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +42,32 @@ class Plan:
     jobs: tuple[PlannedJob, ...]
 
     def batches(self) -> list[list[PlannedJob]]:
-        """Return jobs in groups that differ in their split only."""
-        groups: dict[tuple[str, str], list[PlannedJob]] = {}
+        """Return jobs in groups that differ in their split only, every job once."""
+        groups: dict[str, dict[str, PlannedJob]] = {}
         for planned in self.jobs:
-            groups.setdefault((planned.data_title, planned.method_title), []).append(planned)
-        return list(groups.values())
+            groups.setdefault(planned.job.family, {}).setdefault(planned.job.key, planned)
+        return [list(group.values()) for group in groups.values()]
 
 
 def make_plan(study: Study) -> Plan:
     """Load the data of a study and list its jobs."""
     jobs: list[PlannedJob] = []
-    methods = _with_floor_and_ceiling(study.methods)
+    titles: set[str] = set()
+    methods = study.with_references()
     splits = list(_splits(study.protocol))
     for number, entry in enumerate(study.datasets):
         try:
-            jobs.extend(_jobs_on(entry, methods, splits, study.protocol))
+            own = list(_jobs_on(entry, methods, splits, study.protocol))
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
+        twice = sorted(titles & {planned.data_title for planned in own})
+        if twice:
+            raise StudyError(
+                f"datasets[{number}]: {twice[0]!r} is there already. Give one of them a 'label'."
+            )
+        titles |= {planned.data_title for planned in own}
+        jobs += own
     return Plan(study, tuple(jobs))
-
-
-def _with_floor_and_ceiling(methods: list[MethodEntry]) -> list[MethodEntry]:
-    named = {method.name for method in methods}
-    added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
-    return [*methods, *added]
 
 
 def _splits(protocol: Protocol) -> Iterator[Split]:
@@ -102,11 +103,14 @@ def _jobs_on(
 
 
 def _load(entry: DatasetEntry) -> PartialLabelDataset:
-    if entry.path is None:
-        return load_dataset(str(entry.name))
-    return load_dataset(
-        entry.path, labels=entry.labels, separator=entry.separator, truth=entry.truth
+    # A path before a name: one of the two is given.
+    dataset = load_dataset(
+        entry.path or entry.name or "",
+        labels=entry.labels,
+        separator=entry.separator,
+        truth=entry.truth,
     )
+    return dataset if entry.label is None else replace(dataset, name=entry.label)
 
 
 def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:

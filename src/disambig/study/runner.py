@@ -84,12 +84,10 @@ def run_study(
     listener : StudyListener, optional
         Told what happens.
     """
+    opening = open_backend(backend, jobs=jobs, address=address)  # refuses what it does not know
     plan = make_plan(study)
     records = RecordStore(store)
-    with (
-        Claims(records.folder) as claims,
-        open_backend(backend, jobs=jobs, address=address) as workers,
-    ):
+    with Claims(records.folder) as claims, opening as workers:
         runner = _Runner(plan, records, workers, claims, listener or StudyListener())
         return StudyResult(plan, runner.run())
 
@@ -104,30 +102,31 @@ class _Runner:
     claims: Claims
     listener: StudyListener
     known: dict[str, Record] = field(default_factory=dict)
+    waiting: deque[list[PlannedJob]] = field(default_factory=deque)
     under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
+    elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
 
     def run(self) -> dict[str, Record]:
         damaged = self._read_what_is_there()
         self.listener.on_start(self.plan, dict(self.known), damaged)
-        waiting = deque(self._batches())
-        elsewhere: deque[list[PlannedJob]] = deque()
-        while waiting or elsewhere or self.under_way:
-            while waiting and len(self.under_way) < self.backend.width():
-                elsewhere.extend(self._start(waiting.popleft()))
+        self.waiting.extend(self._batches())
+        while self.waiting or self.elsewhere or self.under_way:
+            while self.waiting and len(self.under_way) < self.backend.width():
+                self._start(self.waiting.popleft())
             if self.under_way:
                 self._finish_some()
-            elif not waiting:
+            elif not self.waiting:
                 # Only what another runner works on is left: look again, it may have died.
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
                 self.listener.on_wait()
-                waiting, elsewhere = elsewhere, deque()
+                self.waiting, self.elsewhere = self.elsewhere, deque()
         return self.known
 
     def _read_what_is_there(self) -> list[RecordError]:
         damaged = []
-        for planned in self.plan.jobs:
+        for key in dict.fromkeys(planned.job.key for planned in self.plan.jobs):
             try:
-                record = self.store.read(planned.job.key)
+                record = self.store.read(key)
             except RecordError as error:
                 damaged.append(error)
                 continue
@@ -137,16 +136,14 @@ class _Runner:
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""
-        seen = set(self.known)
         for group in self.plan.batches():
-            pending = [planned for planned in group if planned.job.key not in seen]
-            seen |= {planned.job.key for planned in pending}
+            pending = [planned for planned in group if planned.job.key not in self.known]
             if pending:
                 size = pending[0].job.side_by_side() or len(pending)
                 yield from (pending[i : i + size] for i in range(0, len(pending), size))
 
-    def _start(self, batch: list[PlannedJob]) -> list[list[PlannedJob]]:
-        """Start the jobs of a batch; return those that another runner works on."""
+    def _start(self, batch: list[PlannedJob]) -> None:
+        """Start the jobs of a batch, but for those that another runner works on."""
         ours = [planned for planned in batch if self.claims.take(planned.job.key)]
         theirs = [planned for planned in batch if planned not in ours]
         # Another runner may have ended a job since we looked; a claim is given up after its record.
@@ -156,7 +153,8 @@ class _Runner:
             future = self.backend.submit(execute, ours[0].dataset, jobs)
             self.under_way[future] = ours
             self.listener.on_jobs_start(ours)
-        return [theirs] if theirs else []
+        if theirs:
+            self.elsewhere.append(theirs)
 
     def _ended_elsewhere(self, planned: PlannedJob) -> bool:
         try:
@@ -175,8 +173,12 @@ class _Runner:
             batch = self.under_way.pop(future)
             try:
                 outcomes = future.result()
-            except Exception as error:  # noqa: BLE001  # the process died, the cluster gave up
-                outcomes = [failure(planned.dataset, planned.job, error) for planned in batch]
+            # The process died, or the cluster gave up.
+            except (Exception, SystemExit) as error:  # noqa: BLE001
+                if len(batch) > 1:  # one of them may be at fault: each for itself
+                    self.waiting.extend([planned] for planned in batch)
+                    continue
+                outcomes = [failure(batch[0].dataset, batch[0].job, error)]
             for planned, (record, predictions) in zip(batch, outcomes, strict=True):
                 self._keep(planned, self.store.write(record, predictions))
 

@@ -1,150 +1,32 @@
 """A study as it is written down, in Python or in a TOML file, checked before anything runs."""
 
-import json
 import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from sklearn.model_selection import ParameterGrid
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from disambig._core.errors import DisambigError, StudyError, UnknownNameError
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.catalogue import get_method
+from disambig._core.errors import StudyError
+from disambig.study.entries import (
+    DatasetEntry,
+    MethodEntry,
+    Protocol,
+    Settings,
+    without_repeats,
+)
 from disambig.study.evaluation import METRICS
-from disambig.study.selection import Criterion
 
-__all__ = ["Corruption", "DatasetEntry", "MethodEntry", "Protocol", "Study"]
+__all__ = ["Study"]
 
-
-def _as_list(value: Any) -> Any:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Corruption(_Settings):
-    """Candidate sets made from true labels: every ``p`` with every ``r``."""
-
-    p: Annotated[list[Annotated[float, Field(ge=0, le=1)]], BeforeValidator(_as_list)]
-    r: Annotated[list[Annotated[int, Field(ge=1)]], BeforeValidator(_as_list)]
-
-
-class DatasetEntry(_Settings):
-    """Data of a study: a named dataset, or a file; with its own sets, or corrupted.
-
-    ``labels``, ``separator`` and ``truth`` are columns of a table, as in ``load_dataset``.
-    """
-
-    name: str | None = None
-    path: str | None = None
-    labels: str | None = None
-    separator: str | None = None
-    truth: str | None = None
-    corruption: Corruption | None = None
-
-    @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
-        if (self.name is None) == (self.path is None):
-            raise ValueError("give either 'name', for a named dataset, or 'path', for a file")
-        return self
-
-
-class MethodEntry(_Settings):
-    """A method of a study: its name, its parameters, and parameters to choose from a grid."""
-
-    name: str
-    label: str | None = None
-    parameters: dict[str, Any] = {}
-    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-
-    @property
-    def title(self) -> str:
-        """What tables and figures call it."""
-        if self.label is not None:
-            return self.label
-        card = self.method_class.card
-        return card.name.upper() if card.role == "method" else card.name.replace("_", " ")
-
-    @property
-    def method_class(self) -> type[PartialLabelClassifier]:
-        """The class of the method."""
-        return get_method(self.name)
-
-    @property
-    def has_epochs(self) -> bool:
-        """Whether rows can be watched over the epochs of its training."""
-        return "validation" in self.method_class().get_params(deep=False)
-
-    @model_validator(mode="after")
-    def _can_be_made(self) -> Self:
-        try:
-            known = self.method_class().get_params(deep=False)
-            for name in {**self.parameters, **self.grid}:
-                if name not in known:
-                    raise UnknownNameError(f"parameter of {self.name}", name, known)
-            for chosen in ParameterGrid(self.grid) if self.grid else [{}]:
-                self.method_class(**{**self.parameters, **chosen})._check_parameters()
-        except DisambigError as error:
-            raise ValueError(str(error)) from None
-        both = sorted(set(self.parameters) & set(self.grid))
-        if both:
-            raise ValueError(f"'parameters' and 'grid' both have {', '.join(both)}: keep one")
-        try:
-            json.dumps([self.parameters, self.grid], allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"parameters must be plain values that JSON can hold: {error}"
-            ) from None
-        return self
-
-
-class Protocol(_Settings):
-    """How rows are held out, how often, by which seed, and how parameters are chosen."""
-
-    kind: Literal["kfold", "holdout"] = "kfold"
-    folds: Annotated[int, Field(ge=2)] = 10
-    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    repeats: Annotated[int, Field(ge=1)] = 1
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    selection: Criterion = "covering_rate"
-    inner_folds: Annotated[int, Field(ge=2)] = 5
-    by_epoch: bool = False
-
-    @property
-    def held_out_share(self) -> float:
-        """Share of the rows that a run is tested on."""
-        return 1 / self.folds if self.kind == "kfold" else self.test_share
-
-    @property
-    def sentence(self) -> str:
-        """The protocol in words."""
-        how = (
-            f"{self.folds} folds"
-            if self.kind == "kfold"
-            else f"{self.test_share:.0%} of the rows held out"
-        )
-        seeds = f"seed {self.seed}"
-        if self.repeats > 1:
-            seeds = f"{self.repeats} times, seeds {self.seed} to {self.seed + self.repeats - 1}"
-        return f"{how}, {seeds}"
-
-    @model_validator(mode="after")
-    def _fits_its_kind(self) -> Self:
-        other = {"kfold": "test_share", "holdout": "folds"}[self.kind]
-        if other in self.model_fields_set:
-            raise ValueError(f"'{other}' means nothing with kind = \"{self.kind}\": leave it out")
-        return self
+_FLOOR, _CEILING = "random_candidate", "oracle"
 
 
 def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-class Study(_Settings):
+class Study(Settings):
     """What to compare, on what, and how: methods, datasets, protocol, metrics.
 
     The floor (``random_candidate``) and the ceiling (``oracle``) belong to every study and are
@@ -173,7 +55,11 @@ class Study(_Settings):
     methods: Annotated[list[Annotated[MethodEntry, BeforeValidator(_named)]], Field(min_length=1)]
     about: str = ""
     protocol: Protocol = Protocol()
-    metrics: Annotated[list[Literal[METRICS]], Field(min_length=1)] = ["accuracy"]  # type: ignore[valid-type]
+    metrics: Annotated[
+        list[Literal[METRICS]],  # type: ignore[valid-type]
+        Field(min_length=1),
+        AfterValidator(without_repeats),
+    ] = Field(default=["accuracy"])
     reference: str | None = None
 
     def __init__(self, **settings: Any) -> None:
@@ -188,8 +74,8 @@ class Study(_Settings):
         path = Path(path)
         try:
             settings = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise StudyError(f"There is no file {path}. Check the path.") from None
+        except OSError as error:
+            raise StudyError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise StudyError(f"{path} is not TOML: {error}.") from None
         for entry in _dictionaries(settings.get("datasets")):
@@ -202,7 +88,7 @@ class Study(_Settings):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        titles = [method.title for method in self.methods]
+        titles = [method.title for method in self.with_references()]
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
             raise ValueError(f"two methods are called {', '.join(twice)}: give one a 'label'")
@@ -213,10 +99,28 @@ class Study(_Settings):
             raise ValueError(
                 f"'reference' must be one of {', '.join(compared)}; got '{self.reference}'"
             )
-        without = [m.title for m in self.methods if m.title in compared and not m.has_epochs]
-        if self.protocol.by_epoch and without:
-            raise ValueError(f"'by_epoch' needs methods with epochs, not {', '.join(without)}")
+        if self.protocol.by_epoch:
+            self._check_epochs(compared)
         return self
+
+    def _check_epochs(self, compared: list[str]) -> None:
+        for method in self.methods:
+            if method.title in compared and not method.has_epochs:
+                raise ValueError(
+                    f"'by_epoch' needs methods with epochs, and {method.title} has none"
+                )
+            own = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
+            if own:
+                raise ValueError(
+                    f"'by_epoch' watches held-out rows itself: leave out {', '.join(sorted(own))} "
+                    f"of {method.title}"
+                )
+
+    def with_references(self) -> list[MethodEntry]:
+        """Return all methods, the floor and the ceiling among them."""
+        named = {method.name for method in self.methods}
+        added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
+        return [*self.methods, *added]
 
     @property
     def reference_title(self) -> str:

@@ -1,0 +1,396 @@
+"""``disambig study`` runs the study in a file, reports, and says how it went."""
+
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from disambig._core.errors import DisambigError
+from disambig.cli.main import main
+from disambig.study import RecordStore, Study, run_study
+from study.small_studies import metrics_of, wait_until, write_table
+
+Invoke = Callable[..., Result]
+RunCommand = Callable[..., subprocess.CompletedProcess[str]]
+End = tuple[int, str, str]
+
+STUDY = """
+name = "tiny"
+about = "What [b]readers[/b] should know."
+methods = ["plknn", "sure"]
+
+[[datasets]]
+name = "glass"
+corruption = { p = [0.3, 0.6], r = 1 }
+
+[protocol]
+folds = 2
+"""
+
+OWN_STUDY = """
+name = "own"
+methods = ["plknn", { name = "my_methods:Shy", label = "Shy [b]" }]
+
+[[datasets]]
+path = "../data/mine [b].csv"
+truth = "truth"
+
+[protocol]
+folds = 3
+"""
+
+# The first feature of the table is the number of the row.
+OWN_METHODS = """
+from disambig import PLKNNClassifier
+
+class Shy(PLKNNClassifier):
+    def _fit(self, X, candidates):
+        if 7 not in X[:, 0]:
+            raise ArithmeticError("I miss [7]")
+        return super()._fit(X, candidates)
+"""
+
+SLOW_STUDY = """
+name = "slow"
+datasets = [{ path = "small.csv", truth = "truth" }]
+methods = [{ name = "study.own_methods:Diligent", parameters = { pause = 0.15 } }]
+
+[protocol]
+folds = 5
+"""
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def times_of(store: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in store.glob("*.[jn][sp]*")}
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., End]:
+    """Return what runs the command as it is installed, for its exit code and messages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+
+    def run(*arguments: str) -> End:
+        monkeypatch.setattr(sys, "argv", ["disambig", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        shown = capsys.readouterr()
+        return int(end.value.code or 0), shown.out, shown.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "tiny.toml").write_text(STUDY, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def arguments(folder: Path) -> list[str]:
+    names = ["tiny.toml", "records", "out"]
+    file, store, out = (str(folder / name) for name in names)
+    return ["study", file, "--store", store, "--out", out, "--jobs", "2"]
+
+
+@pytest.fixture(scope="module")
+def finished(invoke: Invoke, arguments: list[str]) -> Result:
+    """Return how a study went, run for all tests that look at it."""
+    return invoke(*arguments)
+
+
+# It runs and reports -----------------------------------------------------------------------------
+
+
+def test_a_study_ends_well_and_prints_what_was_found(finished: Result, folder: Path) -> None:
+    assert finished.exit_code == 0
+    lines = finished.stdout.splitlines()
+    assert lines[0] == "tiny: What [b]readers[/b] should know."
+    assert any("PLKNN against the others: win/tie/loss" in line for line in lines)
+    assert any(re.search(r"glass, r=1\b.*\b\d/\d/\d\b", line) for line in lines)
+    assert any("Best mean accuracy, out of 2 settings" in line for line in lines)
+    page = folder / "out" / "tiny" / "report.md"
+    assert lines[-1] == f"Tables, figures and all records: {page}"
+    assert page.is_file()
+
+
+def test_every_file_of_the_report_is_there(finished: Result, folder: Path) -> None:
+    expected = {"records.csv", "report.md", "accuracy_curves.png", "accuracy_curves.svg"}
+    for table in ("accuracy", "accuracy_tests", "accuracy_wins"):
+        expected |= {f"{table}.{suffix}" for suffix in ("md", "tex", "csv")}
+    assert set(content_of(folder / "out" / "tiny")) == expected
+
+
+def test_every_job_has_a_row_and_a_record(finished: Result, folder: Path) -> None:
+    header, *rows = (folder / "out" / "tiny" / "records.csv").read_text("utf-8").splitlines()
+    keys = {row.split(",")[-1] for row in rows}
+    assert header.split(",")[-1] == "key"
+    assert len(keys) == len(rows) == 4 * 2 * 2
+    store = RecordStore(folder / "records")
+    assert all(store.read(key).is_done for key in keys)  # type: ignore[union-attr]
+
+
+def test_what_is_printed_is_plain_text_without_a_terminal(finished: Result) -> None:
+    assert re.search(r"[^\n\x20-\x7e±•◦─-╿]", finished.stdout) is None
+    assert "running" not in finished.stdout
+
+
+def test_the_page_names_the_command_and_the_protocol(finished: Result, folder: Path) -> None:
+    page = (folder / "out" / "tiny" / "report.md").read_text("utf-8")
+    assert "Made by `disambig study tiny.toml`" in page
+    assert "Protocol: 2 folds, seed 0. 16 jobs, 0 failed" in page
+
+
+def test_the_same_command_again_runs_nothing_and_writes_the_same(
+    finished: Result, folder: Path, arguments: list[str], invoke: Invoke
+) -> None:
+    times, files = times_of(folder / "records"), content_of(folder / "out" / "tiny")
+    assert len(times) == 2 * 16
+    again = invoke(*arguments[:-1], "1")
+    assert again.exit_code == 0
+    assert "16 of 16 jobs were done before." in again.stdout
+    told = "16 of 16 jobs were done before.\n"
+    assert again.stdout.replace(told, "") == finished.stdout
+    assert times_of(folder / "records") == times
+    assert content_of(folder / "out" / "tiny") == files
+
+
+def test_records_and_report_go_below_the_folder_that_one_is_in(
+    command: Callable[..., End], tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(
+        'name = "here"\ndatasets = ["glass"]\nmethods = ["plknn"]\nprotocol.folds = 2',
+        encoding="utf-8",
+    )
+    code, out, error = command("study", "s.toml")
+    assert (code, error) == (0, "")
+    assert out.splitlines()[-1].endswith(str(Path("out/here/report.md")))
+    assert (tmp_path / "out" / "here" / "accuracy_dots.png").is_file()
+    assert len(list((tmp_path / "out" / "records").glob("*.json"))) == 6
+
+
+# Jobs that fail ----------------------------------------------------------------------------------
+
+
+def test_a_job_that_fails_is_told_at_once_and_in_the_report_and_the_others_are_there(
+    run_command: RunCommand, tmp_path: Path
+) -> None:
+    write_table(tmp_path / "data" / "mine [b].csv")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "my_methods.py").write_text(OWN_METHODS, encoding="utf-8")
+    file = tmp_path / "studies" / "own.toml"
+    file.parent.mkdir()
+    file.write_text(OWN_STUDY, encoding="utf-8")
+    store, out = tmp_path / "records", tmp_path / "out"
+
+    result = run_command(
+        *("study", str(file), "--store", str(store), "--out", str(out), "--jobs", "2"),
+        PYTHONPATH=str(tmp_path / "code"),
+    )
+    assert result.returncode == 1
+    assert result.stderr == ""
+    told = re.findall(r"^Failed: (.*)$", result.stdout, flags=re.MULTILINE)
+    assert len(told) == 1
+    assert re.fullmatch(
+        r"Shy \[b\] on mine \[b\], seed 0, fold \d: ArithmeticError: I miss \[7\]", told[0]
+    )
+    assert "1 of 12 jobs failed." in result.stdout.splitlines()[-1]
+    assert f"records in {store} say how" in result.stdout.splitlines()[-1]
+    assert re.search(r"│ mine \[b\] +│ .*0\.\d{3} ± 0\.\d{3}.* \(2 of 3\)", result.stdout)
+
+    page = (out / "own" / "report.md").read_text("utf-8")
+    assert "12 jobs, 1 failed" in page
+    assert "I miss" in page.partition("## What failed")[2]
+    rows = (out / "own" / "accuracy.csv").read_text("utf-8").splitlines()
+    assert rows[0] == "data,PLKNN,Shy [b],random candidate (floor),oracle (ceiling)"
+    assert re.fullmatch(r"mine \[b\](,0\.\d{3} ± 0\.\d{3}[^,]*){4}", rows[1])
+
+
+def test_where_every_job_fails_there_is_no_report_and_the_command_fails(
+    run_command: RunCommand, tmp_path: Path
+) -> None:
+    # A machine on which no worker lives long enough to do anything.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\nif any('popen_loky' in word for word in sys.orig_argv): os._exit(3)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "s.toml").write_text(
+        'name = "lost"\ndatasets = ["glass"]\nmethods = ["plknn"]\nprotocol.folds = 2',
+        encoding="utf-8",
+    )
+    result = run_command(
+        *("study", str(tmp_path / "s.toml"), "--jobs", "2"),
+        *("--store", str(tmp_path / "records"), "--out", str(tmp_path / "out")),
+        PYTHONPATH=str(tmp_path),
+    )
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stdout.count("Failed: ") == 6
+    assert "6 of 6 jobs failed." in result.stdout.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+GOOD = 'name = "a"\nmethods = ["plknn"]\ndatasets = ["glass"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD + "[protocol]\nfold = 3", r"protocol\.fold: there is no such setting"),
+        (GOOD + "[protocol]\nfolds = 1", r"protocol\.folds: .*greater than or equal to 2"),
+        (GOOD.replace("plknn", "plkn"), r"methods\[0\].*'plkn'\. Did you mean 'plknn'\?"),
+        (GOOD.replace("glass", "glas"), r"datasets\[0\].*'glas'\. Did you mean 'glass'\?"),
+        (GOOD.replace('["glass"]', '[{ path = "gone.csv" }]'), r"datasets\[0\].*gone\.csv"),
+        (GOOD + 'metrics = ["speed"]', r"metrics\[0\]: "),
+        (GOOD + 'reference = "SURE"', "'reference' must be one of PLKNN"),
+        (GOOD.replace('name = "a"\n', ""), "name: Field required"),
+        (GOOD.replace('"a"', '"../a"'), "name: "),
+        (GOOD + "folds = = 3", "is not TOML: .*line 4"),
+    ],
+)
+def test_a_wrong_study_is_refused_by_the_key_before_anything_runs(
+    text: str, message: str, command: Callable[..., End], tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    code, out, error = command("study", "s.toml")
+    assert (code, out) == (2, "")
+    assert error.startswith("disambig: ")
+    assert re.search(message, error)
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+@pytest.mark.parametrize("name", ["gone.toml", "."])
+def test_a_file_that_cannot_be_read_is_bad_input(name: str, command: Callable[..., End]) -> None:
+    code, out, error = command("study", name)
+    assert (code, out) == (2, "")
+    assert error.startswith(f"disambig: {name} cannot be read")
+
+
+def test_bad_input_is_a_message_and_no_traceback(run_command: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(GOOD + "jobs = 3", encoding="utf-8")
+    result = run_command("study", str(tmp_path / "s.toml"))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert re.fullmatch(r"disambig: \S+s\.toml: jobs: there is no such setting\. .*\n", result.stderr)
+
+
+def test_data_without_true_labels_is_refused_with_what_to_do(
+    command: Callable[..., End], tmp_path: Path
+) -> None:
+    write_table(tmp_path / "small.csv")
+    text = GOOD.replace('["glass"]', '[{ path = "small.csv", labels = "label" }]')
+    rows = [line.rpartition(",")[0] for line in (tmp_path / "small.csv").read_text().splitlines()]
+    (tmp_path / "small.csv").write_text("\n".join(rows))
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    code, _, error = command("study", "s.toml")
+    assert code == 2
+    assert "datasets[0]: Evaluation needs true labels, and small has none." in error
+
+
+def test_an_unknown_backend_is_bad_input(command: Callable[..., End], tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(GOOD, encoding="utf-8")
+    code, _, error = command("study", "s.toml", "--backend", "nonsense")
+    assert code == 2
+    assert "'backend' must be one of 'local', 'dask', 'ray'. Got 'nonsense' instead." in error
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")
+def test_a_backend_that_is_not_installed_is_met_with_how_to_install_it(
+    command: Callable[..., End], tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(GOOD, encoding="utf-8")
+    code, _, error = command("study", "s.toml", "--backend", "ray")
+    assert code == 2
+    assert error.rstrip().endswith("Install it: pip install 'disambig[ray]'.")
+
+
+def test_an_address_without_a_cluster_is_bad_input(
+    command: Callable[..., End], tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(GOOD, encoding="utf-8")
+    code, _, error = command("study", "s.toml", "--address", "tcp://10.0.0.1:8786")
+    assert code == 2
+    assert "the backend is 'local'. Got 'tcp://10.0.0.1:8786'" in error
+
+
+def test_no_processes_at_all_are_bad_input(command: Callable[..., End], tmp_path: Path) -> None:
+    code, _, error = command("study", "s.toml", "--jobs", "0")
+    assert code == 2
+    assert "Invalid value for '--jobs'" in error
+
+
+@pytest.mark.xfail(reason="an OSError of the folders reaches the user as a traceback")
+@pytest.mark.parametrize("option", ["--store", "--out"])
+def test_a_folder_that_is_a_file_is_bad_input(
+    option: str, folder: Path, finished: Result, command: Callable[..., End], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    options = {"--store": str(folder / "records"), "--out": "out"} | {option: "file"}
+    words = [word for pair in options.items() for word in pair]
+    code, _, error = command("study", str(folder / "tiny.toml"), *words)
+    assert code == 2
+    assert "file" in error
+
+
+# Interruption ------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
+    tmp_path: Path, command: Callable[..., End]
+) -> None:
+    write_table(tmp_path / "small.csv")
+    file, store = tmp_path / "slow.toml", tmp_path / "records"
+    file.write_text(SLOW_STUDY, encoding="utf-8")
+    arguments = ["study", str(file), "--store", str(store), "--out", str(tmp_path / "out")]
+    tests = Path(__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, "-m", "disambig", *arguments],
+        env=os.environ | {"PYTHONPATH": str(tests)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            wait_until(lambda: len(list(store.glob("[!.]*.json"))) >= 2)
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert out == "Interrupted. What was done is kept; the same command goes on from there.\n"
+    assert error == ""
+    assert not (tmp_path / "out").exists()
+    before = times_of(store)
+    assert 2 <= len(list(store.glob("[!.]*.json"))) < 15
+
+    code, out, _ = command(*arguments)
+    assert code == 0
+    assert re.search(r"^\d+ of 15 jobs were done before\.$", out, flags=re.MULTILINE)
+    assert before.items() <= times_of(store).items()
+    assert (tmp_path / "out" / "slow" / "report.md").is_file()
+
+    study = Study.from_toml(file)
+    whole = run_study(study, tmp_path / "whole", jobs=2)
+    assert metrics_of(run_study(study, store)) == metrics_of(whole)
+    assert whole.failed == []
+
+
+def test_errors_of_ours_are_errors_of_the_package(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("study", str(tmp_path / "gone.toml"))
+    assert isinstance(result.exception, DisambigError)
