@@ -106,9 +106,7 @@ class Study(Settings):
     def _check_epochs(self, compared: list[str]) -> None:
         for method in self.methods:
             if method.title in compared and not method.has_epochs:
-                raise ValueError(
-                    f"'by_epoch' needs methods with epochs, and {method.title} has none"
-                )
+                raise ValueError(f"'by_epoch' needs methods with epochs: {method.title} has none")
             own = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
             if own:
                 raise ValueError(
