@@ -77,7 +77,7 @@ class M3PL(PartialLabelClassifier):
     tol : float, default=1e-3
         Labels are settled, at one value of C, where assigning them anew lowers the objective by
         no more than this share of its distance from the objective of a machine whose coefficients
-        are all zero.
+        are all zero; or by no more than the solver was seen to miss the optimum.
     class_counts : bool, default=True
         Whether every class must be chosen n_j times. Without it some classes may take the rows of
         others, which then vanish.
