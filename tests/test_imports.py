@@ -4,12 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BARE_MACHINE = """
 import sys
 
 class WithoutSome:
     missing = {
-        "matplotlib", "pandas", "pooch", "rarfile", "requests", "rich", "safetensors", "typer",
+        "matplotlib", "pandas", "pooch", "pydantic", "pydantic_core", "rarfile", "requests", "rich",
+        "safetensors", "typer",
     }
 
     def __init__(self, finder):
@@ -32,6 +35,44 @@ for method in INSTANCES.values():
     assert min(score.accuracy for score in scores) > 0.2
     check_partial_label_estimator(method)
 """
+
+
+# Words of the command line; None is a plain import.
+QUICK = [None, "--help", "study --help", "reproduce --help", "--version"]
+SLOW = {"torch", "pandas", "matplotlib", "pydantic", "sklearn", "scipy", "pooch", "joblib"}
+
+
+@pytest.mark.parametrize("words", QUICK)
+def test_what_is_slow_to_import_waits_until_it_is_needed(words):
+    code = "import disambig"
+    if words is not None:
+        code = (
+            f"import runpy, sys; sys.argv = ['disambig', *{words.split()}]\n"
+            "try: runpy.run_module('disambig', run_name='__main__')\n"
+            "except SystemExit as end: assert end.code == 0"
+        )
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    modules = set(result.stderr.split())
+    assert "disambig" in modules
+    # typer reads the options of a command by pydantic, where that is installed.
+    assert modules & SLOW <= (
+        {"pydantic"} if words in ("study --help", "reproduce --help") else set()
+    )
+
+
+@pytest.mark.parametrize("name", ["pydantic", "matplotlib"])
+def test_a_library_that_the_bare_machine_lacks_cannot_be_imported_there(name):
+    # Or the test below would show nothing.
+    setting_up = BARE_MACHINE.partition("from disambig")[0]
+    code = f"{setting_up}\nimport {name}"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert f"No module named '{name}'" in result.stderr
 
 
 def test_data_methods_and_evaluation_need_numpy_scipy_scikit_learn_and_torch_only():

@@ -1,8 +1,7 @@
-"""The command as a whole: help, version, exit codes, and how little it imports."""
+"""The command as a whole: help, version, exit codes."""
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -10,10 +9,11 @@ from click import unstyle
 from click.testing import Result
 
 import disambig
+from disambig.cli.main import app
 
 Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = ["demo", "datasets", "fetch", "methods"]
+COMMANDS = ["reproduce", "study", "datasets", "fetch", "methods"]
 
 
 def plain(text: str) -> str:
@@ -51,8 +51,12 @@ def test_an_unknown_command_is_bad_input(invoke: Invoke) -> None:
     assert "No such command 'fecth'" in plain(result.output)
 
 
+def test_there_are_no_other_commands() -> None:
+    assert [command.name for command in app.registered_commands] == COMMANDS
+
+
 def test_an_unknown_dataset_is_bad_input_met_with_a_suggestion(run_command: RunCommand) -> None:
-    result = run_command("demo", "--dataset", "glas")
+    result = run_command("fetch", "glas")
     assert result.returncode == 2
     assert result.stderr.startswith("disambig: There is no dataset called 'glas'. Did you mean")
     assert "'glass'?" in result.stderr
@@ -67,25 +71,3 @@ def test_a_message_is_one_line_however_narrow_the_terminal(run_command: RunComma
 
 def test_brackets_in_a_message_are_not_taken_for_markup(run_command: RunCommand) -> None:
     assert "'[bold]glass'" in run_command("fetch", "[bold]glass").stderr
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import disambig",
-        "import runpy, sys; sys.argv = ['disambig', '--help']\n"
-        "try: runpy.run_module('disambig', run_name='__main__')\n"
-        "except SystemExit as end: assert end.code == 0",
-    ],
-    ids=["import", "help"],
-)
-def test_what_is_slow_to_import_waits_until_it_is_needed(code: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, file=sys.stderr)"],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    modules = set(result.stderr.split())
-    assert "disambig" in modules
-    assert modules.isdisjoint({"torch", "pandas", "matplotlib", "sklearn", "pooch"})

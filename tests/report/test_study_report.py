@@ -126,7 +126,7 @@ def test_what_failed_has_a_row_without_metrics_that_says_why(data):
 def test_accuracy_by_epoch_is_there_for_methods_with_epochs_and_ends_in_the_score(data):
     methods = [
         {"name": "ncpd", "parameters": NETWORK},
-        {"name": "ncpd", "label": "long", "parameters": NETWORK | {"epochs": 5}},
+        {"name": "ncpd", "title": "long", "parameters": NETWORK | {"epochs": 5}},
     ]
     result = result_of(small(*methods, datasets=[data], protocol={"folds": 2, "by_epoch": True}))
     curves = accuracy_by_epoch(result)
@@ -243,7 +243,7 @@ def test_the_reference_of_the_study_is_that_of_its_tables():
 
 
 def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(data, tmp_path):
-    broken = own(fails_without=7) | {"label": "half"}, own(fails_without=-1) | {"label": "none"}
+    broken = own(fails_without=7) | {"title": "half"}, own(fails_without=-1) | {"title": "none"}
     study = small("plknn", *broken, datasets=[data], protocol={"folds": 3})
     report, page = written(study, tmp_path / "out")
     header, rows = rows_of(page.with_name("accuracy.csv"))
@@ -272,7 +272,7 @@ def test_a_study_whose_own_methods_all_failed_is_reported_with_floor_and_ceiling
 
 def test_a_corrupted_study_with_failures_is_reported(data, tmp_path):
     entry = data | {"corruption": CORRUPTION}
-    broken = own(fails_without=7) | {"label": "half"}, own(fails_without=-1) | {"label": "none"}
+    broken = own(fails_without=7) | {"title": "half"}, own(fails_without=-1) | {"title": "none"}
     report, page = written(small(*broken, datasets=[entry]), tmp_path / "out")
     assert report.tables["accuracy_wins"].rows[-1] == ("all", "0/0/0", "0/0/0")
     assert_links_lead_somewhere(page)
@@ -295,7 +295,7 @@ def test_oracle_selection_is_named_in_every_table_and_no_other_is(selection, pla
     if (selection, place) == ("oracle", "reference"):
         reason = "wins.py:44 lacks the notes on selection that other tables have"
         request.applymarker(pytest.mark.xfail(reason=reason))
-    tuned = {"name": "plknn", "label": "tuned", "grid": {"n_neighbors": [2, 5]}}
+    tuned = {"name": "plknn", "title": "tuned", "grid": {"n_neighbors": [2, 5]}}
     study = small(
         *(["sure", tuned] if place == "rival" else [tuned, "sure"]),
         datasets=[data | {"corruption": CORRUPTION}],
@@ -372,7 +372,7 @@ def test_records_can_be_read_back(plain, tmp_path):
 def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
     methods = [
         {"name": "ncpd", "parameters": NETWORK},
-        {"name": "ncpd", "label": "w/o NC", "parameters": NETWORK | {"cooperation": False}},
+        {"name": "ncpd", "title": "w/o NC", "parameters": NETWORK | {"cooperation": False}},
     ]
     study = small(
         *methods,
@@ -413,7 +413,7 @@ def test_data_with_any_name_has_figures_that_links_lead_to(name, table, tmp_path
 def test_latex_escapes_names_of_data_and_methods(table, tmp_path):
     odd = table.rename(tmp_path / "50%_&_#1 $x^2$ {y}~.csv")
     study = small(
-        {"name": "plknn", "label": r"a_b & 100% \ours"},
+        {"name": "plknn", "title": r"a_b & 100% \ours"},
         "sure",
         datasets=[{"path": str(odd), "truth": "truth", "corruption": CORRUPTION}],
     )
@@ -436,7 +436,7 @@ def test_latex_escapes_names_of_data_and_methods(table, tmp_path):
 
 @pytest.mark.xfail(reason="findings.py and markdown.py:12 leave signs of Markdown as they are")
 def test_markdown_escapes_names_in_findings_and_headings_too(data, tmp_path):
-    study = small({"name": "plknn", "label": "*ours*"}, "sure", datasets=[data])
+    study = small({"name": "plknn", "title": "*ours*"}, "sure", datasets=[data])
     _, page = written(study, tmp_path / "out")
     lines = [line for line in page.read_text("utf-8").splitlines() if "ours" in line]
     assert len(lines) > 5

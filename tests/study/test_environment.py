@@ -9,9 +9,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from disambig.study.environment import (
     describe_environment,
     forget_peak_memory,
-    one_thread,
     peak_memory_mb,
 )
+from disambig.study.threads import one_thread
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def bad_fold(result, row):
 
 
 def labelled(label, **parameters):
-    return {**own(**parameters), "label": label}
+    return {**own(**parameters), "title": label}
 
 
 def test_jobs_that_fail_or_die_do_not_stop_the_others_and_are_tried_again(

@@ -14,7 +14,7 @@ FOLDS = 8
 
 def slow_study(table, pause):
     methods = [
-        {**own(pause=pause, strength=strength), "label": str(strength)} for strength in (1, 2)
+        {**own(pause=pause, strength=strength), "title": str(strength)} for strength in (1, 2)
     ]
     return {
         "name": "slow",

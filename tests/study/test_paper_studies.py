@@ -25,7 +25,7 @@ def no_data(monkeypatch, tmp_path):
 
 
 def titles(study):
-    return [method.title for method in study.methods]
+    return [method.shown_title for method in study.methods]
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -51,7 +51,7 @@ def test_the_table_has_the_methods_and_data_and_grids_of_the_paper():
     assert titles(study) == MANY
     assert [entry.name for entry in study.datasets] == REAL_WORLD
     assert all(entry.corruption is None for entry in study.datasets)
-    assert {method.title: method.grid for method in study.methods} == {
+    assert {method.shown_title: method.grid for method in study.methods} == {
         "NCPD": {},
         "PLKNN": NEIGHBOURS,
         "M3PL": {"C": [0.01, 0.1, 1.0, 10.0, 100.0]},
@@ -68,7 +68,7 @@ def test_the_curves_have_the_corruption_of_the_paper():
     for entry in study.datasets:
         assert entry.corruption.p == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
         assert entry.corruption.r == [1, 2, 3]
-    grids = {method.title: method.grid for method in study.methods}
+    grids = {method.shown_title: method.grid for method in study.methods}
     assert grids["PLKNN"] == grids["IPAL"] == grids["AGGD"] == NEIGHBOURS
 
 
@@ -76,7 +76,7 @@ def test_the_curves_have_the_corruption_of_the_paper():
 def test_the_ablation_follows_the_epochs_with_one_idea_switched_off_at_a_time(quick):
     study = paper_study("ablation", quick=quick)
     assert study.protocol.by_epoch
-    assert {method.title: method.parameters for method in study.methods} == {
+    assert {method.shown_title: method.parameters for method in study.methods} == {
         "NCPD": {},
         "w/o NC": {"cooperation": False},
         "w/o PD": {"progressive": False},

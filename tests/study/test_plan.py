@@ -39,7 +39,7 @@ def test_floor_and_ceiling_are_added_at_the_end_and_once(table):
     )
     assert titles("plknn") == [method, floor, ceiling]
     assert titles("oracle", "plknn") == [ceiling, method, floor]
-    named = {"name": "random_candidate", "label": "blind"}
+    named = {"name": "random_candidate", "title": "blind"}
     assert titles("plknn", named) == [method, ("blind", "floor"), ceiling]
 
 
@@ -103,7 +103,7 @@ def test_only_methods_with_epochs_are_followed_over_them(table):
 def test_titles_and_the_place_of_the_data_do_not_change_keys(tmp_path):
     entry = {"path": str(write_table(tmp_path / "a.csv")), "truth": "truth"}
     moved = {"path": str(write_table(tmp_path / "b" / "c.csv")), "truth": "truth"}
-    renamed = {"name": "plknn", "label": "Neighbours"}
+    renamed = {"name": "plknn", "title": "Neighbours"}
     first = make_plan(small_study(None, "plknn", datasets=[entry]))
     second = make_plan(small_study(None, renamed, datasets=[moved], name="other"))
     assert [one.job.key for one in first.jobs] == [one.job.key for one in second.jobs]
@@ -112,7 +112,7 @@ def test_titles_and_the_place_of_the_data_do_not_change_keys(tmp_path):
 def test_jobs_of_a_batch_differ_in_their_split_only(table):
     entry = {"path": str(table), "truth": "truth", "corruption": {"p": [0.2, 0.4], "r": 1}}
     plan = make_plan(small_study(table, "plknn", datasets=[entry]))
-    batches = plan.batches()
+    batches = plan.families()
     assert [one for batch in batches for one in batch] == list(plan.jobs)
     assert len(batches) == 2 * 3
     for batch in batches:
@@ -128,14 +128,14 @@ def two_files_of_one_name(folder):
 
 def test_data_of_one_title_is_refused(tmp_path):
     study = small_study(None, "plknn", datasets=two_files_of_one_name(tmp_path))
-    with pytest.raises(StudyError, match=r"datasets\[1\]: 'data' is there already.*a 'label'"):
+    with pytest.raises(StudyError, match=r"datasets\[1\]: 'data' is there already.*a 'title'"):
         make_plan(study)
 
 
 def test_files_of_one_name_in_two_folders_do_not_share_a_batch(tmp_path):
     first, second = two_files_of_one_name(tmp_path)
-    entries = [first, second | {"label": "the other"}]
-    for batch in make_plan(small_study(None, "plknn", datasets=entries)).batches():
+    entries = [first, second | {"title": "the other"}]
+    for batch in make_plan(small_study(None, "plknn", datasets=entries)).families():
         assert len({one.job.data for one in batch}) == 1
         assert len({id(one.dataset) for one in batch}) == 1
 

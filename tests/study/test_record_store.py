@@ -9,8 +9,8 @@ import pytest
 
 from disambig._core.errors import RecordError
 from disambig.study import RecordStore
+from disambig.study.predictions import Predictions
 from disambig.study.record import Record
-from disambig.study.store import Predictions
 
 RECORD = Record(
     key="0f" * 16,

@@ -121,7 +121,7 @@ def test_nothing_is_run_twice(finished):
 
 def test_another_study_takes_what_it_needs_from_the_same_store(finished, tmp_path):
     moved = write_table(tmp_path / "moved" / "elsewhere.csv")
-    renamed = {"name": "plknn", "label": "Neighbours"}
+    renamed = {"name": "plknn", "title": "Neighbours"}
     notebook = Notebook()
     result = run_study(small_study(moved, renamed, name="other"), finished.store, listener=notebook)
     assert notebook.started == []
@@ -153,7 +153,7 @@ def test_repeats_can_be_added_without_doing_the_first_again(finished, copy, log)
 
 
 def test_one_job_under_two_titles_is_run_once_and_its_damage_told_once(finished, store, log):
-    methods = [{**own(), "label": "first"}, {**own(), "label": "second"}]
+    methods = [{**own(), "title": "first"}, {**own(), "title": "second"}]
     store.mkdir()
     (store / f"{finished.keys[0]}.json").write_text("{")
     notebook = Notebook()

@@ -56,7 +56,7 @@ def test_a_file_and_python_give_the_same_study(tmp_path):
         reference="PLKNN",
         methods=[
             {"name": "plknn"},
-            {"name": "ipal", "label": "IPAL, tuned", "grid": {"n_neighbors": [5, 10]}},
+            {"name": "ipal", "title": "IPAL, tuned", "grid": {"n_neighbors": [5, 10]}},
             {"name": "random_candidate", "parameters": {"scaling": "none"}},
         ],
         protocol={
@@ -94,9 +94,9 @@ def test_parameters_are_chosen_without_true_labels_by_default():
 
 
 def test_titles_are_names_as_papers_write_them_unless_a_label_is_given():
-    methods = ["plknn", "random_candidate", {"name": "ipal", "label": "ours"}]
+    methods = ["plknn", "random_candidate", {"name": "ipal", "title": "ours"}]
     study = Study(**settings(methods=methods))
-    assert [method.title for method in study.methods] == ["PLKNN", "random candidate", "ours"]
+    assert [method.shown_title for method in study.methods] == ["PLKNN", "random candidate", "ours"]
 
 
 def test_the_first_method_that_is_no_floor_or_ceiling_is_the_reference():
@@ -174,13 +174,13 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: parameters must be plain values, as JSON has: ",
         ),
         ({"methods": ["no.module:Method"]}, "methods[0]: There is no method 'no.module:Method'"),
-        ({"methods": [{"label": "x"}]}, "methods[0].name: Field required."),
+        ({"methods": [{"title": "x"}]}, "methods[0].name: Field required."),
         ({"methods": []}, "methods: List should have at least 1 item"),
         ({"methods": ["oracle"]}, "a study needs a method besides floors and ceilings."),
-        ({"methods": ["plknn", "plknn"]}, "two methods are called PLKNN: give one a 'label'."),
+        ({"methods": ["plknn", "plknn"]}, "two methods are called PLKNN: give one a 'title'."),
         (
-            {"methods": ["ipal", {"name": "plknn", "label": "IPAL"}]},
-            "two methods are called IPAL: give one a 'label'.",
+            {"methods": ["ipal", {"name": "plknn", "title": "IPAL"}]},
+            "two methods are called IPAL: give one a 'title'.",
         ),
         ({"datasets": []}, "datasets: List should have at least 1 item"),
         ({"datasets": [{}]}, "datasets[0]: give either 'name', for a named dataset, or 'path'"),
@@ -281,8 +281,8 @@ def test_columns_of_a_table_mean_nothing_to_a_named_dataset_and_are_refused(opti
 
 @pytest.mark.parametrize("title", ["oracle", "random candidate"])
 def test_a_label_cannot_be_that_of_the_floor_or_ceiling_that_is_added(title):
-    with pytest.raises(StudyError, match=f"two methods are called {title}: give one a 'label'"):
-        make_plan(Study(**settings(methods=[{"name": "plknn", "label": title}])))
+    with pytest.raises(StudyError, match=f"two methods are called {title}: give one a 'title'"):
+        make_plan(Study(**settings(methods=[{"name": "plknn", "title": title}])))
 
 
 def test_all_mistakes_are_told_at_once():

@@ -26,7 +26,7 @@ def test_a_group_has_the_rows_of_its_own_data(store, tmp_path):
     # Two files of one name: each is learned from, and neither in the place of the other.
     paths = [write_table(tmp_path / str(seed) / "data.csv", random_state=seed) for seed in (0, 1)]
     entries = [{"path": str(path), "truth": "truth"} for path in paths]
-    entries[1]["label"] = "the other"
+    entries[1]["title"] = "the other"
     result = run_study(small_study(None, SIDE_BY_SIDE, datasets=entries), store)
     for planned, record in result.jobs():
         [(expected, _)] = execute(planned.dataset, [planned.job])

@@ -65,3 +65,40 @@ def test_nothing_left_takes_no_time(jobs):
     left = TimeLeft()
     left.learn(jobs["small, p=0.1, r=1", "PLKNN"], cost(2.0))
     assert left.seconds([], elapsed=1.0) == 0
+
+
+def test_jobs_that_took_no_time_divide_nothing_by_zero(jobs):
+    left, job = TimeLeft(), jobs["small, p=0.1, r=1", "PLKNN"]
+    left.learn(job, cost(0.0))
+    assert left.seconds([job], elapsed=5.0) is None
+    left.learn(job, SimpleNamespace(seconds={}))
+    assert left.seconds([job], elapsed=5.0) is None
+    left.learn(jobs["small, p=0.1, r=1", "IPAL"], cost(2.0))
+    assert left.seconds([job], elapsed=5.0) == 0
+    assert left.seconds([job, jobs["large, p=0.5, r=1", "IPAL"]], elapsed=5.0) == pytest.approx(5.0)
+
+
+def test_every_kind_that_is_unknown_falls_back_on_the_next_that_is_wider(jobs):
+    """The same job costs what is known of its setting, its dataset, its method, or of all jobs."""
+    left, wanted = TimeLeft(), jobs["small, p=0.1, r=1", "PLKNN"]
+    known = [
+        (("large, p=0.1, r=1", "IPAL"), 8.0, 8.0),
+        (("large, p=0.1, r=1", "PLKNN"), 4.0, 4.0),
+        (("small, p=0.5, r=1", "PLKNN"), 2.0, 2.0),
+        (("small, p=0.1, r=1", "PLKNN"), 1.0, 1.0),
+    ]
+    worked = 0.0
+    for name, seconds, expected in known:
+        left.learn(jobs[name], cost(seconds))
+        worked += seconds
+        assert left.seconds([wanted], elapsed=worked) == pytest.approx(expected)
+
+
+def test_two_processes_halve_what_is_left(jobs):
+    alone, together, job = TimeLeft(), TimeLeft(), jobs["small, p=0.1, r=1", "PLKNN"]
+    for left in (alone, together):
+        for _ in range(4):
+            left.learn(job, cost(3.0))
+    # The same work of 12 s, in 12 s and in 6 s.
+    assert alone.seconds([job] * 2, elapsed=12.0) == pytest.approx(6.0)
+    assert together.seconds([job] * 2, elapsed=6.0) == pytest.approx(3.0)

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from disambig import CandidateLabels
+from disambig import PLKNN, CandidateLabels
 from disambig._core.errors import DisambigError, ParameterError
 from disambig._core.seeding import spawn_seeds
 from disambig.candidates import corrupt_controlled
 from disambig.datasets import make_partial_label_dataset
 from disambig.datasets.dataset import PartialLabelDataset
+from disambig.methods import OracleClassifier
 from disambig.study import ControlledCorruption, shuffled_folds
 from disambig.study.split import Split
 from disambig.study.trial import make_trial
@@ -95,13 +96,13 @@ def test_all_classes_are_kept_where_a_split_has_not_all_of_them():
         trial = make_trial(data, Split(seed=0, n_folds=5), corruption)
         for rows in (trial.train, trial.test):
             assert rows.candidates.classes.tolist() == ["a", "m", "z"]
-            assert rows.visible(reads_truth=True).classes.tolist() == ["a", "m", "z"]
+            assert rows.visible_to(OracleClassifier()).classes.tolist() == ["a", "m", "z"]
 
 
 def test_only_who_may_read_the_truth_is_shown_it(data):
     train = make_trial(data, folds()[0]).train
-    assert train.visible(reads_truth=False) == train.candidates
-    shown = train.visible(reads_truth=True)
+    assert train.visible_to(PLKNN()) == train.candidates
+    shown = train.visible_to(OracleClassifier())
     assert shown.sizes.tolist() == [1] * 40
     assert shown.contains(train.true_labels).all()
 

@@ -6,26 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markdown import Markdown
-from rich.markup import escape
-from rich.table import Table as RichTable
+
+from disambig.cli.tables import print_table
 
 if TYPE_CHECKING:
     from disambig.report.contents import Published
-    from disambig.report.table import Table
     from disambig.study.runner import StudyResult
     from disambig.study.settings import Study
 
 __all__ = ["Address", "Backend", "Jobs", "Out", "Store", "run_and_report"]
 
-Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine; each uses one thread.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")]
 Backend = Annotated[
     str, typer.Option(help="Where jobs run: local, dask or ray. The last two are extras.")
 ]
-Address = Annotated[str | None, typer.Option(help="Of a cluster, such as tcp://10.0.0.1:8786.")]
-Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
-Out = Annotated[
-    Path, typer.Option(help="Folder for tables and figures, in one named as the study.")
+Address = Annotated[
+    str | None, typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.")
 ]
+Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
+Out = Annotated[Path, typer.Option(help="Tables and figures go into OUT/NAME.")]
 
 
 def run_and_report(
@@ -53,12 +52,13 @@ def run_and_report(
     if any(record.is_done for _, record in result.jobs()):
         report = make_report(result, published=published, missing=missing)
         page = write_report(report, out / study.name, command=command)
-        main_table, *others = report.tables.items()
-        for name, table in [main_table, *others]:
-            if name in (main_table[0], "published"):
-                _print_table(table, console)
+        for i, (name, table) in enumerate(report.tables.items()):
+            if i == 0 or name == "published":
+                print_table(table, console)
         console.print(Markdown(report.findings))
-        console.print(f"\nTables, figures and all records: {page}", soft_wrap=True, markup=False)
+        console.print(
+            f"\nThe whole report, with tables and figures: {page}", soft_wrap=True, markup=False
+        )
     if result.failed:
         console.print(
             f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
@@ -91,21 +91,3 @@ def _run(
             "Interrupted. What was done is kept; the same command goes on from there.", markup=False
         )
         raise typer.Exit(130) from None
-
-
-def _print_table(table: "Table", console: Console) -> None:
-    shown = RichTable(*map(escape, table.header), title=escape(table.title), title_justify="left")
-    shown.columns[0].no_wrap = True
-    for column in shown.columns[1:]:
-        column.justify = "right"
-    first_of_summary = len(table.rows) - table.n_summary_rows
-    for i, row in enumerate(table.rows):
-        cells = [
-            f"[bold]{escape(cell)}[/]" if (i, j) in table.emphasised else escape(cell)
-            for j, cell in enumerate(row)
-        ]
-        shown.add_row(*cells, end_section=i == first_of_summary - 1)
-    console.print(shown)
-    for note in table.notes:
-        console.print(note, markup=False, highlight=False)
-    console.print()

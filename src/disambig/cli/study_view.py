@@ -9,8 +9,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
+from disambig.cli.tables import make_table
 from disambig.study.runner import StudyListener
 from disambig.study.time_left import TimeLeft
 
@@ -62,11 +62,8 @@ class _Tally(StudyListener):
             self._time_left.learn(planned, record)
         else:
             self._failed += 1
-            split, error = planned.job.split, record.error or {}
-            self._print(
-                f"Failed: {planned.method_title} on {planned.data_title}, seed {split.seed}, fold "
-                f"{split.fold}: {error.get('type')}: {error.get('message')}"
-            )
+            error = record.error or {}
+            self._print(f"Failed: {planned.title}: {error.get('type')}: {error.get('message')}")
 
     @property
     def _done(self) -> int:
@@ -153,9 +150,7 @@ class LiveView(_Tally):
         self._bar.update(
             self._task, total=self._total, completed=self._done, description=self._status()
         )
-        table = Table("mean accuracy so far", *map(escape, self._methods))
-        for column in table.columns[1:]:
-            column.justify = "right"
+        table = make_table("mean accuracy so far", "data", *self._methods)
         for dataset in self._datasets:
             cells = [self._scores.get((dataset, method)) for method in self._methods]
             table.add_row(escape(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))

@@ -44,14 +44,13 @@ def cross_validate(
         Makes candidate sets for the training rows from their true labels. By default the
         dataset's own sets are used.
     """
-    reads_truth = method.card.reads_true_labels
     in_hand: deque[Trial] = deque()  # made when their turn comes: each holds a copy of its rows
 
     def tasks() -> Iterator[tuple[FloatArray, CandidateLabels, int]]:
         for fold in range(n_folds):
             trial = make_trial(dataset, Split(seed=seed, fold=fold, n_folds=n_folds), corruption)
             in_hand.append(trial)
-            yield trial.train.X, trial.train.visible(reads_truth), trial.method_seed
+            yield trial.task(method)
 
     for fitted in fit_many(method, tasks()):
         trial = in_hand.popleft()

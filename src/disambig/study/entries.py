@@ -45,13 +45,13 @@ class Corruption(Settings):
 class DatasetEntry(Settings):
     """Data of a study: a named dataset, or a file; with its own sets, or corrupted.
 
-    ``label`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
+    ``title`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
     table of your own, as in ``load_dataset``.
     """
 
     name: str | None = None
     path: str | None = None
-    label: str | None = None
+    title: str | None = None
     labels: str | None = None
     separator: str | None = None
     truth: str | None = None
@@ -67,18 +67,21 @@ class DatasetEntry(Settings):
 
 
 class MethodEntry(Settings):
-    """A method of a study: its name, its parameters, and parameters to choose from a grid."""
+    """A method of a study: its name, its parameters, and parameters to choose from a grid.
+
+    ``title`` is what results call it.
+    """
 
     name: str
-    label: str | None = None
+    title: str | None = None
     parameters: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
 
     @property
-    def title(self) -> str:
-        """What tables and figures call it."""
-        if self.label is not None:
-            return self.label
+    def shown_title(self) -> str:
+        """What tables and figures call it: by default its name, in capitals if it is a method."""
+        if self.title is not None:
+            return self.title
         card = self.method_class.card
         return card.name.upper() if card.role == "method" else card.name.replace("_", " ")
 

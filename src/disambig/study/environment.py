@@ -3,20 +3,16 @@
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["describe_environment", "forget_peak_memory", "one_thread", "peak_memory_mb"]
+__all__ = ["describe_environment", "forget_peak_memory", "peak_memory_mb"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 _PEAK = "VmHWM:"
@@ -32,21 +28,6 @@ def describe_environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "cuda": _cuda_card(),
     }
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let numerical libraries use one thread: same bits wherever, and no quarrel over cores."""
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else None
-    with threadpool_limits(limits=1):
-        if torch:
-            torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            if torch:
-                torch.set_num_threads(threads)
 
 
 def forget_peak_memory() -> None:

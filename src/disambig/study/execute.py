@@ -17,14 +17,14 @@ from disambig.methods.many import fit_many
 from disambig.study.environment import (
     describe_environment,
     forget_peak_memory,
-    one_thread,
     peak_memory_mb,
 )
 from disambig.study.evaluation import evaluate
 from disambig.study.job import Job
+from disambig.study.predictions import Predictions
 from disambig.study.record import Record
 from disambig.study.selection import Choice, choose_parameters
-from disambig.study.store import Predictions
+from disambig.study.threads import one_thread
 from disambig.study.trial import Trial, make_trial
 
 __all__ = ["Outcome", "execute", "failure"]
@@ -97,7 +97,7 @@ def _run(
 
 def _fit_together(method: PartialLabelClassifier, trials: Sequence[Trial]) -> list[_Fit]:
     started = perf_counter()
-    fitted = list(fit_many(method, [_task(method, trial) for trial in trials]))
+    fitted = list(fit_many(method, [trial.task(method) for trial in trials]))
     each = (perf_counter() - started) / len(trials)
     return [_Fit(one, {"fit": each}, side_by_side=len(trials)) for one in fitted]
 
@@ -115,14 +115,10 @@ def _fit_alone(job: Job, method: PartialLabelClassifier, trial: Trial) -> _Fit:
         watched = (trial.test.X, trial.test.true_labels)
         method = clone(method).set_params(validation=watched, early_stopping=None)
     started = perf_counter()
-    fitted = next(fit_many(method, [_task(method, trial)]))
+    fitted = next(fit_many(method, [trial.task(method)]))
     seconds["fit"] = perf_counter() - started
     by_epoch = fitted.history_["validation_covering_rate"].tolist() if job.by_epoch else None
     return _Fit(fitted, seconds, choice, by_epoch=by_epoch)
-
-
-def _task(method: PartialLabelClassifier, trial: Trial) -> tuple[Any, Any, int]:
-    return trial.train.X, trial.train.visible(method.card.reads_true_labels), trial.method_seed
 
 
 def _judged(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: _Fit) -> Outcome:

@@ -26,6 +26,12 @@ class PlannedJob:
     role: str
 
     @property
+    def title(self) -> str:
+        """The job in words."""
+        split = self.job.split
+        return f"{self.method_title} on {self.data_title}, seed {split.seed}, fold {split.fold}"
+
+    @property
     def data_title(self) -> str:
         """Name of the dataset, with its corruption."""
         corruption = self.job.corruption
@@ -41,7 +47,7 @@ class Plan:
     study: Study
     jobs: tuple[PlannedJob, ...]
 
-    def batches(self) -> list[list[PlannedJob]]:
+    def families(self) -> list[list[PlannedJob]]:
         """Return jobs in groups that differ in their split only, every job once."""
         groups: dict[str, dict[str, PlannedJob]] = {}
         for planned in self.jobs:
@@ -53,7 +59,7 @@ def make_plan(study: Study) -> Plan:
     """Load the data of a study and list its jobs."""
     jobs: list[PlannedJob] = []
     titles: set[str] = set()
-    methods = study.with_references()
+    methods = study.with_bounds()
     splits = list(_splits(study.protocol))
     for number, entry in enumerate(study.datasets):
         try:
@@ -63,7 +69,7 @@ def make_plan(study: Study) -> Plan:
         twice = sorted(titles & {planned.data_title for planned in own})
         if twice:
             raise StudyError(
-                f"datasets[{number}]: {twice[0]!r} is there already. Give one of them a 'label'."
+                f"datasets[{number}]: {twice[0]!r} is there already. Give one of them a 'title'."
             )
         titles |= {planned.data_title for planned in own}
         jobs += own
@@ -99,7 +105,7 @@ def _jobs_on(
                     corruption=corruption,
                     by_epoch=protocol.by_epoch and method.has_epochs,
                 )
-                yield PlannedJob(job, dataset, method.title, method.method_class.card.role)
+                yield PlannedJob(job, dataset, method.shown_title, method.method_class.card.role)
 
 
 def _load(entry: DatasetEntry) -> PartialLabelDataset:
@@ -110,7 +116,7 @@ def _load(entry: DatasetEntry) -> PartialLabelDataset:
         separator=entry.separator,
         truth=entry.truth,
     )
-    return dataset if entry.label is None else replace(dataset, name=entry.label)
+    return dataset if entry.title is None else replace(dataset, name=entry.title)
 
 
 def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:

@@ -136,7 +136,7 @@ class _Runner:
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""
-        for group in self.plan.batches():
+        for group in self.plan.families():
             pending = [planned for planned in group if planned.job.key not in self.known]
             if pending:
                 size = pending[0].job.side_by_side() or len(pending)

@@ -70,7 +70,7 @@ def _inner_score(
     criterion: Criterion,
 ) -> float:
     rows = trial.train
-    visible = rows.visible(method.card.reads_true_labels)
+    visible = rows.visible_to(method)
     tasks = ((rows.X[train], visible[train], trial.method_seed) for train, _ in folds)
     scores = [
         _SCORERS[criterion](fitted, rows.X[test], visible[test], rows.true_labels[test])

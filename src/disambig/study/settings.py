@@ -88,11 +88,11 @@ class Study(Settings):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        titles = [method.title for method in self.with_references()]
+        titles = [method.shown_title for method in self.with_bounds()]
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
-            raise ValueError(f"two methods are called {', '.join(twice)}: give one a 'label'")
-        compared = [m.title for m in self.methods if m.method_class.card.role == "method"]
+            raise ValueError(f"two methods are called {', '.join(twice)}: give one a 'title'")
+        compared = [m.shown_title for m in self.methods if m.method_class.card.role == "method"]
         if not compared:
             raise ValueError("a study needs a method besides floors and ceilings")
         if self.reference is not None and self.reference not in compared:
@@ -105,16 +105,18 @@ class Study(Settings):
 
     def _check_epochs(self, compared: list[str]) -> None:
         for method in self.methods:
-            if method.title in compared and not method.has_epochs:
-                raise ValueError(f"'by_epoch' needs methods with epochs: {method.title} has none")
+            if method.shown_title in compared and not method.has_epochs:
+                raise ValueError(
+                    f"'by_epoch' needs methods with epochs: {method.shown_title} has none"
+                )
             own = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
             if own:
                 raise ValueError(
                     f"'by_epoch' watches held-out rows itself: leave out {', '.join(sorted(own))} "
-                    f"of {method.title}"
+                    f"of {method.shown_title}"
                 )
 
-    def with_references(self) -> list[MethodEntry]:
+    def with_bounds(self) -> list[MethodEntry]:
         """Return all methods, the floor and the ceiling among them."""
         named = {method.name for method in self.methods}
         added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
@@ -125,15 +127,22 @@ class Study(Settings):
         """Title of the method that the others are compared with."""
         if self.reference is not None:
             return self.reference
-        return next(m.title for m in self.methods if m.method_class.card.role == "method")
+        return next(m.shown_title for m in self.methods if m.method_class.card.role == "method")
 
 
 def _dictionaries(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
+_WORDS = {
+    "missing": "is missing. Give it.",
+    "extra_forbidden": "there is no such setting. Take it out, or check its spelling.",
+    "string_pattern_mismatch": "must be letters, digits and . _ -, a letter or digit first.",
+}
+
+
 def _described(error: ValidationError) -> str:
-    return " ".join(f"{_place(one['loc'])}{_sentence(one)}" for one in error.errors())
+    return "\n".join(f"{_place(one['loc'])}{_sentence(one)}" for one in error.errors())
 
 
 def _place(location: tuple[int | str, ...]) -> str:
@@ -142,9 +151,10 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _sentence(problem: Any) -> str:
+    kind, given = problem["type"], f" Got {problem['input']!r}."
     message = problem["msg"].removeprefix("Value error, ").rstrip(".")
-    if problem["type"] in ("value_error", "missing"):
+    if kind == "value_error":
         return f"{message}."
-    if problem["type"] == "extra_forbidden":
-        return "there is no such setting. Take it out, or check its spelling."
-    return f"{message}. Got {problem['input']!r}."
+    if kind == "string_pattern_mismatch":
+        return _WORDS[kind] + given
+    return _WORDS.get(kind, f"{message}.{given}")

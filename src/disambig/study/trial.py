@@ -8,6 +8,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.generate import corrupt_controlled
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
+from disambig.methods.base import PartialLabelClassifier
 from disambig.study.split import Split
 
 __all__ = ["ControlledCorruption", "Rows", "Trial", "make_trial"]
@@ -42,9 +43,9 @@ class Rows:
     candidates: CandidateLabels
     true_labels: AnyArray
 
-    def visible(self, reads_truth: bool) -> CandidateLabels:
+    def visible_to(self, method: PartialLabelClassifier) -> CandidateLabels:
         """Return what a method is trained on: candidate sets, or the truth for a ceiling."""
-        if not reads_truth:
+        if not method.card.reads_true_labels:
             return self.candidates
         return CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)
 
@@ -67,6 +68,10 @@ class Trial:
     test: Rows
     method_seed: int
     selection_seed: int
+
+    def task(self, method: PartialLabelClassifier) -> tuple[FloatArray, CandidateLabels, int]:
+        """Return what ``fit_many`` takes to fit a method to the rows to learn from."""
+        return self.train.X, self.train.visible_to(method), self.method_seed
 
 
 def make_trial(

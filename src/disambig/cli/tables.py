@@ -1,0 +1,66 @@
+"""Tables of results in a terminal, narrow enough for eighty columns."""
+
+import re
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from disambig.report.table import Table
+
+__all__ = ["make_table", "print_table"]
+
+_DEVIATION = re.compile(r" ± \d+\.\d+")
+
+
+def make_table(title: str, *header: str) -> RichTable:
+    """Return a table of numbers without rows."""
+    table = RichTable(
+        *map(escape, header),
+        title=escape(title),
+        title_justify="left",
+        box=box.SIMPLE,
+        padding=0,  # the box has a space between columns already
+    )
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def print_table(table: "Table", console: Console) -> None:
+    """Print a table of a report; where it is too wide, without its standard deviations."""
+    shown = _filled(table, with_deviations=True)
+    notes = list(table.notes)
+    if _width(shown, console) > console.width and _has_deviations(table):
+        shown = _filled(table, with_deviations=False)
+        notes.append("Standard deviations are in the files, for want of room here.")
+    console.print(shown)
+    for note in notes:
+        console.print(note, markup=False, highlight=False)
+    console.print()
+
+
+def _width(shown: RichTable, console: Console) -> int:
+    # Asked with room for all of it: the answer never exceeds the room.
+    return console.measure(shown, options=console.options.update(width=10_000)).maximum
+
+
+def _has_deviations(table: "Table") -> bool:
+    return any(_DEVIATION.search(cell) for row in table.rows for cell in row)
+
+
+def _filled(table: "Table", *, with_deviations: bool) -> RichTable:
+    shown = make_table(table.title, *table.header)
+    first_of_summary = len(table.rows) - table.n_summary_rows
+    for i, row in enumerate(table.rows):
+        texts = row if with_deviations else [_DEVIATION.sub("", cell) for cell in row]
+        cells = [
+            f"[bold]{escape(text)}[/]" if (i, j) in table.emphasised else escape(text)
+            for j, text in enumerate(texts)
+        ]
+        shown.add_row(*cells, end_section=i == first_of_summary - 1)
+    return shown
