@@ -23,7 +23,8 @@ from disambig.cli.main import main
 from disambig.datasets.card import find_card
 from disambig.study import METRICS, RecordStore, Study
 from disambig.study.execute import failure
-from disambig.study.paper.studies import PAPER_STUDIES, paper_study, published_accuracies
+from disambig.study.paper.published import published_accuracies
+from disambig.study.paper.studies import PAPER_STUDIES, paper_study
 from disambig.study.plan import make_plan
 
 Invoke = Callable[..., Result]

@@ -6,7 +6,7 @@ import pytest
 
 from disambig.report.markdown import to_markdown
 from disambig.report.published import published_table
-from disambig.study.paper.studies import published_accuracies
+from disambig.study.paper.published import published_accuracies
 
 PUBLISHED = {
     "lost": {"NCPD": (0.79, 0.055), "SURE": (0.739, 0.036)},

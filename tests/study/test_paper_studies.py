@@ -3,12 +3,8 @@ import shutil
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig.study.paper.studies import (
-    PAPER_STUDIES,
-    paper_study,
-    published_accuracies,
-    without_missing_data,
-)
+from disambig.study.paper.published import published_accuracies
+from disambig.study.paper.studies import PAPER_STUDIES, paper_study, without_missing_data
 from disambig.study.settings import Study
 
 NEIGHBOURS = {"n_neighbors": [5, 10, 15, 20]}

@@ -14,7 +14,7 @@ metrics = ["accuracy", "brier_score"]
 reference = "PLKNN"
 methods = [
     "plknn",
-    { name = "ipal", label = "IPAL, tuned", grid = { n_neighbors = [5, 10] } },
+    { name = "ipal", title = "IPAL, tuned", grid = { n_neighbors = [5, 10] } },
     { name = "random_candidate", parameters = { scaling = "none" } },
 ]
 
@@ -174,7 +174,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: parameters must be plain values, as JSON has: ",
         ),
         ({"methods": ["no.module:Method"]}, "methods[0]: There is no method 'no.module:Method'"),
-        ({"methods": [{"title": "x"}]}, "methods[0].name: Field required."),
+        ({"methods": [{"title": "x"}]}, "methods[0].name: is missing. Give it."),
         ({"methods": []}, "methods: List should have at least 1 item"),
         ({"methods": ["oracle"]}, "a study needs a method besides floors and ceilings."),
         ({"methods": ["plknn", "plknn"]}, "two methods are called PLKNN: give one a 'title'."),
@@ -202,7 +202,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"datasets": [{"name": "glass", "corruption": {"p": 0.1}}]},
-            "datasets[0].corruption.r: Field required.",
+            "datasets[0].corruption.r: is missing. Give it.",
         ),
         ({"protocol": {"folds": 1}}, "protocol.folds: Input should be greater than or equal to 2."),
         ({"protocol": {"folds": "many"}}, "protocol.folds: Input should be a valid integer"),
@@ -235,8 +235,8 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ({"reference": "IPAL"}, "'reference' must be one of PLKNN; got 'IPAL'."),
         ({"reference": "plknn"}, "'reference' must be one of PLKNN; got 'plknn'."),
         ({"methods": ["plknn", "oracle"], "reference": "oracle"}, "'reference' must be one of PLK"),
-        ({"name": "with/slash"}, "name: String should match pattern"),
-        ({"name": ""}, "name: String should match pattern"),
+        ({"name": "with/slash"}, "name: must be letters, digits and"),
+        ({"name": ""}, "name: must be letters, digits and"),
         ({"protocol": {"by_epoch": True}}, "'by_epoch' needs methods with epochs: PLKNN has none."),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
         ({"protocol": {"fold": 3}}, "protocol.fold: there is no such setting."),
@@ -286,7 +286,8 @@ def test_a_label_cannot_be_that_of_the_floor_or_ceiling_that_is_added(title):
 
 
 def test_all_mistakes_are_told_at_once():
-    with pytest.raises(StudyError, match=r"methods\[0\]: .*protocol.folds: .*metrics\[0\]: "):
+    pattern = r"methods\[0\]: .*\nprotocol.folds: .*\nmetrics\[0\]: "  # a line each
+    with pytest.raises(StudyError, match=pattern):
         Study(**settings(methods=["plkn"], protocol={"folds": 1}, metrics=["f1"]))
 
 

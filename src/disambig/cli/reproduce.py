@@ -42,11 +42,8 @@ def reproduce(
     Example: disambig reproduce curves --quick --jobs 2
     """
     # keeps --help quick
-    from disambig.study.paper.studies import (
-        paper_study,
-        published_accuracies,
-        without_missing_data,
-    )
+    from disambig.study.paper.published import published_accuracies
+    from disambig.study.paper.studies import paper_study, without_missing_data
 
     study, missing = without_missing_data(paper_study(what, quick=quick))
     advice = tuple(

@@ -9,7 +9,7 @@ from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.locate import find_file
 from disambig.study.settings import Study
 
-__all__ = ["PAPER_STUDIES", "paper_study", "published_accuracies", "without_missing_data"]
+__all__ = ["PAPER_STUDIES", "paper_study", "without_missing_data"]
 
 PAPER_STUDIES = ("table", "curves", "ablation")
 _FOLDER = files(__package__)
@@ -28,15 +28,6 @@ def paper_study(name: str, *, quick: bool = False) -> Study:
     check_choice("name", name, PAPER_STUDIES)
     file = _FOLDER / (f"{name}-quick.toml" if quick else f"{name}.toml")
     return Study(**tomllib.loads(file.read_text(encoding="utf-8")))
-
-
-def published_accuracies() -> dict[str, dict[str, tuple[float, float]]]:
-    """Return Table 2 of the paper: mean and standard deviation, by dataset and method."""
-    table = tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))
-    return {
-        dataset: {method: (mean, std) for method, (mean, std) in methods.items()}
-        for dataset, methods in table.items()
-    }
 
 
 def without_missing_data(study: Study) -> tuple[Study | None, list[DatasetCard]]:
