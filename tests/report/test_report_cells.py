@@ -47,7 +47,7 @@ def test_a_record_without_a_value_counts_as_missing():
     assert len(cells.values("glass", "b")) == 0
 
 
-def test_names_say_floor_ceiling_and_oracle():
+def test_names_say_floor_ceiling_and_choice_by_true_labels():
     scores = pd.DataFrame(
         [
             record("a", 0, 0.5, selection="oracle"),
@@ -56,7 +56,18 @@ def test_names_say_floor_ceiling_and_oracle():
         ]
     )
     cells = read_cells(scores, "accuracy")
-    assert [cells.shown(name) for name in "abc"] == ["a (oracle)", "b", "c (floor)"]
+    assert [cells.shown(name) for name in "abc"] == [
+        "a (chosen by true labels)",
+        "b",
+        "c (floor)",
+    ]
+
+
+def test_rivals_are_the_other_methods():
+    scores = pd.DataFrame(
+        [record("a", 0, 0.5), record("b", 0, 0.5), record("c", 0, 0.5, role="floor")]
+    )
+    assert read_cells(scores, "accuracy").rivals("b") == ("a",)
 
 
 @pytest.mark.parametrize(

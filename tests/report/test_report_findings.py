@@ -5,9 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.report import findings
+from disambig.report import findings as any_findings
 
 NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
+
+
+def findings(scores, reference, metric="accuracy", **more):
+    return any_findings(scores, reference, metric, **({"test_share": 0.2} | more))
 
 
 def study(means, *, roles=None, missing=(), selections=None):
@@ -96,6 +100,67 @@ def test_a_reference_below_the_floor_is_not_hidden():
     text = findings(study(means, roles=ROLES), "ours")
     assert "0.100 worse than low (floor)" in text
     assert "below the floor on 1: zoo" in text
+    assert "- Below the floor: ours on zoo.\n" in text
+
+
+def test_every_method_below_the_floor_is_named_with_the_datasets():
+    settings = {
+        f"{dataset}, p={p}": {"ours": ours, "a": a, "b": 0.6, "low": 0.5, "high": 0.55}
+        for dataset, ours, a in (("zoo", 0.4, 0.7), ("wine", 0.6, 0.3))
+        for p in (0.1, 0.2, 0.3)
+    }
+    settings["wine, p=0.3"]["a"] = 0.6
+    text = findings(study(settings, roles=ROLES), "ours")
+    assert "- Below the floor: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in text
+    assert "below the floor on 3: zoo 3." in text
+    assert "above the ceiling on 3: wine 3." in text
+    two = findings(study(settings, roles=ROLES | {"b": "floor"}), "ours")
+    assert "- Below the floor b: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in two
+    assert "- Below the floor low: " in two
+
+
+def test_where_less_is_better_below_the_floor_is_above_its_number():
+    scores = study({"zoo": {"ours": 0.2, "a": 0.4, "low": 0.3}}, roles=ROLES)
+    text = findings(scores.rename(columns={"accuracy": "brier_score"}), "ours", "brier_score")
+    assert "- Below the floor: a on zoo.\n" in text
+
+
+def test_it_says_where_the_reference_is_the_best_or_level_with_the_best():
+    # On wine a is ahead by far, on iris by less than the noise; on zoo nobody is.
+    means = MEANS | {"iris": {"ours": 0.9, "a": 0.9005, "b": 0.7, "low": 0.5, "high": 0.9}}
+    text = findings(study(means, roles=ROLES), "ours")
+    assert (
+        "- ours is the best, or not significantly behind the best, on 2 of 3 datasets "
+        "(paired t-test); not on wine (a).\n"
+    ) in text
+    text = findings(study(means, roles=ROLES), "b")
+    assert "b is the best, or not significantly behind the best, on 0 of 3 datasets" in text
+
+
+def test_who_is_not_best_may_be_behind_another_than_the_best():
+    # a is ahead by far but with noise, b by a little and always: only the best mean counts.
+    noise = {"ours": 0.0, "a": np.array([0.5, -0.4, 0.5, -0.4, 0.05]), "b": 0.01}
+    scores = study({"zoo": {"ours": 0.5, "a": 0.5, "b": 0.5}})
+    scores["accuracy"] = 0.5
+    for method, shift in noise.items():
+        scores.loc[scores["method"] == method, "accuracy"] += shift
+    text = findings(scores, "ours")
+    assert "ours is the best, or not significantly behind the best, on 1 of 1 dataset " in text
+    assert "ours is significantly behind b on 1 of 1 dataset" in text
+
+
+def test_average_ranks_of_all_methods_are_given_in_their_order():
+    text = findings(study(MEANS, roles=ROLES), "b")
+    # By hand: a is second, first, second; ours first, second, first.
+    assert "- Average ranks, 1 is best: ours 1.33, a 1.67, b 3.00. By the critical " in text
+    assert "b is better than no other and worse than no other." in text
+
+
+def test_a_reference_chosen_with_true_labels_is_named_in_every_sentence_on_it():
+    text = findings(study(MEANS, roles=ROLES, selections={"ours": "oracle"}), "ours")
+    lines = [line for line in text.splitlines() if "ours" in line and "Parameters" not in line]
+    assert len(lines) > 5
+    assert all("ours (chosen by true labels)" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +194,8 @@ def test_it_counts_missing_runs():
 
 def test_it_names_parameters_chosen_with_true_labels():
     text = findings(study(MEANS, roles=ROLES, selections={"a": "oracle"}), "ours")
-    assert "Parameters chosen with true labels (oracle): a." in text
-    assert "behind a (oracle) on" in text
+    assert "Parameters chosen with true labels (oracle selection): a." in text
+    assert "behind a (chosen by true labels) on" in text
 
 
 def test_settings_of_one_dataset_are_called_settings():
@@ -138,6 +203,13 @@ def test_settings_of_one_dataset_are_called_settings():
     text = findings(study(means, roles=ROLES), "ours")
     assert "out of 2 settings" in text
     assert "2 settings of only 1 dataset as if they were independent" in text
+    two = {data: {"ours": 0.7, "a": 0.6} for data in means}
+    assert "independent" not in findings(study(two), "ours")  # nothing was computed over data
+
+
+def test_the_share_that_was_tested_on_has_to_be_given():
+    with pytest.raises(TypeError, match="test_share"):
+        any_findings(study(MEANS, roles=ROLES), "ours")
 
 
 def test_a_method_without_rivals_is_reported_without_tests():
@@ -148,7 +220,7 @@ def test_a_method_without_rivals_is_reported_without_tests():
 def test_tables_and_findings_do_without_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None; "
-        "from disambig import report; report.findings; report.accuracy_table; "
+        "from disambig import report; report.findings; report.comparison_table; "
         "assert 'draw_curves' in dir(report)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from disambig import DisambigError
-from disambig.report import accuracy_table, significance_table
+from disambig.report import comparison_table
+from disambig.report import significance_table as any_significance_table
 
 ROLES = {"floor": "floor", "ceiling": "ceiling"}
 
@@ -27,7 +28,6 @@ def frame(cells, *, metric="accuracy", selections=None, roles=ROLES):
                 "seed": 0,
                 "fold": fold,
                 metric: value,
-                "seconds": 1.0,
                 "selection": (selections or {}).get(method),
             }
             for (data, method), values in cells.items()
@@ -35,6 +35,10 @@ def frame(cells, *, metric="accuracy", selections=None, roles=ROLES):
             if value is not None
         ]
     )
+
+
+def significance_table(scores, metric="accuracy", *, test_share=0.1, **more):
+    return any_significance_table(scores, metric, test_share=test_share, **more)
 
 
 def random_cells(n_data, methods, seed=0, n_folds=10):
@@ -60,7 +64,7 @@ def marks_of(table):
 def test_marks_and_counts_are_those_of_the_paired_t_test():
     methods = ["ours", "a", "b", "c"]
     cells = random_cells(8, methods)
-    table = accuracy_table(frame(cells), reference="ours")
+    table = comparison_table(frame(cells), reference="ours")
     counts = {method: [0, 0, 0] for method in methods[1:]}
     for (data, method), mark in marks_of(table).items():
         if method == "ours":
@@ -81,12 +85,12 @@ def test_marks_and_counts_are_those_of_the_paired_t_test():
 
 
 def test_cells_are_mean_and_sample_standard_deviation():
-    table = accuracy_table(frame({("zoo", "a"): [0.7, 0.8, 0.9]}), reference="a")
+    table = comparison_table(frame({("zoo", "a"): [0.7, 0.8, 0.9]}), reference="a")
     assert table.rows[0] == ("zoo", "0.800 ± 0.100")
 
 
 def test_a_single_run_has_no_standard_deviation_and_no_test():
-    table = accuracy_table(frame({("zoo", "a"): [0.7], ("zoo", "b"): [0.5]}), reference="a")
+    table = comparison_table(frame({("zoo", "a"): [0.7], ("zoo", "b"): [0.5]}), reference="a")
     assert table.rows[0] == ("zoo", "0.700", "0.500")
     assert table.rows[1] == ("win/tie/loss", "", "0/0/0")
     assert any("Not tested, for want of two runs in common: 1 of 1" in note for note in table.notes)
@@ -94,7 +98,7 @@ def test_a_single_run_has_no_standard_deviation_and_no_test():
 
 def test_where_less_is_better_the_lower_score_wins():
     cells = {("zoo", "a"): [0.1, 0.12, 0.11], ("zoo", "b"): [0.3, 0.33, 0.31]}
-    table = accuracy_table(frame(cells, metric="brier_score"), "brier_score", reference="a")
+    table = comparison_table(frame(cells, metric="brier_score"), "brier_score", reference="a")
     assert "•" in table.rows[0][2]
     assert table.emphasised == {(0, 1)}
     assert "Less is better" in table.notes[0]
@@ -110,7 +114,7 @@ def test_missing_cells_are_dashes_and_incomplete_ones_say_so():
         ("zoo", "b"): [0.5, None, 0.6],
         ("wine", "a"): [0.7, 0.8, 0.9],
     }
-    table = accuracy_table(frame(cells), reference="a")
+    table = comparison_table(frame(cells), reference="a")
     assert table.rows[0][2] == "0.550 ± 0.071 (2 of 3)"
     assert table.rows[1][2] == "-"
     assert any(note.startswith("(n of 3)") for note in table.notes)
@@ -120,7 +124,7 @@ def test_missing_cells_are_dashes_and_incomplete_ones_say_so():
 def test_tests_use_the_runs_that_both_methods_have():
     ours = [0.70, 0.74, 0.71, 0.20, 0.73]
     other = [0.60, 0.65, 0.60, None, 0.62]
-    table = accuracy_table(frame({("zoo", "a"): ours, ("zoo", "b"): other}), reference="a")
+    table = comparison_table(frame({("zoo", "a"): ours, ("zoo", "b"): other}), reference="a")
     both = [i for i, value in enumerate(other) if value is not None]
     test = stats.ttest_rel([ours[i] for i in both], [other[i] for i in both])
     assert test.pvalue < 0.05
@@ -135,32 +139,32 @@ def test_the_best_mean_of_the_methods_stands_out_and_no_floor_or_ceiling_does():
         ("zoo", "c"): [0.7, 0.8],
         ("zoo", "floor"): [0.1, 0.1],
     }
-    table = accuracy_table(frame(cells), reference="a")
+    table = comparison_table(frame(cells), reference="a")
     assert table.header == ("data", "a", "b", "c", "floor (floor)", "ceiling (ceiling)")
     assert table.emphasised == {(0, 2), (0, 3)}
 
 
 def test_a_mean_over_fewer_runs_is_not_called_the_best():
     cells = {("zoo", "a"): [0.5, 0.6, 0.7], ("zoo", "b"): [None, 0.8, 0.9]}
-    assert accuracy_table(frame(cells), reference="a").emphasised == {(0, 1)}
+    assert comparison_table(frame(cells), reference="a").emphasised == {(0, 1)}
 
 
 def test_parameters_chosen_with_true_labels_are_named():
     cells = {("zoo", "a"): [0.5, 0.6], ("zoo", "b"): [0.7, 0.8]}
     scores = frame(cells, selections={"a": "covering_rate", "b": "oracle"})
     for table in (
-        accuracy_table(scores, reference="a"),
+        comparison_table(scores, reference="a"),
         significance_table(scores, reference="a"),
     ):
-        assert "Parameters chosen with true labels (oracle): b." in table.notes
+        assert "Parameters chosen with true labels (oracle selection): b." in table.notes
         assert "Parameters chosen by the covering rate: a." in table.notes
-    assert accuracy_table(scores, reference="a").header[2] == "b (oracle)"
+    assert comparison_table(scores, reference="a").header[2] == "b (chosen by true labels)"
 
 
 @pytest.mark.parametrize("reference", ["nobody", "floor"])
 def test_the_reference_must_be_a_method(reference):
     scores = frame({("zoo", "a"): [0.5, 0.6], ("zoo", "floor"): [0.1, 0.2]})
-    for make in (accuracy_table, significance_table):
+    for make in (comparison_table, significance_table):
         with pytest.raises(DisambigError, match=f"no method to compare with called '{reference}'"):
             make(scores, reference=reference)
 
@@ -179,7 +183,7 @@ def test_significance_has_all_tests_as_scipy_does_them():
     p_values = [stats.wilcoxon(means["ours"], means[rival]).pvalue for rival in "ab"]
     adjusted = stats_holm(p_values)
     assert [row[4] for row in table.rows[1:]] == [shown(p_value) for p_value in p_values]
-    assert [row[5] for row in table.rows[1:]] == [shown(p_value) for p_value in adjusted]
+    assert [row[5].strip(" •◦") for row in table.rows[1:]] == [shown(p) for p in adjusted]
 
     for row, rival in zip(table.rows[1:], "ab", strict=True):
         counts = [0, 0, 0]
@@ -210,7 +214,7 @@ def shown(p_value):
 
 def test_the_accuracy_and_the_significance_table_count_alike():
     scores = frame(random_cells(6, ["ours", "a", "b"]))
-    counts = accuracy_table(scores, reference="ours").rows[-1][2:]
+    counts = comparison_table(scores, reference="ours").rows[-1][2:]
     assert tuple(row[2] for row in significance_table(scores, reference="ours").rows[1:]) == counts
 
 
@@ -242,12 +246,12 @@ def test_with_two_methods_a_note_says_what_there_is_not():
 def test_a_method_alone_has_a_table_too():
     scores = frame(random_cells(2, ["ours"]))
     assert significance_table(scores, reference="ours").rows[0][-1] == "-"
-    assert accuracy_table(scores, reference="ours").emphasised == {(0, 1), (1, 1)}
+    assert comparison_table(scores, reference="ours").emphasised == {(0, 1), (1, 1)}
 
 
 def test_a_metric_that_no_run_has_is_a_table_of_dashes():
     scores = frame(random_cells(2, ["ours", "a", "b"])).assign(brier_score=np.nan)
-    table = accuracy_table(scores, "brier_score", reference="ours")
+    table = comparison_table(scores, "brier_score", reference="ours")
     assert table.rows[0] == ("data0", "-", "-", "-")
     assert table.emphasised == frozenset()
     table = significance_table(scores, "brier_score", reference="ours")
@@ -263,11 +267,10 @@ def test_a_method_without_the_metric_leaves_the_others_their_ranks():
     assert float(table.rows[0][-1]) + float(table.rows[1][-1]) == pytest.approx(3, abs=0.02)
 
 
-def test_one_fold_has_no_corrected_test():
+def test_one_fold_has_no_t_tests():
     scores = frame(random_cells(3, ["ours", "a", "b"], n_folds=1))
     table = significance_table(scores, reference="ours")
     assert [row[2:4] for row in table.rows[1:]] == [("-", "-")] * 2
-    assert any("no corrected t-test" in note for note in table.notes)
 
 
 def test_data_without_one_of_the_methods_is_left_out_of_ranks_and_named():
@@ -290,4 +293,56 @@ def test_many_settings_of_few_datasets_are_not_passed_off_as_independent():
         for method, shift in {"a": 0.0, "b": -0.1, "c": -0.2}.items()
     }
     table = significance_table(frame(cells), reference="a")
-    assert any("4 settings of only 2 datasets" in note for note in table.notes)
+    (warning,) = (note for note in table.notes if "4 settings of only 2 datasets" in note)
+    assert warning.endswith("p-values are too small, and the critical difference is too.")
+    two = {key: values for key, values in cells.items() if key[1] != "c"}
+    table = significance_table(frame(two), reference="a")
+    (warning,) = (note for note in table.notes if "4 settings of only 2 datasets" in note)
+    assert warning.endswith("p-values are too small.")
+    alone = {key: values for key, values in cells.items() if key[1] == "a"}
+    table = significance_table(frame(alone), reference="a")
+    assert not any("independent" in note for note in table.notes)
+
+
+def test_holm_cells_say_who_is_ahead_and_a_note_what_the_marks_mean():
+    generator = np.random.default_rng(0)
+    shifts = {"ours": 0.0, "weak": -0.1, "strong": 0.1, "alike": 0.0}
+    cells = {
+        (f"data{i}", method): 0.5 + shift + generator.normal(0, 0.01, 5)
+        for i in range(12)
+        for method, shift in shifts.items()
+    }
+    table = significance_table(frame(cells), reference="ours")
+    marks = {row[0]: row[5].strip("< .0123456789") for row in table.rows}
+    assert marks == {"ours": "", "weak": "•", "strong": "◦", "alike": ""}
+    # Wilcoxon's own p-value is not what the marks go by.
+    assert not any(mark in row[4] for row in table.rows for mark in "•◦")
+    (note,) = (note for note in table.notes if note.startswith("•/◦ beside Holm's p"))
+    assert "ours is significantly better/worse" in note
+    strict = significance_table(frame(cells), reference="ours", alpha=1e-6)
+    assert not any(mark in row[5] for row in strict.rows for mark in "•◦")
+
+
+def test_where_less_is_better_the_marks_of_holm_turn_round():
+    cells = {
+        (f"data{i}", method): np.array([0.5, 0.51, 0.52]) + 0.01 * i + shift
+        for i in range(8)
+        for method, shift in {"ours": 0.0, "a": 0.1}.items()
+    }
+    scores = frame(cells, metric="brier_score")
+    assert "•" in significance_table(scores, "brier_score", reference="ours").rows[1][5]
+
+
+def test_a_reference_chosen_with_true_labels_is_named_in_title_and_notes():
+    cells = {("zoo", "a"): [0.5, 0.6], ("zoo", "b"): [0.7, 0.8]}
+    scores = frame(cells, selections={"a": "oracle"})
+    table = significance_table(scores, reference="a")
+    named = "a (chosen by true labels)"
+    assert table.title == f"{named} against the others: every test of accuracy"
+    assert named in table.notes[0]
+    assert named in comparison_table(scores, reference="a").notes[0]
+
+
+def test_the_share_that_was_tested_on_has_to_be_given():
+    with pytest.raises(TypeError, match="test_share"):
+        any_significance_table(frame({("zoo", "a"): [0.5, 0.6]}), reference="a")

@@ -28,12 +28,8 @@ FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 def result_of(study):
     """Run all jobs of a study here, without a store."""
     plan = make_plan(study)
-    records = {
-        record.key: record
-        for batch in plan.batches()
-        for record, _ in execute(batch[0].dataset, [planned.job for planned in batch])
-    }
-    return StudyResult(plan, records)
+    outcomes = [execute(planned.dataset, [planned.job]) for planned in plan.jobs]
+    return StudyResult(plan, {record.key: record for ((record, _),) in outcomes})
 
 
 def small(*methods, **settings):
@@ -51,7 +47,7 @@ def assert_links_lead_somewhere(page):
     """Check that every link is one that Markdown reads whole, and leads to a file."""
     links = re.findall(r"!?\[[^]]*\]\((.*)\)$", page.read_text("utf-8"), flags=re.MULTILINE)
     assert links
-    for link in [*links, "records.csv"]:
+    for link in [*links, "jobs.csv"]:
         assert re.fullmatch(r"<[^<>]+>|[^\s()<>]+", link), f"Markdown ends {link!r} early"
         assert (page.parent / unquote(link.strip("<>"))).is_file(), link
 
@@ -187,9 +183,16 @@ def test_corrupted_and_uncorrupted_data_go_into_one_report(data, tmp_path):
     report, page = written(small("plknn", "sure", datasets=entries), tmp_path / "out")
     labels = ["glass", "glass, p=0.2, r=1", "glass, p=0.6, r=1", "small"]
     assert [row[0] for row in report.tables["accuracy"].rows] == [*labels, "win/tie/loss"]
-    assert [axes.get_title() for axes in report.figures["accuracy_dots"].axes] == labels
+    assert list(report.tables) == ["accuracy_wins", "accuracy", "accuracy_tests"]
+    assert [row[0] for row in report.tables["accuracy_wins"].rows] == ["glass, r=1", "all"]
+    assert list(report.figures) == ["accuracy_curves", "accuracy_dots"]
+    titles = [axes.get_title() for axes in report.figures["accuracy_dots"].axes]
+    assert titles == ["glass", "small"]
+    titles = [axes.get_title() for axes in report.figures["accuracy_curves"].axes]
+    assert titles == ["glass, r = 1"]
     assert "out of 4 settings" in report.findings
-    assert "4 settings of only 2 datasets as if they were independent" in report.findings
+    notes = " ".join(report.tables["accuracy_tests"].notes)
+    assert "4 settings of only 2 datasets as if they were independent" in notes
     assert_links_lead_somewhere(page)
 
 
@@ -256,7 +259,7 @@ def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(da
     failures = text.partition("## What failed\n")[2].strip().splitlines()
     assert len(failures) == 4
     fold = next(p.job.split.fold for p, _ in report.result.failed if p.method_title == "half")
-    assert failures[0].startswith(f"- half on small, seed 0, fold {fold}: ")
+    assert failures[0].startswith(f"- half on small, seed 0, fold {fold}: ArithmeticError: ")
     assert failures[0].endswith("row 7 is not there")
     assert "4 of 15 runs are missing" in report.findings
 
@@ -274,7 +277,7 @@ def test_a_corrupted_study_with_failures_is_reported(data, tmp_path):
     entry = data | {"corruption": CORRUPTION}
     broken = own(fails_without=7) | {"title": "half"}, own(fails_without=-1) | {"title": "none"}
     report, page = written(small(*broken, datasets=[entry]), tmp_path / "out")
-    assert report.tables["accuracy_wins"].rows[-1] == ("all", "0/0/0", "0/0/0")
+    assert report.tables["accuracy_wins"].rows[-1][:3] == ("all", "0/0/0", "0/0/0")
     assert_links_lead_somewhere(page)
 
 
@@ -291,10 +294,7 @@ def test_there_is_no_report_of_a_study_in_which_everything_failed():
 
 @pytest.mark.parametrize("selection", ["oracle", "covering_rate"])
 @pytest.mark.parametrize("place", ["rival", "reference"])
-def test_oracle_selection_is_named_in_every_table_and_no_other_is(selection, place, data, request):
-    if (selection, place) == ("oracle", "reference"):
-        reason = "wins.py:44 lacks the notes on selection that other tables have"
-        request.applymarker(pytest.mark.xfail(reason=reason))
+def test_oracle_selection_is_named_in_every_table_and_no_other_is(selection, place, data):
     tuned = {"name": "plknn", "title": "tuned", "grid": {"n_neighbors": [2, 5]}}
     study = small(
         *(["sure", tuned] if place == "rival" else [tuned, "sure"]),
@@ -303,7 +303,7 @@ def test_oracle_selection_is_named_in_every_table_and_no_other_is(selection, pla
     )
     report = make_report(result_of(study))
     assert len(report.tables) == 3
-    mark = r"tuned \(oracle\)|with true labels \(oracle\): tuned"
+    mark = r"tuned \(chosen by true labels\)|with true labels \(oracle selection\): tuned"
     for name, table in report.tables.items():
         for suffix, render in FORMATS.items():
             if (name, suffix, place) == ("accuracy_wins", "csv", "reference"):
@@ -322,7 +322,7 @@ def test_every_table_every_figure_all_scores_and_a_page_are_written(tmp_path):
         small("plknn", "sure", datasets=[entry], metrics=metrics), tmp_path / "new" / "out"
     )
     assert page == tmp_path / "new" / "out" / "report.md"
-    expected = {"report.md", "records.csv"}
+    expected = {"report.md", "jobs.csv"}
     expected |= {f"{name}.{suffix}" for name in report.tables for suffix in FORMATS}
     expected |= {f"{name}.{suffix}" for name in report.figures for suffix in ("png", "svg")}
     assert {path.name for path in page.parent.iterdir()} == expected
@@ -340,7 +340,7 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
     report = make_report(plain.result, missing=missing)
     text = write_report(report, tmp_path, command="disambig study s.toml").read_text("utf-8")
     assert text.startswith("# small\n\nWhat there is to know.\n\nMade by `disambig study s.toml`")
-    assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [records.csv](records.csv)" in text
+    assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [jobs.csv](jobs.csv)" in text
     for line in missing:
         assert f"\n- {line}\n" in text
     assert f"## What was found\n\n{report.findings}" in text
@@ -348,6 +348,7 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
         assert f"]({name}.png)" in text
     for name in report.tables:
         assert (tmp_path / f"{name}.md").read_text("utf-8").strip() in text
+    assert "\n\n\n" not in text
     assert "What failed" not in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
@@ -363,7 +364,7 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 
 
 def test_records_can_be_read_back(plain, tmp_path):
-    frame = pd.read_csv(write_report(plain, tmp_path).with_name("records.csv"))
+    frame = pd.read_csv(write_report(plain, tmp_path).with_name("jobs.csv"))
     assert frame.columns.tolist() == plain.scores.columns.tolist()
     assert frame["key"].tolist() == plain.scores["key"].tolist()
     np.testing.assert_allclose(frame["accuracy"], plain.scores["accuracy"], rtol=1e-5)
@@ -380,6 +381,7 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
         protocol={"folds": 2, "by_epoch": True},
     )
     report, page = written(study, tmp_path / "out")
+    assert next(iter(report.figures)) == "epochs_small"
     epochs = {name: one for name, one in report.figures.items() if name.startswith("epochs")}
     assert list(epochs) == ["epochs_small", "epochs_small_p0.2_r1", "epochs_small_p0.6_r1"]
     (axes,) = epochs["epochs_small_p0.2_r1"].axes
@@ -393,7 +395,6 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
     assert_links_lead_somewhere(page)
 
 
-@pytest.mark.xfail(reason="contents.py:128 keeps signs that end a link or are no file name")
 @pytest.mark.parametrize("name", ["two words (1)", "50%41#x?y\\z"])
 def test_data_with_any_name_has_figures_that_links_lead_to(name, table, tmp_path):
     odd = table.rename(tmp_path / f"{name}.csv")
@@ -434,7 +435,6 @@ def test_latex_escapes_names_of_data_and_methods(table, tmp_path):
                 assert bare.count("&") == len(columns) - 1, line
 
 
-@pytest.mark.xfail(reason="findings.py and markdown.py:12 leave signs of Markdown as they are")
 def test_markdown_escapes_names_in_findings_and_headings_too(data, tmp_path):
     study = small({"name": "plknn", "title": "*ours*"}, "sure", datasets=[data])
     _, page = written(study, tmp_path / "out")
@@ -444,7 +444,6 @@ def test_markdown_escapes_names_in_findings_and_headings_too(data, tmp_path):
         assert re.search(r"\\\*ours\\\*", line), line
 
 
-@pytest.mark.xfail(reason="write.py:76 takes a message of several lines as it is")
 def test_a_failure_with_a_long_message_stays_one_entry_of_the_list(data, tmp_path):
     result = result_of(small("plknn", own(fails_without=7), datasets=[data]))
     ((_, record),) = result.failed
@@ -471,9 +470,84 @@ def test_published_figures_stand_beside_ours_in_a_table_of_their_own():
     published = {"glass": {"PLKNN": (0.5, 0.01)}, "elsewhere": {"PLKNN": (0.4, 0.02)}}
     report = make_report(result_of(small("plknn")), published=published)
     ours = report.tables["accuracy"].rows[0][1]
+    floor, ceiling = report.tables["accuracy"].rows[0][2:]
+    assert list(report.tables) == ["accuracy", "published", "accuracy_tests"]
+    assert report.tables["published"].header == ("data", "", "PLKNN", FLOOR, CEILING)
     assert report.tables["published"].rows == (
-        ("glass", "ours", ours),
-        ("", "paper", "0.500 ± 0.010"),
-        ("elsewhere", "ours", "-"),
-        ("", "paper", "0.400 ± 0.020"),
+        ("glass", "ours", ours, floor, ceiling),
+        ("", "paper", "0.500 ± 0.010", "-", "-"),
     )
+
+
+def test_published_figures_of_other_data_have_no_table():
+    published = {"elsewhere": {"PLKNN": (0.4, 0.02)}}
+    report = make_report(result_of(small("plknn")), published=published)
+    assert list(report.tables) == ["accuracy", "accuracy_tests"]
+
+
+def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
+    entry = data | {"corruption": {"p": [0.2, 0.6], "r": [1, 2]}}
+    published = {"small": {"PLKNN": (0.5, 0.01)}}
+    result = result_of(small("plknn", "sure", own(), datasets=[data, entry]))
+    report = make_report(result, published=published)
+    text = write_report(report, tmp_path / "out").read_text("utf-8")
+    parts = [
+        "## What was found",
+        f"## {report.tables['accuracy_wins'].title}",
+        "](accuracy_curves_r1.png)",
+        "](accuracy_curves_r2.png)",
+        "](accuracy_dots.png)",
+        "](accuracy_ranks.png)",
+        "## Accuracy beside the paper's",
+        f"## {report.tables['accuracy_tests'].title}",
+        f"## {report.tables['accuracy'].title}",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    # All r in one figure are too small for a page, and a file all the same.
+    assert "(accuracy_curves.png)" not in text
+    assert (tmp_path / "out" / "accuracy_curves.png").is_file()
+
+
+@pytest.mark.parametrize("n_settings", [29, 30])
+def test_a_table_of_more_than_thirty_rows_is_a_link(n_settings, data, tmp_path):
+    ps = [round(0.01 * (i + 1), 2) for i in range(n_settings)]
+    entry = data | {"corruption": {"p": ps, "r": 1}}
+    study = small("plknn", datasets=[entry], protocol={"kind": "holdout"})
+    report, page = written(study, tmp_path / "out")
+    text, table = page.read_text("utf-8"), to_markdown(report.tables["accuracy"])
+    assert len(report.tables["accuracy"].rows) == n_settings + 1
+    assert (table in text) == (n_settings == 29)
+    assert ("[accuracy.md](accuracy.md)" in text) == (n_settings == 30)
+    assert f"## {report.tables['accuracy'].title}" in text
+    assert_links_lead_somewhere(page)
+
+
+def test_data_whose_names_make_the_same_file_name_have_figures_of_their_own(table, tmp_path):
+    again = write_table(tmp_path / "a b.csv")
+    odd = table.rename(tmp_path / "a?b.csv")
+    study = small(
+        {"name": "ncpd", "parameters": NETWORK},
+        datasets=[{"path": str(path), "truth": "truth"} for path in (again, odd)],
+        protocol={"folds": 2, "by_epoch": True},
+    )
+    report = make_report(result_of(study))
+    assert list(report.figures)[:2] == ["epochs_a_b", "epochs_a_b_2"]
+
+
+def test_columns_of_jobs_are_the_same_whatever_failed_first(data):
+    tuned = {"name": "plknn", "grid": {"n_neighbors": [2, 5]}}
+    plain = study_scores(result_of(small("plknn", datasets=[data])))
+    failing = study_scores(result_of(small(own(fails_without=-1), tuned, datasets=[data])))
+    assert plain.columns.tolist() == failing.columns.tolist()
+    steps = ["choose_seconds", "fit_seconds", "predict_seconds"]
+    first = plain.columns.tolist().index(steps[0])
+    assert plain.columns.tolist()[first : first + 3] == steps
+    assert plain["choose_seconds"].isna().all()
+
+
+def test_the_reference_of_the_study_stands_out_in_its_figures():
+    entry = {"name": "glass", "corruption": CORRUPTION}
+    report = make_report(result_of(small("plknn", "sure", datasets=[entry], reference="SURE")))
+    plknn, sure, *_ = report.figures["accuracy_curves"].axes[0].get_lines()
+    assert sure.get_linewidth() > 2 * plknn.get_linewidth()

@@ -40,6 +40,7 @@ def test_markdown_escapes_its_own_signs_and_sets_the_best_in_bold():
     assert "| **0.800 ± 0.010 ◦** |" in text
     assert r"a\_b (oracle)" in text
     assert r"- •/◦: better \* worse." in text
+    assert to_markdown(Table("*a* b", ("x",), ())).startswith(r"## \*a\* b")
 
 
 def test_latex_environments_and_braces_are_balanced():

@@ -73,18 +73,18 @@ def text(*counts):
 def test_every_count_is_that_of_the_paired_t_test():
     scores = random_scores()
     table = win_table(frame(scores), reference="ours")
-    assert table.header == ("data", "a", "b", "all")
+    assert table.header == ("data", "a", "b", "all", "low (floor)", "high (ceiling)")
     rows = {row[0]: row[1:] for row in table.rows}
     assert list(rows) == ["glass, r=1", "glass, r=3", "ecoli, r=1", "ecoli, r=3", "all"]
     for dataset, r in product(("glass", "ecoli"), RS):
-        a, b = (
-            counted(scores, rival, lambda d, _, s, d0=dataset, r0=r: (d, s) == (d0, r0))
-            for rival in ("a", "b")
+        a, b, low, high = (
+            counted(scores, other, lambda d, _, s, d0=dataset, r0=r: (d, s) == (d0, r0))
+            for other in ("a", "b", *ROLES)
         )
         assert sum(a) == len(PS)
-        assert rows[f"{dataset}, r={r}"] == (text(a), text(b), text(a, b))
-    a, b = (counted(scores, rival, lambda *_: True) for rival in ("a", "b"))
-    assert rows["all"] == (text(a), text(b), text(a, b))
+        assert rows[f"{dataset}, r={r}"] == (text(a), text(b), text(a, b), text(low), text(high))
+    a, b, low, high = (counted(scores, other, lambda *_: True) for other in ("a", "b", *ROLES))
+    assert rows["all"] == (text(a), text(b), text(a, b), text(low), text(high))
     # The example has all three outcomes, or it would show little.
     assert min(np.sum([a, b], axis=0)) > 0
 
@@ -108,7 +108,7 @@ def test_where_less_is_better_the_lower_score_wins():
 def test_the_level_of_the_tests_is_taken_and_told():
     scores = frame(random_scores())
     strict = win_table(scores, reference="ours", alpha=1e-9)
-    assert strict.rows[-1][-1] == "0/24/0"
+    assert strict.rows[-1][3] == "0/24/0"
     assert "at the level 1e-09 each" in strict.notes[0]
 
 
@@ -149,8 +149,8 @@ def test_data_with_its_own_sets_has_a_row_without_r():
 def test_a_method_without_rivals_has_a_table_all_the_same():
     scores = {("glass", 0.1, 1, method): [0.5, 0.6] for method in ("ours", "low")}
     table = win_table(frame(scores), reference="ours")
-    assert table.header == ("data", "all")
-    assert table.rows[-1] == ("all", "0/0/0")
+    assert table.header == ("data", "all", "low (floor)")
+    assert table.rows[-1] == ("all", "0/0/0", "0/1/0")
 
 
 @pytest.mark.parametrize("reference", ["nobody", "low"])
@@ -163,15 +163,16 @@ def test_the_reference_must_be_a_method(reference):
 def test_a_rival_chosen_with_true_labels_is_named_in_every_format(render):
     scores = frame(random_scores())
     scores.loc[scores["method"] == "a", "selection"] = "oracle"
-    assert "a (oracle)" in render(win_table(scores, reference="ours"))
+    assert "a (chosen by true labels)" in render(win_table(scores, reference="ours"))
 
 
-@pytest.mark.xfail(reason="wins.py:44 lacks the notes on selection that other tables have")
 @pytest.mark.parametrize("render", [to_markdown, to_latex])
 def test_a_reference_chosen_with_true_labels_is_named(render):
     scores = frame(random_scores())
     scores.loc[scores["method"] == "ours", "selection"] = "oracle"
-    assert "oracle" in render(win_table(scores, reference="ours"))
+    table = win_table(scores, reference="ours")
+    assert table.title.startswith("ours (chosen by true labels) against")
+    assert "with true labels (oracle selection): ours" in render(table)
 
 
 def test_the_last_row_is_set_apart():

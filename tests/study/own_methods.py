@@ -102,3 +102,22 @@ class SideBySide(Diligent):
     def _fit_side_by_side(cls, methods, data):
         methods[0]._write_log(together=len(methods))
         return super()._fit_side_by_side(methods, data)
+
+
+class WithoutCard(PartialLabelClassifier):
+    """Says nothing of itself."""
+
+    def _fit(self, X, candidates):
+        return candidates.prior()
+
+    def _predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+
+class NoMethodWithoutMore(WithoutCard):
+    """Cannot be made without an argument."""
+
+    card: ClassVar[MethodCard] = MethodCard(name="more", title="Needs more")
+
+    def __init__(self, more):
+        self.more = more

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from disambig._core.errors import MissingExtraError, ParameterError
+from disambig._core.errors import ClusterError, MissingExtraError, ParameterError
 from disambig.study import StudyListener, run_study
 from disambig.study.backends import open_backend
 from study.own_methods import LOG_VARIABLE
@@ -34,6 +34,12 @@ def test_an_impossible_number_of_processes_is_refused(jobs):
 def test_the_machine_itself_has_no_address():
     with pytest.raises(ParameterError, match="'address' is that of a cluster, .*'tcp://x:1'"):
         open_backend("local", address="tcp://x:1")
+
+
+def test_a_cluster_that_cannot_be_reached_is_told():
+    message = "The Dask cluster at nowhere://here cannot be reached: .* Is it running there?"
+    with pytest.raises(ClusterError, match=message), open_backend("dask", address="nowhere://here"):
+        pytest.fail("there is no such cluster")
 
 
 def test_a_wrong_backend_leaves_no_folder_behind(table, store):

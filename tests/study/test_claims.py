@@ -3,6 +3,7 @@ import signal
 
 import pytest
 
+from disambig._core.errors import StudyError
 from disambig.study.claims import Claims
 from methods.ncpd.other_process import PROCESSES
 from study.small_studies import wait_until
@@ -76,3 +77,12 @@ def test_a_claim_writes_nothing(tmp_path):
         claims.take(SECOND)
         claims.release(SECOND)
     assert [path.stat().st_size for path in (tmp_path / "new").iterdir()] == [0]
+
+
+def test_a_store_that_is_no_folder_is_refused(tmp_path):
+    path = tmp_path / "a file"
+    path.write_text("taken")
+    with pytest.raises(
+        StudyError, match="can be written to, and .*a file is none: .*another folder"
+    ):
+        Claims(path).__enter__()

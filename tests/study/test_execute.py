@@ -2,6 +2,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -224,3 +226,22 @@ def test_numerical_libraries_have_one_thread_while_a_job_runs(tmp_path):
 def test_a_record_is_plain_text_without_surprises(data):
     [(record, _)] = execute(data, jobs_on(data, "random_candidate")[:1])
     assert json.loads(record.to_json())["metrics"] == record.metrics
+
+
+def test_jobs_of_one_process_wait_for_each_other(data, log):
+    # A worker of a cluster may have threads; limits of threads and memory are the process's.
+    jobs = jobs_on(data, OWN, parameters={"pause": 0.1})[:3]
+    began = time.monotonic()
+    with ThreadPoolExecutor(3) as pool:
+        outcomes = list(pool.map(lambda job: execute(data, [job]), jobs))
+    assert time.monotonic() - began >= 0.3
+    assert [record.status for [(record, _)] in outcomes] == ["done"] * 3
+
+
+class Strange(BaseException):
+    """No error as Python means it."""
+
+
+def test_an_error_without_words_is_named(data):
+    record, _ = failure(data, jobs_on(data, OWN)[0], Strange())
+    assert record.error["message"] == "Strange()"

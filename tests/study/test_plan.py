@@ -132,6 +132,44 @@ def test_data_of_one_title_is_refused(tmp_path):
         make_plan(study)
 
 
+def test_data_of_one_name_is_refused_even_if_its_corruption_differs(tmp_path):
+    first, second = two_files_of_one_name(tmp_path)
+    entries = [
+        {**first, "corruption": {"p": 0.1, "r": 1}},
+        {**second, "corruption": {"p": 0.4, "r": 1}},
+    ]
+    with pytest.raises(StudyError, match=r"datasets\[1\]: 'data, p=0.1, r=1' is there already"):
+        make_plan(small_study(None, "plknn", datasets=entries))
+
+
+def test_one_dataset_may_have_its_own_sets_and_made_ones(table):
+    entry = {"path": str(table), "truth": "truth"}
+    made = {**entry, "corruption": {"p": 0.5, "r": 1}}
+    plan = make_plan(small_study(None, "plknn", datasets=[entry, made]))
+    assert {planned.data_title for planned in plan.jobs} == {"small", "small, p=0.5, r=1"}
+
+
+def test_shares_that_are_nearly_equal_have_titles_of_their_own(table):
+    corruption = {"p": [0.3333333, 0.3333334], "r": 1}
+    entry = {"path": str(table), "truth": "truth", "corruption": corruption}
+    plan = make_plan(small_study(None, "plknn", datasets=[entry]))
+    assert len({planned.data_title for planned in plan.jobs}) == 2
+
+
+def test_more_inner_folds_than_rows_are_refused_where_there_is_a_grid(table):
+    tuned = {"name": "plknn", "grid": {"n_neighbors": [2, 3]}}
+    protocol = {"folds": 3, "inner_folds": 21}
+    make_plan(small_study(table, "plknn", protocol=protocol))
+    with pytest.raises(StudyError, match=r"datasets\[0\]: 'inner_folds' must be .* to 20. Got 21"):
+        make_plan(small_study(table, tuned, protocol=protocol))
+
+
+def test_a_path_is_a_path_and_no_name():
+    study = Study(name="a", datasets=[{"path": "glass"}], methods=["plknn"])
+    with pytest.raises(StudyError, match=r"datasets\[0\]: "):
+        make_plan(study)
+
+
 def test_files_of_one_name_in_two_folders_do_not_share_a_batch(tmp_path):
     first, second = two_files_of_one_name(tmp_path)
     entries = [first, second | {"title": "the other"}]

@@ -1,5 +1,7 @@
 import json
 import shutil
+from concurrent.futures import Future
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from disambig import PLKNN, load_dataset
 from disambig.methods import OracleClassifier, RandomCandidateClassifier
 from disambig.study import RecordStore, StudyListener, cross_validate, run_study
+from disambig.study.backends import BACKENDS
+from disambig.study.execute import execute
 from disambig.study.plan import make_plan
 from study.own_methods import LOG_VARIABLE
 from study.small_studies import bytes_in, fits_in, metrics_of, own, small_study, write_table
@@ -234,3 +238,42 @@ def test_records_are_readable_by_people(finished):
 
 def test_a_plan_can_be_had_without_running(finished):
     assert [planned.job.key for planned in make_plan(finished.study()).jobs] == finished.keys
+
+
+# A backend that forgets ---------------------------------------------------------------------------
+
+
+class Forgetful:
+    """Runs calls here, and forgets one a few times, as a cluster does that is started anew."""
+
+    def __init__(self, times):
+        self.times, self.key = times, None
+
+    def width(self):
+        return 1
+
+    def is_the_one(self, job):
+        self.key = self.key or job.key
+        return job.key == self.key
+
+    def submit(self, function, *arguments):
+        future = Future()
+        if function is execute and self.times and self.is_the_one(*arguments[1]):
+            self.times -= 1
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+@pytest.mark.parametrize(("times", "failed"), [(3, 0), (4, 1)])
+def test_a_call_that_a_backend_forgets_is_made_again_a_few_times(
+    table, store, monkeypatch, times, failed
+):
+    monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(Forgetful(times)))
+    result = run_study(small_study(table, own()), store)
+    assert len(result.failed) == failed
+    for _, record in result.failed:
+        assert record.error["type"] == "CancelledError"
+        assert record.error["message"]

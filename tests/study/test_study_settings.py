@@ -238,6 +238,37 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ({"name": "with/slash"}, "name: must be letters, digits and"),
         ({"name": ""}, "name: must be letters, digits and"),
         ({"protocol": {"by_epoch": True}}, "'by_epoch' needs methods with epochs: PLKNN has none."),
+        (
+            {
+                "protocol": {"by_epoch": True},
+                "methods": [{"name": "ncpd", "grid": {"epochs": [2, 3]}}],
+            },
+            "'by_epoch' needs the same epochs in every run: take 'epochs' out of the grid of NCPD.",
+        ),
+        (
+            {
+                "protocol": {"by_epoch": True},
+                "methods": [{"name": "ncpd", "parameters": {"validation": 0.1}}],
+            },
+            "'by_epoch' watches held-out rows itself: leave out validation of NCPD.",
+        ),
+        (
+            {"methods": [{"name": "ncpd", "parameters": {"random_state": 1}}]},
+            "methods[0]: leave out 'random_state': seeds follow from that of the protocol.",
+        ),
+        ({"methods": [{"name": "plknn", "title": ""}]}, "methods[0].title: String should have at"),
+        (
+            {"methods": ["study.own_methods:NoMethodWithoutMore"]},
+            "methods[0]: NoMethodWithoutMore.__init__() missing 1 required",
+        ),
+        (
+            {"methods": ["study.broken_module:Method"]},
+            "methods[0]: There is no method 'study.broken",
+        ),
+        (
+            {"methods": ["study.own_methods:WithoutCard"]},
+            "methods[0]: 'study.own_methods:WithoutCard' is no method.",
+        ),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
         ({"protocol": {"fold": 3}}, "protocol.fold: there is no such setting."),
         ({"methods": [{"name": "plknn", "params": {}}]}, "methods[0].params: there is no such set"),

@@ -14,6 +14,7 @@ from disambig._core.names import closest_name
 
 __all__ = [
     "CandidateError",
+    "ClusterError",
     "DatasetFormatError",
     "DatasetNotFoundError",
     "DisambigError",
@@ -64,6 +65,10 @@ class ModelFileError(DisambigError, ValueError):
 
 class StudyError(DisambigError, ValueError):
     """The description of a study that is wrong, or cannot be carried out."""
+
+
+class ClusterError(DisambigError, OSError):
+    """A cluster that cannot be reached, or was lost."""
 
 
 class RecordError(DisambigError, ValueError):

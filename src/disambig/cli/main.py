@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from disambig._core.errors import DisambigError, DownloadError
+from disambig._core.errors import ClusterError, DisambigError, DownloadError
 from disambig._version import __version__
 from disambig.cli import datasets, fetch, methods, reproduce, study
 
@@ -51,4 +51,4 @@ def main() -> None:
         Console(stderr=True).print(
             f"disambig: {error}", markup=False, highlight=False, soft_wrap=True
         )
-        sys.exit(1 if isinstance(error, DownloadError) else 2)
+        sys.exit(1 if isinstance(error, ClusterError | DownloadError) else 2)

@@ -46,7 +46,7 @@ def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
     module_name, _, class_name = name.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # a module of the user may raise anything
         raise ParameterError(
             f"There is no method {name!r}: {error}. Needed is 'package.module:Class', and the "
             "module must be one that Python finds."
@@ -55,10 +55,11 @@ def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
         not inspect.isclass(found)
         or not issubclass(found, PartialLabelClassifier)
         or inspect.isabstract(found)
+        or not hasattr(found, "card")
     ):
         raise ParameterError(
-            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier and "
-            "writes _fit and _predict_proba."
+            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier, "
+            "writes _fit and _predict_proba and has a card."
         )
     return found
 

@@ -6,7 +6,7 @@ Figures are imported on first use, so that tables do without matplotlib.
 from typing import TYPE_CHECKING
 
 from disambig._core.lazy import lazy_names
-from disambig.report.comparison import accuracy_table
+from disambig.report.comparison import comparison_table
 from disambig.report.contents import Report, make_report
 from disambig.report.delimited import to_csv
 from disambig.report.findings import findings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Report",
     "Table",
-    "accuracy_table",
+    "comparison_table",
     "draw_critical_difference",
     "draw_curves",
     "draw_dots",

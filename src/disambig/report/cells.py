@@ -71,12 +71,6 @@ class Cells:
         return max((len(runs) for runs in self.runs.values()), default=0)
 
     @property
-    def test_share(self) -> float | None:
-        """Share of the rows that a fold holds, if there are folds."""
-        n_folds = len({fold for runs in self.runs.values() for _, fold in runs})
-        return 1 / n_folds if n_folds > 1 else None
-
-    @property
     def unit(self) -> str:
         """What data is counted in: datasets, or settings where a dataset comes in several."""
         datasets = {setting.dataset for setting in self.settings.values()}
@@ -86,11 +80,15 @@ class Cells:
         """Return the methods with this role."""
         return tuple(method for method, own in self.roles.items() if own == role)
 
+    def rivals(self, reference: str) -> tuple[str, ...]:
+        """Return the methods that the reference is compared with."""
+        return tuple(method for method in self.methods if method != reference)
+
     def shown(self, method: str) -> str:
         """Return the method's name with what a reader must not overlook."""
         marks = [] if self.roles[method] == "method" else [self.roles[method]]
         if "oracle" in self.selections.get(method, ()):
-            marks.append("oracle")
+            marks.append("chosen by true labels")
         return f"{method} ({', '.join(marks)})" if marks else method
 
     def values(self, data: str, method: str) -> FloatArray:

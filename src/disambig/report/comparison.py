@@ -2,23 +2,17 @@
 
 from typing import Any
 
-import numpy as np
-
 from disambig.report.cells import Cells, read_cells
-from disambig.report.duels import count_verdicts, duel
+from disambig.report.duels import best_methods, count_verdicts, duel
 from disambig.report.metric_names import direction, metric_title
 from disambig.report.table import Table
-from disambig.report.wording import MISSING, count_of, mean_text, selection_notes
+from disambig.report.wording import MARKS, MISSING, count_of, mean_text, selection_notes
 from disambig.study.statistics import PairedTest, paired_t_test
 
-__all__ = ["accuracy_table", "best_methods"]
-
-_MARKS = {"better": " •", "worse": " ◦", "tie": ""}
-# Scores are shown, and called equal, to so many decimals.
-_DECIMALS = 3
+__all__ = ["comparison_table"]
 
 
-def accuracy_table(
+def comparison_table(
     scores: Any, metric: str = "accuracy", *, reference: str, alpha: float = 0.05
 ) -> Table:
     """Return a row for all data and a column for every method: mean ± standard deviation.
@@ -40,7 +34,7 @@ def accuracy_table(
     """
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
-    rivals = [method for method in cells.methods if method != reference]
+    rivals = cells.rivals(reference)
     tests = {
         (data, rival): duel(cells, data, reference, rival, paired_t_test)
         for data in cells.data
@@ -76,30 +70,17 @@ def accuracy_table(
 
 def _cell(cells: Cells, data: str, method: str, test: PairedTest | None, alpha: float) -> str:
     values = cells.values(data, method)
-    mark = _MARKS[test.verdict(alpha)] if test else ""
+    mark = MARKS[test.verdict(alpha)] if test else ""
     return mean_text(values) + mark + count_of(len(values), cells.n_runs)
 
 
-def best_methods(cells: Cells, data: str) -> list[str]:
-    """Return the methods with the best mean as shown, among the cells that are fullest."""
-    values = {method: cells.values(data, method) for method in cells.methods}
-    most = max(len(runs) for runs in values.values())
-    if most == 0:
-        return []
-    means = {
-        method: direction(cells.metric) * round(float(np.mean(runs)), _DECIMALS)
-        for method, runs in values.items()
-        if len(runs) == most
-    }
-    return [method for method, mean in means.items() if mean == max(means.values())]
-
-
 def _notes(cells: Cells, reference: str, alpha: float, tests: list[PairedTest | None]) -> list[str]:
+    shown = cells.shown(reference)
     less = " Less is better." if direction(cells.metric) < 0 else ""
     notes = [
-        f"•/◦: {reference} is significantly better/worse than this method by the paired t-test "
-        f"over runs (seeds and folds), at the level {alpha:g} for each test. Win/tie/loss counts "
-        f"this for {reference}.{less}",
+        f"•/◦: {shown} is significantly better/worse than this method by the paired t-test over "
+        f"runs (seeds and folds), at the level {alpha:g} for each test. Win/tie/loss counts this "
+        f"for {shown}.{less}",
         "The best mean of the methods stands out. Floors and ceilings are shown for scale and "
         "take no part.",
     ]

@@ -1,28 +1,26 @@
 """What a study has to show: which tables and which figures."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import StudyError
 from disambig.report.cells import read_cells
-from disambig.report.comparison import accuracy_table
+from disambig.report.comparison import comparison_table
 from disambig.report.findings import findings
-from disambig.report.published import published_table
+from disambig.report.published import Published, published_table
 from disambig.report.ranking import rank_methods
 from disambig.report.scores import accuracy_by_epoch, study_scores
 from disambig.report.significance import significance_table
 from disambig.report.table import Table
 from disambig.report.wins import win_table
-from disambig.study.entries import Protocol
 from disambig.study.runner import StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Report", "make_report"]
-
-Published = Mapping[str, Mapping[str, tuple[float, float]]]
+__all__ = ["Published", "Report", "make_report"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +34,9 @@ class Report:
     scores : DataFrame
         A row for every job.
     tables : dict of Table
-        By the name of their files, the most important first.
+        By the name of their files, the most important first; beside it the published figures.
     figures : dict of Figure
-        By the name of their files.
+        By the name of their files, those by epoch first.
     findings : str
         What was found, a list in Markdown.
     missing : tuple of str
@@ -50,13 +48,16 @@ class Report:
     tables: dict[str, Table]
     figures: dict[str, "Figure"]
     findings: str
-    missing: tuple[str, ...] = field(default=())
+    missing: tuple[str, ...] = ()
 
 
 def make_report(
     result: StudyResult, *, published: Published | None = None, missing: tuple[str, ...] = ()
 ) -> Report:
     """Make the tables and figures that fit a study.
+
+    Corrupted data has counts of wins and curves, data with its own candidate sets has dots; a
+    study may have both.
 
     Parameters
     ----------
@@ -71,64 +72,71 @@ def make_report(
         raise StudyError("There is nothing to report: every job failed.")
     scores = study_scores(result)
     study = result.plan.study
+    reference, test_share = study.reference_title, study.protocol.held_out_share
     tables: dict[str, Table] = {}
-    figures: dict[str, Figure] = {}
+    figures = _epoch_figures(result, reference)
     for metric in study.metrics:
-        tables |= _tables(scores, metric, study.reference_title, study.protocol)
-        figures |= _figures(scores, metric)
+        tables |= _tables(scores, metric, reference, test_share)
+        figures |= _figures(scores, metric, reference)
     if published is not None:
-        tables["published"] = published_table(scores, published)
-    figures |= _epoch_figures(result)
-    found = findings(
-        scores,
-        study.reference_title,
-        study.metrics[0],
-        test_share=study.protocol.held_out_share,
-    )
+        beside = published_table(scores, published)
+        if beside.rows:
+            (name, main), *others = tables.items()
+            tables = {name: main, "published": beside, **dict(others)}
+    found = findings(scores, reference, study.metrics[0], test_share=test_share)
     return Report(result, scores, tables, figures, found, missing)
 
 
-def _tables(scores: Any, metric: str, reference: str, protocol: Protocol) -> dict[str, Table]:
+def _tables(scores: Any, metric: str, reference: str, test_share: float) -> dict[str, Table]:
     tables = {}
-    if _is_corrupted(scores):
-        tables[f"{metric}_wins"] = win_table(scores, metric, reference=reference)
-    tables[metric] = accuracy_table(scores, metric, reference=reference)
+    corrupted = scores[scores["p"].notna()]
+    if len(corrupted):
+        tables[f"{metric}_wins"] = win_table(corrupted, metric, reference=reference)
+    tables[metric] = comparison_table(scores, metric, reference=reference)
     tables[f"{metric}_tests"] = significance_table(
-        scores, metric, reference=reference, test_share=protocol.held_out_share
+        scores, metric, reference=reference, test_share=test_share
     )
     return tables
 
 
-def _figures(scores: Any, metric: str) -> dict[str, "Figure"]:
+def _figures(scores: Any, metric: str, reference: str) -> dict[str, "Figure"]:
     from disambig.report.figures.critical_difference import draw_critical_difference
     from disambig.report.figures.curves import draw_curves
     from disambig.report.figures.dots import draw_dots
 
     figures = {}
-    if _is_corrupted(scores):
+    is_corrupted = scores["p"].notna()
+    if is_corrupted.any():
+        figures[f"{metric}_curves"] = draw_curves(scores, metric, reference=reference)
         levels = sorted(scores["r"].dropna().unique())
-        figures[f"{metric}_curves"] = draw_curves(scores, metric)
-        if len(levels) > 1:
-            for r in levels:
-                figures[f"{metric}_curves_r{r:g}"] = draw_curves(scores[scores["r"] == r], metric)
-    else:
-        figures[f"{metric}_dots"] = draw_dots(scores, metric)
+        for r in levels if len(levels) > 1 else ():
+            figures[f"{metric}_curves_r{r:g}"] = draw_curves(
+                scores, metric, reference=reference, r=r
+            )
+    if not is_corrupted.all():
+        figures[f"{metric}_dots"] = draw_dots(scores[~is_corrupted], metric, reference=reference)
     if rank_methods(read_cells(scores, metric)).critical_difference is not None:
-        figures[f"{metric}_ranks"] = draw_critical_difference(scores, metric)
+        figures[f"{metric}_ranks"] = draw_critical_difference(scores, metric, reference=reference)
     return figures
 
 
-def _epoch_figures(result: StudyResult) -> dict[str, "Figure"]:
+def _epoch_figures(result: StudyResult, reference: str) -> dict[str, "Figure"]:
     from disambig.report.figures.epochs import draw_epochs
 
-    figures = {}
+    figures: dict[str, Figure] = {}
     for data, curves in accuracy_by_epoch(result).items():
         n_runs = max(len(runs) for runs in curves.values())
-        # The title of data with a corruption is no name for a file.
-        stem = f"epochs_{data}".replace(", ", "_").replace("=", "")
-        figures[stem] = draw_epochs(curves, title=f"{data}: mean over {n_runs} runs")
+        figures[_file_name(f"epochs_{data}", figures)] = draw_epochs(
+            curves, title=f"{data}: mean over {n_runs} runs", reference=reference
+        )
     return figures
 
 
-def _is_corrupted(scores: Any) -> bool:
-    return bool(scores["p"].notna().all())
+def _file_name(title: str, taken: Iterable[str]) -> str:
+    """Return a name for files and links that is not taken; titles of data may have any sign."""
+    name = re.sub(r"[^\w.+-]+", "_", title.replace("=", "")).rstrip("_.")
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free

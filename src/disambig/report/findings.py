@@ -1,17 +1,18 @@
 """What a study found, in plain sentences made from its numbers."""
 
-from collections.abc import Mapping
+from collections import Counter
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from disambig.report.cells import Cells, read_cells
-from disambig.report.comparison import best_methods
-from disambig.report.duels import count_verdicts, duel
+from disambig.report.duels import best_methods, count_verdicts, duel
+from disambig.report.markdown import as_markdown
 from disambig.report.metric_names import direction, metric_title
-from disambig.report.ranking import rank_methods
+from disambig.report.ranking import Ranking, rank_methods
 from disambig.report.wording import (
+    count_by_dataset,
     friedman_sentence,
     listed,
     repeated_data_sentence,
@@ -27,8 +28,8 @@ def findings(
     reference: str,
     metric: str = "accuracy",
     *,
+    test_share: float,
     alpha: float = 0.05,
-    test_share: float | None = None,
 ) -> str:
     """Return a list in Markdown: who is best where, where the reference is behind, what is missing.
 
@@ -40,26 +41,28 @@ def findings(
         Label of the method that the others are compared with.
     metric : str, default="accuracy"
         Column of the records.
+    test_share : float
+        Share of the rows that a run was tested on: one over the number of folds.
     alpha : float, default=0.05
         Level of significance.
-    test_share : float, optional
-        Share of the rows that a run was tested on; by default one over the number of folds.
     """
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
     ranking = rank_methods(cells, alpha)
     sentences = [
         *_best(cells, reference),
-        *_verdicts(cells, reference, alpha, test_share or cells.test_share),
+        *_best_or_level(cells, reference, alpha),
+        *_verdicts(cells, reference, alpha, test_share),
         *_behind(cells, reference, alpha),
         *_gaps(cells, reference),
+        *_below_floors(cells),
         friedman_sentence(ranking, alpha),
-        *_ranks(ranking.ranks, ranking.critical_difference, reference),
-        *repeated_data_sentence(ranking),
+        *_ranks(cells, ranking, reference),
+        *repeated_data_sentence(ranking, has_p_values=ranking.friedman is not None),
         *_missing(cells),
         *selection_notes(cells),
     ]
-    return "".join(f"- {sentence}\n" for sentence in sentences)
+    return "".join(f"- {as_markdown(sentence)}\n" for sentence in sentences)
 
 
 def _best(cells: Cells, reference: str) -> list[str]:
@@ -76,49 +79,68 @@ def _best(cells: Cells, reference: str) -> list[str]:
     ]
 
 
-def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float | None) -> list[str]:
-    rivals = _rivals(cells, reference)
-    pairs = [(data, rival) for data in cells.data for rival in rivals]
+def _best_or_level(cells: Cells, reference: str, alpha: float) -> list[str]:
+    """Say on how much data no better mean is significantly better."""
+    n_level, behind, untested = 0, [], []
+    for data in cells.data:
+        best = best_methods(cells, data)
+        tests = {method: duel(cells, data, reference, method, paired_t_test) for method in best}
+        ahead = [name for name, test in tests.items() if test and test.verdict(alpha) == "worse"]
+        if reference in best or (any(tests.values()) and not ahead):
+            n_level += 1
+        elif ahead:
+            behind.append(f"{data} ({', '.join(cells.shown(name) for name in ahead)})")
+        else:
+            untested.append(data)
+    if len(untested) == len(cells.data) or not cells.rivals(reference):
+        return []
+    but = f"; not on {listed(behind)}" if behind else ""
+    if untested:
+        but += f"; it cannot be tested on {listed(untested)}"
+    return [
+        f"{cells.shown(reference)} is the best, or not significantly behind the best, on "
+        f"{n_level} of {_count(cells, len(cells.data))} (paired t-test){but}."
+    ]
+
+
+def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float) -> list[str]:
+    shown = cells.shown(reference)
+    pairs = [(data, rival) for data in cells.data for rival in cells.rivals(reference)]
     plain = [duel(cells, data, reference, rival, paired_t_test) for data, rival in pairs]
     n_tests = len(plain) - plain.count(None)
     if n_tests == 0:
-        return [f"{reference} cannot be tested against another method: no two runs in common."]
+        return [f"{shown} cannot be tested against another method: no two runs in common."]
     counts = count_verdicts(plain, alpha)
-    sentence = (
-        f"In {n_tests} paired t-tests, {reference} is significantly "
-        f"better in {counts.wins}, worse in {counts.losses}, neither in {counts.ties}"
+    test = partial(corrected_t_test, test_share=test_share)
+    fair = count_verdicts(
+        (duel(cells, data, reference, rival, test) for data, rival in pairs), alpha
     )
-    if test_share is not None:
-        test = partial(corrected_t_test, test_share=test_share)
-        fair = count_verdicts(
-            (duel(cells, data, reference, rival, test) for data, rival in pairs), alpha
-        )
-        sentence += (
-            f"; corrected for training rows that runs share, better in {fair.wins}, worse in "
-            f"{fair.losses}, neither in {fair.ties}"
-        )
     by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
     return [
-        f"{sentence}. At the level {alpha:g}, {by_chance} of {n_tests} would come out significant "
-        "by chance if no methods differed."
+        f"In {n_tests} paired t-tests, {shown} is significantly better in {counts.wins}, worse in "
+        f"{counts.losses}, neither in {counts.ties}; corrected for training rows that runs share, "
+        f"better in {fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At the level "
+        f"{alpha:g}, {by_chance} of {n_tests} would come out significant by chance if no methods "
+        "differed."
     ]
 
 
 def _behind(cells: Cells, reference: str, alpha: float) -> list[str]:
     """Say where the reference loses, the rival with most wins first."""
+    shown = cells.shown(reference)
     losses: dict[str, list[tuple[float, str]]] = {}
-    for rival in _rivals(cells, reference):
+    for rival in cells.rivals(reference):
         for data in cells.data:
             test = duel(cells, data, reference, rival, paired_t_test)
             if test is not None and test.verdict(alpha) == "worse":
                 losses.setdefault(rival, []).append((-test.difference, data))
     if not losses:
-        return [f"{reference} is nowhere significantly behind (paired t-test)."]
+        return [f"{shown} is nowhere significantly behind (paired t-test)."]
     sentences = []
     for rival, behind in sorted(losses.items(), key=lambda item: -len(item[1])):
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
         sentences.append(
-            f"{reference} is significantly behind {cells.shown(rival)} on {len(behind)} of "
+            f"{shown} is significantly behind {cells.shown(rival)} on {len(behind)} of "
             f"{_count(cells, len(cells.data))}: {listed(places)}."
         )
     return sentences
@@ -128,12 +150,7 @@ def _gaps(cells: Cells, reference: str) -> list[str]:
     """Say how far the reference is from each floor and ceiling."""
     sentences = []
     for bound in cells.bounds:
-        gaps = {}
-        for data in cells.data:
-            shared = cells.shared_runs(data, (reference, bound))
-            if len(shared):
-                means = direction(cells.metric) * shared.mean(axis=0)
-                gaps[data] = float(means[0] - means[1])
+        gaps = _gaps_between(cells, reference, bound)
         if not gaps:
             continue
         gap = float(np.mean(list(gaps.values())))
@@ -141,11 +158,47 @@ def _gaps(cells: Cells, reference: str) -> list[str]:
         side = 1 if cells.roles[bound] == "floor" else -1
         wrong = [data for data, own in gaps.items() if side * own < 0]
         beyond = "below the floor" if side > 0 else "above the ceiling"
-        more = f"; {beyond} on {len(wrong)}: {listed(wrong)}" if wrong else ""
+        more = f"; {beyond} on {len(wrong)}: {count_by_dataset(cells, wrong)}" if wrong else ""
         sentences.append(
-            f"{reference} is on average {abs(gap):.3f} {'better' if gap > 0 else 'worse'} than "
-            f"{cells.shown(bound)}{_range(cells, list(gaps.values()))}{more}."
+            f"{cells.shown(reference)} is on average {abs(gap):.3f} "
+            f"{'better' if gap > 0 else 'worse'} than {cells.shown(bound)}"
+            f"{_range(cells, list(gaps.values()))}{more}."
         )
+    return sentences
+
+
+def _gaps_between(cells: Cells, method: str, bound: str) -> dict[str, float]:
+    """Return by how much a method is better than a bound, where they share runs."""
+    gaps = {}
+    for data in cells.data:
+        shared = cells.shared_runs(data, (method, bound))
+        if len(shared):
+            means = direction(cells.metric) * shared.mean(axis=0)
+            gaps[data] = float(means[0] - means[1])
+    return gaps
+
+
+def _below_floors(cells: Cells) -> list[str]:
+    """Say which methods have a mean below a floor, and on how much of which dataset."""
+    sentences = []
+    floors = cells.in_role("floor")
+    for floor in floors:
+        methods = []
+        unit = f" {cells.unit}s"  # said once
+        for method in cells.methods:
+            gaps = _gaps_between(cells, method, floor)
+            total = Counter(cells.settings[data].dataset for data in gaps)
+            below = Counter(cells.settings[data].dataset for data in gaps if gaps[data] < 0)
+            places = []
+            for dataset, number in below.items():
+                of = f" ({number} of {total[dataset]}{unit})" if cells.unit == "setting" else ""
+                places.append(f"{dataset}{of}")
+                unit = ""
+            if places:
+                methods.append(f"{cells.shown(method)} on {', '.join(places)}")
+        if methods:
+            name = f" {floor}" if len(floors) > 1 else ""
+            sentences.append(f"Below the floor{name}: {'; '.join(methods)}.")
     return sentences
 
 
@@ -155,15 +208,21 @@ def _range(cells: Cells, gaps: list[float]) -> str:
     return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {_count(cells, len(gaps))})"
 
 
-def _ranks(ranks: Mapping[str, float], difference: float | None, reference: str) -> list[str]:
-    if difference is None or reference not in ranks:
+def _ranks(cells: Cells, ranking: Ranking, reference: str) -> list[str]:
+    difference, ranks = ranking.critical_difference, ranking.ranks
+    if difference is None:
         return []
-    rivals = {method: rank for method, rank in ranks.items() if method != reference}
-    ahead = [method for method, rank in rivals.items() if ranks[reference] - rank > difference]
-    behind = [method for method, rank in rivals.items() if rank - ranks[reference] > difference]
+    ordered = sorted(ranks, key=lambda method: ranks[method])
+    each = ", ".join(f"{cells.shown(method)} {ranks[method]:.2f}" for method in ordered)
+    sentence = f"Average ranks, 1 is best: {each}."
+    if reference not in ranks:
+        return [sentence]
+    own = ranks[reference]
+    ahead = [cells.shown(method) for method in ordered if own - ranks[method] > difference]
+    behind = [cells.shown(method) for method in ordered if ranks[method] - own > difference]
     return [
-        f"{reference} has the average rank {ranks[reference]:.2f}. By the critical difference of "
-        f"{difference:.2f} it is better than {', '.join(behind) or 'no other'} and worse than "
+        f"{sentence} By the critical difference of {difference:.2f} {cells.shown(reference)} is "
+        f"better than {', '.join(behind) or 'no other'} and worse than "
         f"{', '.join(ahead) or 'no other'}."
     ]
 
@@ -178,10 +237,6 @@ def _missing(cells: Cells) -> list[str]:
         f"{expected - finished} of {expected} runs are missing; methods are compared on the runs "
         "that they have in common."
     ]
-
-
-def _rivals(cells: Cells, reference: str) -> list[str]:
-    return [method for method in cells.methods if method != reference]
 
 
 def _count(cells: Cells, number: int) -> str:

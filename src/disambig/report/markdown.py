@@ -4,21 +4,21 @@ from collections.abc import Iterable
 
 from disambig.report.table import Table
 
-__all__ = ["to_markdown"]
+__all__ = ["as_markdown", "to_markdown"]
 
 
 def to_markdown(table: Table) -> str:
     """Return the table with its title as a heading and its notes as a list."""
-    lines = [f"## {table.title}", "", _line(map(_escaped, table.header))]
+    lines = [f"## {as_markdown(table.title)}", "", _line(map(as_markdown, table.header))]
     lines.append(_line(["---", *["---:"] * (len(table.header) - 1)]))
     for i, row in enumerate(table.rows):
         cells = [
-            f"**{_escaped(cell)}**" if (i, j) in table.emphasised else _escaped(cell)
+            f"**{as_markdown(cell)}**" if (i, j) in table.emphasised else as_markdown(cell)
             for j, cell in enumerate(row)
         ]
         lines.append(_line(cells))
     if table.notes:
-        lines += ["", *(f"- {_escaped(note)}" for note in table.notes)]
+        lines += ["", *(f"- {as_markdown(note)}" for note in table.notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -26,8 +26,8 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(text: str) -> str:
-    """Keep signs that Markdown would read as its own."""
+def as_markdown(text: str) -> str:
+    """Return text on one line, with the signs escaped that Markdown would read as its own."""
     for sign in "\\|*_<`":
         text = text.replace(sign, "\\" + sign)
-    return text.replace("\n", " ")
+    return " ".join(text.split())

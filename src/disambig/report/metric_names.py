@@ -2,8 +2,8 @@
 
 __all__ = ["direction", "metric_title"]
 
-_LOWER_IS_BETTER = {"brier_score", "expected_calibration_error", "seconds"}
-_TITLES = {"seconds": "fit time in seconds", "brier_score": "Brier score"}
+_LOWER_IS_BETTER = {"brier_score", "expected_calibration_error"}
+_TITLES = {"brier_score": "Brier score"}
 
 
 def direction(metric: str) -> int:

@@ -5,15 +5,18 @@ from typing import Any
 
 from disambig.report.cells import Cells, read_cells
 from disambig.report.table import Table
-from disambig.report.wording import MISSING, mean_text
+from disambig.report.wording import MISSING, count_of, mean_text, score_text, selection_notes
 
-__all__ = ["published_table"]
+__all__ = ["Published", "published_table"]
+
+# Mean and standard deviation, by dataset and method.
+Published = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
-def published_table(
-    scores: Any, published: Mapping[str, Mapping[str, tuple[float, float]]]
-) -> Table:
+def published_table(scores: Any, published: Published) -> Table:
     """Return two rows for every dataset of the paper: accuracy as we and as they measured it.
+
+    Datasets that we have no score on are left out. Floors and ceilings, ours only, come last.
 
     Parameters
     ----------
@@ -23,22 +26,32 @@ def published_table(
         Mean and standard deviation, by dataset and method.
     """
     cells = read_cells(scores, "accuracy")
-    columns = list(dict.fromkeys(name for figures in published.values() for name in figures))
+    methods = list(dict.fromkeys(name for figures in published.values() for name in figures))
+    columns = [*methods, *(bound for bound in cells.bounds if bound not in methods)]
     rows = []
     for dataset, figures in published.items():
-        rows.append((dataset, "ours", *(_ours(cells, dataset, name) for name in columns)))
-        rows.append(("", "paper", *(_theirs(figures.get(name)) for name in columns)))
+        if any(len(cells.values(dataset, name)) for name in methods):
+            rows.append((dataset, "ours", *(_ours(cells, dataset, name) for name in columns)))
+            rows.append(("", "paper", *(_theirs(figures.get(name)) for name in columns)))
     return Table(
         title="Accuracy beside the paper's",
-        header=("data", "", *columns),
+        header=(
+            "data",
+            "",
+            *(cells.shown(name) if name in cells.roles else name for name in columns),
+        ),
         rows=tuple(rows),
-        notes=("The folds are not those of the paper, which does not publish them.",),
+        notes=(
+            "The folds are not those of the paper, which does not publish them.",
+            *selection_notes(cells),
+        ),
     )
 
 
 def _ours(cells: Cells, dataset: str, method: str) -> str:
-    return mean_text(cells.values(dataset, method))
+    values = cells.values(dataset, method)
+    return mean_text(values) + count_of(len(values), cells.n_runs)
 
 
 def _theirs(figure: tuple[float, float] | None) -> str:
-    return MISSING if figure is None else f"{figure[0]:.3f} ± {figure[1]:.3f}"
+    return MISSING if figure is None else score_text(*figure)

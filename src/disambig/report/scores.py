@@ -1,13 +1,17 @@
 """The records of a study as one table, a row for every job."""
 
 import json
+import math
 from typing import Any
 
+from disambig.study.evaluation import METRICS
 from disambig.study.plan import PlannedJob
 from disambig.study.record import Record
 from disambig.study.runner import StudyResult
 
 __all__ = ["accuracy_by_epoch", "study_scores"]
+
+_STEPS = ("choose", "fit", "predict")
 
 
 def study_scores(result: StudyResult) -> Any:
@@ -38,8 +42,8 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "role": planned.role,
         "seed": job.split.seed,
         "fold": job.split.fold,
-        **record.metrics,
-        **{f"{step}_seconds": seconds for step, seconds in record.seconds.items()},
+        **{metric: record.metrics.get(metric, math.nan) for metric in METRICS},
+        **{f"{step}_seconds": record.seconds.get(step, math.nan) for step in _STEPS},
         "peak_memory_mb": record.peak_memory_mb,
         "selection": job.selection.criterion if job.selection else None,
         "chosen": json.dumps(record.chosen) if record.chosen else None,

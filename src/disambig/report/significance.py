@@ -1,17 +1,18 @@
 """The table behind the claim: the reference against each rival, by every test."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from disambig.report.cells import Cells, read_cells
-from disambig.report.duels import count_verdicts, duel
+from disambig.report.duels import Test, count_verdicts, duel
 from disambig.report.metric_names import metric_title
 from disambig.report.ranking import Ranking, rank_methods, tests_against_rivals
 from disambig.report.table import Table
 from disambig.report.wording import (
+    MARKS,
     MISSING,
     count_of,
     friedman_sentence,
@@ -31,15 +32,16 @@ def significance_table(
     metric: str = "accuracy",
     *,
     reference: str,
+    test_share: float,
     alpha: float = 0.05,
-    test_share: float | None = None,
 ) -> Table:
     """Return a row for every method: how the reference does against it.
 
     Wins, ties and losses are counted over data, by the paired t-test and by its correction for
     overlapping training rows; Wilcoxon's test and the ranks are over the mean scores of data. What
-    cannot be computed is a dash, and a note says why. Floors and ceilings come last and have a
-    mean only.
+    cannot be computed is a dash, and a note says why. A bullet beside Holm's p-value says that the
+    reference is significantly better over data, a circle that it is worse. Floors and ceilings
+    come last and have a mean only.
 
     Parameters
     ----------
@@ -49,27 +51,26 @@ def significance_table(
         Column of the records.
     reference : str
         Label of the method that the others are compared with.
+    test_share : float
+        Share of the rows that a run was tested on: one over the number of folds.
     alpha : float, default=0.05
         Level of significance.
-    test_share : float, optional
-        Share of the rows that a run was tested on; by default one over the number of folds.
     """
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
     ranking = rank_methods(cells, alpha)
     rival_tests = tests_against_rivals(ranking, reference)
-    test_share = test_share or cells.test_share
-    ordered = (reference, *(method for method in cells.methods if method != reference))
+    corrected = partial(corrected_t_test, test_share=test_share)
     rows = []
-    for method in ordered:
+    for method in (reference, *cells.rivals(reference)):
         is_rival = method != reference
         rows.append(
             (
                 cells.shown(method),
                 _mean_over_data(cells, method),
-                _plain(cells, reference, method, alpha) if is_rival else "",
-                _corrected(cells, reference, method, alpha, test_share) if is_rival else "",
-                *(_over_data(rival_tests.get(method)) if is_rival else ("", "")),
+                _counts(cells, reference, method, paired_t_test, alpha) if is_rival else "",
+                _counts(cells, reference, method, corrected, alpha) if is_rival else "",
+                *(_over_data(rival_tests.get(method), alpha) if is_rival else ("", "")),
                 f"{ranking.ranks[method]:.2f}" if method in ranking.ranks else MISSING,
             )
         )
@@ -78,7 +79,7 @@ def significance_table(
         for method in cells.bounds
     ]
     return Table(
-        title=f"{reference} against the others: {metric_title(metric)}",
+        title=f"{cells.shown(reference)} against the others: every test of {metric_title(metric)}",
         header=(
             "method",
             "mean over data",
@@ -89,7 +90,7 @@ def significance_table(
             "average rank",
         ),
         rows=tuple(rows),
-        notes=tuple(_notes(cells, ranking, reference, alpha, test_share)),
+        notes=tuple(_notes(cells, ranking, rival_tests, reference, alpha, test_share)),
         n_summary_rows=len(cells.bounds),
     )
 
@@ -103,47 +104,44 @@ def _filled(cells: Cells, method: str) -> Iterable[Any]:
     return (values for data in cells.data if len(values := cells.values(data, method)))
 
 
-def _plain(cells: Cells, reference: str, rival: str, alpha: float) -> str:
-    tests = [duel(cells, data, reference, rival, paired_t_test) for data in cells.data]
-    return str(count_verdicts(tests, alpha)) if any(tests) else MISSING
-
-
-def _corrected(
-    cells: Cells, reference: str, rival: str, alpha: float, test_share: float | None
-) -> str:
-    if test_share is None:
-        return MISSING
-    test = partial(corrected_t_test, test_share=test_share)
+def _counts(cells: Cells, reference: str, rival: str, test: Test, alpha: float) -> str:
     tests = [duel(cells, data, reference, rival, test) for data in cells.data]
     return str(count_verdicts(tests, alpha)) if any(tests) else MISSING
 
 
-def _over_data(test: RivalTest | None) -> tuple[str, str]:
+def _over_data(test: RivalTest | None, alpha: float) -> tuple[str, str]:
     if test is None:
         return MISSING, MISSING
-    return p_value_text(test.p_value), p_value_text(test.adjusted_p_value)
+    mark = MARKS[test.verdict(alpha)]
+    return p_value_text(test.p_value), p_value_text(test.adjusted_p_value) + mark
 
 
 def _notes(
-    cells: Cells, ranking: Ranking, reference: str, alpha: float, test_share: float | None
+    cells: Cells,
+    ranking: Ranking,
+    rival_tests: Mapping[str, RivalTest],
+    reference: str,
+    alpha: float,
+    test_share: float,
 ) -> list[str]:
+    shown = cells.shown(reference)
     notes = [
-        f"Win/tie/loss: on how much data {reference} is significantly better than this method, "
+        f"Win/tie/loss: on how much data {shown} is significantly better than this method, "
         f"neither, and significantly worse, at the level {alpha:g} for each test. The mean is over "
-        "data, and so is its standard deviation."
+        "data, and so is its standard deviation.",
+        "The corrected t-test (Nadeau and Bengio) allows for training rows that runs share; "
+        f"each run tests on {test_share:.3g} of the rows.",
     ]
-    if test_share is None:
-        notes.append("There is no corrected t-test: one fold does not say how much was tested on.")
-    else:
-        notes.append(
-            "The corrected t-test (Nadeau and Bengio) allows for training rows that runs share; "
-            f"each run tests on {test_share:.3g} of the rows."
-        )
     if len(ranking.data) > 1:
         notes.append(
             f"Wilcoxon's test, Holm's correction of it and the ranks (1 is best) are over "
             f"{len(ranking.data)} mean scores of each method."
         )
+        if rival_tests:
+            notes.append(
+                f"•/◦ beside Holm's p: over all data, {shown} is significantly better/worse than "
+                f"this method by Wilcoxon's test, at the level {alpha:g} for all of them together."
+            )
     else:
         notes.append(
             "There is no Wilcoxon test: it needs two datasets or more with all methods, and there "
@@ -160,5 +158,6 @@ def _notes(
             "Left out of the tests over data, because the methods have no run there in common: "
             f"{listed(list(ranking.left_out))}."
         )
-    notes += repeated_data_sentence(ranking)
+    has_p_values = bool(rival_tests) or ranking.friedman is not None
+    notes += repeated_data_sentence(ranking, has_p_values=has_p_values)
     return notes + selection_notes(cells)

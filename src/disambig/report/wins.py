@@ -1,12 +1,13 @@
 """How often the reference wins, by dataset: for studies with many settings of each."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from disambig.report.cells import Cells, read_cells
 from disambig.report.duels import WinTieLoss, count_verdicts, duel
 from disambig.report.metric_names import metric_title
 from disambig.report.table import Table
+from disambig.report.wording import selection_notes
 from disambig.study.statistics import paired_t_test
 
 __all__ = ["win_table"]
@@ -16,6 +17,8 @@ def win_table(
     scores: Any, metric: str = "accuracy", *, reference: str, alpha: float = 0.05
 ) -> Table:
     """Return a row for every dataset and r: the reference against each rival, over all p.
+
+    Floors and ceilings have the last columns and take no part in the sum of all rivals.
 
     Parameters
     ----------
@@ -30,20 +33,28 @@ def win_table(
     """
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
-    rivals = [method for method in cells.methods if method != reference]
     groups: dict[str, list[str]] = {}
     for data, setting in cells.settings.items():
         groups.setdefault(_group_title(setting.dataset, setting.r), []).append(data)
     rows = [
-        (title, *_counts(cells, own, reference, rivals, alpha)) for title, own in groups.items()
+        (title, *_counts(cells, own, reference, alpha))
+        for title, own in {**groups, "all": list(cells.data)}.items()
     ]
+    shown = cells.shown(reference)
     return Table(
-        title=f"{reference} against the others: win/tie/loss by {metric_title(metric)}",
-        header=("data", *(cells.shown(rival) for rival in rivals), "all"),
-        rows=(*rows, ("all", *_counts(cells, cells.data, reference, rivals, alpha))),
+        title=f"{shown} against the others: win/tie/loss by {metric_title(metric)}",
+        header=(
+            "data",
+            *map(cells.shown, cells.rivals(reference)),
+            "all",
+            *map(cells.shown, cells.bounds),
+        ),
+        rows=tuple(rows),
         notes=(
-            f"How often {reference} is significantly better, neither, significantly worse: paired "
+            f"How often {shown} is significantly better, neither, significantly worse: paired "
             f"t-tests over runs (seeds and folds), one for every p, at the level {alpha:g} each.",
+            *_bound_notes(cells),
+            *selection_notes(cells),
         ),
         n_summary_rows=1,
     )
@@ -53,17 +64,21 @@ def _group_title(dataset: str, r: float) -> str:
     return dataset if r != r else f"{dataset}, r={r:g}"  # NaN where nothing was corrupted
 
 
-def _counts(
-    cells: Cells, data: Iterable[str], reference: str, rivals: Iterable[str], alpha: float
-) -> list[str]:
-    own = list(data)
-    counts = [
-        count_verdicts((duel(cells, d, reference, rival, paired_t_test) for d in own), alpha)
-        for rival in rivals
-    ]
+def _bound_notes(cells: Cells) -> list[str]:
+    if not cells.bounds:
+        return []
+    return ["Floors and ceilings are tested in the same way; 'all' is without them."]
+
+
+def _counts(cells: Cells, data: Sequence[str], reference: str, alpha: float) -> list[str]:
+    def count(other: str) -> WinTieLoss:
+        tests = (duel(cells, own, reference, other, paired_t_test) for own in data)
+        return count_verdicts(tests, alpha)
+
+    counts = [count(rival) for rival in cells.rivals(reference)]
     total = WinTieLoss(
-        sum(count.wins for count in counts),
-        sum(count.ties for count in counts),
-        sum(count.losses for count in counts),
+        sum(own.wins for own in counts),
+        sum(own.ties for own in counts),
+        sum(own.losses for own in counts),
     )
-    return [str(count) for count in (*counts, total)]
+    return [str(own) for own in (*counts, total, *map(count, cells.bounds))]

@@ -1,5 +1,8 @@
 """Numbers as text, and the sentences that more than one table needs."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 import numpy as np
 
 from disambig._core.typing import FloatArray
@@ -7,27 +10,39 @@ from disambig.report.cells import Cells
 from disambig.report.ranking import Ranking
 
 __all__ = [
+    "DECIMALS",
+    "MARKS",
     "MISSING",
+    "count_by_dataset",
     "count_of",
     "friedman_sentence",
     "listed",
     "mean_text",
     "p_value_text",
     "repeated_data_sentence",
+    "score_text",
     "selection_notes",
 ]
 
 MISSING = "-"
+# What a test says of the reference, behind the score of a rival.
+MARKS = {"better": " •", "worse": " ◦", "tie": ""}
+# Scores are shown, and called equal, to so many decimals.
+DECIMALS = 3
+
+
+def score_text(mean: float, deviation: float | None) -> str:
+    """Return mean ± standard deviation, or the mean alone."""
+    text = f"{mean:.{DECIMALS}f}"
+    return text if deviation is None else f"{text} ± {deviation:.{DECIMALS}f}"
 
 
 def mean_text(values: FloatArray) -> str:
     """Return mean ± standard deviation; of a single value, the value."""
     if len(values) == 0:
         return MISSING
-    text = f"{np.mean(values):.3f}"
-    if len(values) > 1:
-        text += f" ± {np.std(values, ddof=1):.3f}"
-    return text
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return score_text(float(np.mean(values)), deviation)
 
 
 def count_of(n_values: int, n_full: int) -> str:
@@ -47,6 +62,14 @@ def listed(names: list[str], most: int = 5) -> str:
     return "; ".join(names)
 
 
+def count_by_dataset(cells: Cells, data: Iterable[str]) -> str:
+    """Return how many settings of each dataset these are; where a dataset comes once, its name."""
+    counts = Counter(cells.settings[own].dataset for own in data)
+    if cells.unit == "dataset":
+        return listed(list(counts))
+    return ", ".join(f"{dataset} {number}" for dataset, number in counts.items())
+
+
 def selection_notes(cells: Cells) -> list[str]:
     """Say how parameters were chosen, true labels first."""
     chosen: dict[str, list[str]] = {}
@@ -56,7 +79,9 @@ def selection_notes(cells: Cells) -> list[str]:
     notes = []
     for selection, methods in sorted(chosen.items(), key=lambda item: item[0] != "oracle"):
         by = selection.replace("_", " ")
-        how = "chosen with true labels (oracle)" if by == "oracle" else f"chosen by the {by}"
+        how = f"chosen by the {by}"
+        if selection == "oracle":
+            how = "chosen with true labels (oracle selection)"
         notes.append(f"Parameters {how}: {', '.join(methods)}.")
     return notes
 
@@ -80,14 +105,21 @@ def friedman_sentence(ranking: Ranking, alpha: float) -> str:
     )
 
 
-def repeated_data_sentence(ranking: Ranking) -> list[str]:
-    """Warn of data that is not independent; nothing to say where every dataset is there once."""
-    if len(ranking.data) == ranking.n_datasets:
+def repeated_data_sentence(ranking: Ranking, *, has_p_values: bool) -> list[str]:
+    """Warn of data that is not independent.
+
+    There is nothing to say where every dataset is there once, or where nothing was computed over
+    data.
+    """
+    too_small = ["p-values are too small"] if has_p_values else []
+    if ranking.critical_difference is not None:
+        too_small.append(f"the critical difference is {'too' if too_small else 'too small'}")
+    if len(ranking.data) == ranking.n_datasets or not too_small:
         return []
     return [
         f"The tests over data count {len(ranking.data)} settings of only {ranking.n_datasets} "
         f"dataset{'s' if ranking.n_datasets > 1 else ''} as if they were independent, which they "
-        "are not: p-values are too small, and the critical difference is too."
+        f"are not: {', and '.join(too_small)}."
     ]
 
 

@@ -9,17 +9,19 @@ from disambig._version import __version__
 from disambig.report.contents import Report
 from disambig.report.delimited import to_csv
 from disambig.report.latex import to_latex
-from disambig.report.markdown import to_markdown
+from disambig.report.markdown import as_markdown, to_markdown
 
 __all__ = ["write_report"]
 
+# Tables with more rows are not on the page, which has a link to them.
+_MOST_ROWS = 30
 _FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 
 
 def write_report(
     report: Report, folder: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
-    """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all scores, and a page with it all.
+    """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all jobs (CSV), and a page on top.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def write_report(
             _write(folder / f"{name}{suffix}", render(table))
     for name, figure in report.figures.items():
         save_figure(figure, folder / name)
-    _write(folder / "records.csv", report.scores.to_csv(index=False, float_format="%.6g"))
+    _write(folder / "jobs.csv", report.scores.to_csv(index=False, float_format="%.6g"))
     page = folder / "report.md"
     _write(page, "\n".join(_page(report, command)))
     return page
@@ -52,29 +54,45 @@ def write_report(
 def _page(report: Report, command: str | None) -> Iterator[str]:
     study, jobs = report.result.plan.study, report.result.jobs()
     made_by = f"Made by `{command}` with" if command else "Made with"
-    yield f"# {study.name}\n"
+    yield f"# {as_markdown(study.name)}\n"
     if study.about:
         yield f"{study.about.strip()}\n"
     yield (
         f"{made_by} disambig {__version__}; do not edit by hand. Protocol: "
         f"{study.protocol.sentence}. {len(jobs)} jobs, {len(report.result.failed)} failed; "
-        "[records.csv](records.csv) has a row for each.\n"
+        "[jobs.csv](jobs.csv) has a row for each.\n"
     )
-    for line in report.missing:
-        yield f"- {line}"
-    yield f"\n## What was found\n\n{report.findings}"
+    if report.missing:
+        yield "".join(f"- {line}\n" for line in report.missing)
+    yield f"## What was found\n\n{report.findings}"
+    main, *others = _in_order_of_the_page(report)
+    yield to_markdown(report.tables[main])
     for name in report.figures:
-        yield f"![{name.replace('_', ' ')}]({name}.png)\n"
-    for table in report.tables.values():
-        yield to_markdown(table)
+        # Of curves by r and all in one, those by r can be read on a page.
+        if not any(other.startswith(f"{name}_r") for other in report.figures):
+            yield f"![{name.replace('_', ' ')}]({name}.png)\n"
+    for name in others:
+        table = report.tables[name]
+        if len(table.rows) > _MOST_ROWS:
+            yield f"## {as_markdown(table.title)}\n"
+            yield f"{len(table.rows)} rows: [{name}.md]({name}.md)\n"
+        else:
+            yield to_markdown(table)
     if report.result.failed:
         yield "## What failed\n"
         for planned, record in report.result.failed:
             error = record.error or {}
-            yield (
-                f"- {planned.method_title} on {planned.data_title}, seed {planned.job.split.seed}, "
-                f"fold {planned.job.split.fold}: {error.get('message')}"
-            )
+            what = f"{planned.title}: {error.get('type')}: {error.get('message')}"
+            yield f"- {as_markdown(what)}"
+
+
+def _in_order_of_the_page(report: Report) -> Iterator[str]:
+    """Return the names of all tables: the first one, published figures, tests before scores."""
+    main = next(iter(report.tables))
+    names = [main, "published"]
+    for metric in report.result.plan.study.metrics:
+        names += [f"{metric}_wins", f"{metric}_tests", metric]
+    return (name for name in dict.fromkeys(names) if name in report.tables)
 
 
 def _write(path: Path, text: str) -> None:

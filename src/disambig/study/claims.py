@@ -5,6 +5,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from disambig._core.errors import StudyError
+
 try:
     import fcntl
 except ImportError:  # Windows: runners there may do a job twice, and nothing worse
@@ -29,8 +31,14 @@ class Claims:
         self._path = folder / "claims.lock"
 
     def __enter__(self) -> Self:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise StudyError(
+                f"Records need a folder that can be written to, and {self._path.parent} is none: "
+                f"{error.strerror}. Choose another folder."
+            ) from error
         return self
 
     def __exit__(
@@ -49,6 +57,8 @@ class Claims:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte_of(key))
         except (BlockingIOError, PermissionError):
             return False
+        except OSError:  # a file system without locks: a job may be done twice there
+            return True
         return True
 
     def release(self, key: str) -> None:

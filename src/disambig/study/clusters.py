@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from disambig._core.errors import StudyError
+from disambig._core.errors import ClusterError
 from disambig._core.optional import import_extra
 
 __all__ = ["DaskCluster", "RayCluster", "open_dask", "open_ray"]
@@ -19,13 +19,14 @@ class DaskCluster:
         self._executor = client.get_executor(pure=False)
 
     def width(self) -> int:
-        """Return how many threads the workers have."""
-        threads: dict[str, int] = self._client.nthreads()
-        return max(1, sum(threads.values()))
+        """Return how many workers there are; each runs one job at a time, whatever its threads."""
+        with _told("Dask"):
+            return max(1, len(self._client.nthreads()))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a call on some worker."""
-        future: Future[Any] = self._executor.submit(function, *arguments)
+        with _told("Dask"):
+            future: Future[Any] = self._executor.submit(function, *arguments)
         return future
 
 
@@ -34,10 +35,8 @@ def open_dask(jobs: int, address: str | None) -> Iterator[DaskCluster]:
     """Connect to a scheduler, or start one with so many workers on this machine."""
     distributed = import_extra("distributed", extra="dask")
     local = {} if address else {"n_workers": jobs, "threads_per_worker": 1}
-    try:
+    with _told("Dask", address):
         client = distributed.Client(address, **local)
-    except OSError as error:
-        raise _unreachable("Dask", address, error) from error
     with client:
         yield DaskCluster(client)
 
@@ -50,11 +49,13 @@ class RayCluster:
 
     def width(self) -> int:
         """Return how many processors the cluster has."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        with _told("Ray"):
+            return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a call on some processor."""
-        future: Future[Any] = self._ray.remote(function).remote(*arguments).future()
+        with _told("Ray"):
+            future: Future[Any] = self._ray.remote(function).remote(*arguments).future()
         return future
 
 
@@ -62,16 +63,22 @@ class RayCluster:
 def open_ray(jobs: int, address: str | None) -> Iterator[RayCluster]:
     """Connect to a cluster, or start one with so many processors on this machine."""
     ray = import_extra("ray", extra="ray")
-    try:
+    with _told("Ray", address):
         ray.init(address=address, num_cpus=None if address else jobs, log_to_driver=False)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unreachable("Ray", address, error) from error
     try:
         yield RayCluster(ray)
     finally:
         ray.shutdown()
 
 
-def _unreachable(kind: str, address: str | None, error: Exception) -> StudyError:
-    where = f"at {address}" if address else "on this machine"
-    return StudyError(f"There is no {kind} cluster {where}: {error}. Is it running there?")
+@contextmanager
+def _told(kind: str, address: str | None = None) -> Iterator[None]:
+    """Say in words that there is no cluster, or no longer."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        where = f" at {address}" if address else ""
+        raise ClusterError(
+            f"The {kind} cluster{where} cannot be reached: {error}. Is it running there? What was "
+            "done is kept; the same command goes on from there."
+        ) from error

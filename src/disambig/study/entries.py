@@ -51,7 +51,7 @@ class DatasetEntry(Settings):
 
     name: str | None = None
     path: str | None = None
-    title: str | None = None
+    title: Annotated[str, Field(min_length=1)] | None = None
     labels: str | None = None
     separator: str | None = None
     truth: str | None = None
@@ -73,7 +73,7 @@ class MethodEntry(Settings):
     """
 
     name: str
-    title: str | None = None
+    title: Annotated[str, Field(min_length=1)] | None = None
     parameters: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
 
@@ -93,13 +93,13 @@ class MethodEntry(Settings):
     @property
     def has_epochs(self) -> bool:
         """Whether rows can be watched over the epochs of its training."""
-        return "validation" in self.method_class().get_params(deep=False)
+        return {"validation", "early_stopping"} <= set(self.method_class().get_params(deep=False))
 
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
         try:
             self._check_values()
-        except DisambigError as error:
+        except (DisambigError, TypeError) as error:  # TypeError: it cannot be made without more
             raise ValueError(str(error)) from None
         if "random_state" in {**self.parameters, **self.grid}:
             raise ValueError("leave out 'random_state': seeds follow from that of the protocol")

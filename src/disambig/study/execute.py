@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -30,6 +31,8 @@ from disambig.study.trial import Trial, make_trial
 __all__ = ["Outcome", "execute", "failure"]
 
 Outcome = tuple[Record, Predictions | None]
+# Limits of threads and the peak of memory belong to the process, and a worker may have threads.
+_ONE_AT_A_TIME = Lock()
 
 
 def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[Outcome]:
@@ -40,10 +43,12 @@ def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[Outcome]:
     try:
         # Before threads are limited: making a method may load the library whose threads they are.
         method = _method_of(jobs[0])
-        with one_thread():
+        with _ONE_AT_A_TIME, one_thread():
             return _run(dataset, jobs, method)
-    # One failing job never stops the others.
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    # One failing job never stops the others, whatever it raises.
+    except BaseException as error:  # noqa: BLE001
         if len(jobs) == 1:
             return [failure(dataset, jobs[0], error)]
         return [outcome for job in jobs for outcome in execute(dataset, [job])]
@@ -54,7 +59,7 @@ def failure(dataset: PartialLabelDataset, job: Job, error: BaseException) -> Out
     lines = traceback.format_exception(error)
     described = {
         "type": type(error).__name__,
-        "message": str(error),
+        "message": str(error) or repr(error),
         "traceback": "".join(lines),
     }
     return Record(**_facts(dataset, job), status="failed", error=described), None

@@ -19,7 +19,7 @@ from disambig.study.selection import Selection
 from disambig.study.split import Split
 from disambig.study.trial import ControlledCorruption
 
-__all__ = ["Job", "data_fingerprint"]
+__all__ = ["Job", "data_fingerprint", "side_by_side"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,14 @@ class Job:
         """Whether it takes more than a fit, so that it cannot share one with other splits."""
         return bool(self.grid) or self.by_epoch
 
-    def side_by_side(self) -> int | None:
-        """Return how many splits it pays to run together; None is all that there are."""
-        return 1 if self.stands_alone else fits_at_once(self.make_method())
-
     def make_method(self) -> PartialLabelClassifier:
         """Return the method with its parameters, not fitted."""
         return get_method(self.method)(**self.parameters)
+
+
+def side_by_side(job: Job) -> int | None:
+    """Return how many splits it pays to run together, on this machine; None is all there are."""
+    return fits_at_once(job.make_method())
 
 
 def data_fingerprint(dataset: PartialLabelDataset) -> str:
@@ -114,4 +115,6 @@ def _own_code(method: str) -> str | None:
     if ":" not in method:
         return None
     source = inspect.getsourcefile(get_method(method))
-    return hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
+    if source is None:  # compiled
+        return None
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest()

@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
 __all__ = ["LocalProcesses", "open_local"]
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_UNTIL_IDLE = 0.1
 
 
 class LocalProcesses:
@@ -18,7 +20,7 @@ class LocalProcesses:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._idle: list[Any] = []
+        self._idle: SimpleQueue[Any] = SimpleQueue()
         self._open: set[Any] = set()
 
     def width(self) -> int:
@@ -29,13 +31,22 @@ class LocalProcesses:
         """Start a call in an idle process, or in a new one."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        while self._idle:
-            pool = self._idle.pop()
+        while True:
+            pool = self._idle_pool()
             try:
                 return self._submit_to(pool, function, *arguments)
             except BrokenProcessPool:  # its process died while it had nothing to do
                 self._open.discard(pool)
-        return self._submit_to(_one_process(), function, *arguments)
+
+    def _idle_pool(self) -> Any:
+        while True:
+            try:
+                # A result may be known a moment before its process is.
+                wait = len(self._open) >= self._count
+                return self._idle.get(block=wait, timeout=_SECONDS_UNTIL_IDLE)
+            except Empty:
+                if len(self._open) < self._count:
+                    return _one_process()
 
     def _submit_to(self, pool: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         future: Future[Any] = pool.submit(function, *arguments)
@@ -48,7 +59,7 @@ class LocalProcesses:
             self._open.discard(pool)
             pool.shutdown(wait=False, kill_workers=True)
         else:
-            self._idle.append(pool)
+            self._idle.put(pool)
 
     def close(self) -> None:
         """End all processes, those at work too: who leaves early does not wait for them."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from disambig._core.errors import DisambigError, StudyError
+from disambig._core.parameters import check_integer
 from disambig.datasets.catalogue import load_dataset
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.study.entries import DatasetEntry, MethodEntry, Protocol
@@ -37,7 +39,7 @@ class PlannedJob:
         corruption = self.job.corruption
         if corruption is None:
             return self.dataset.name
-        return f"{self.dataset.name}, p={corruption.p:g}, r={corruption.r}"
+        return f"{self.dataset.name}, p={corruption.p:.12g}, r={corruption.r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,6 @@ class Plan:
 def make_plan(study: Study) -> Plan:
     """Load the data of a study and list its jobs."""
     jobs: list[PlannedJob] = []
-    titles: set[str] = set()
     methods = study.with_bounds()
     splits = list(_splits(study.protocol))
     for number, entry in enumerate(study.datasets):
@@ -66,14 +67,21 @@ def make_plan(study: Study) -> Plan:
             own = list(_jobs_on(entry, methods, splits, study.protocol))
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
-        twice = sorted(titles & {planned.data_title for planned in own})
-        if twice:
-            raise StudyError(
-                f"datasets[{number}]: {twice[0]!r} is there already. Give one of them a 'title'."
-            )
-        titles |= {planned.data_title for planned in own}
+        _check_title(number, own, jobs)
         jobs += own
     return Plan(study, tuple(jobs))
+
+
+def _check_title(number: int, own: list[PlannedJob], others: list[PlannedJob]) -> None:
+    """Refuse a title that other data, or the same data with the same sets, has already."""
+    name, data = own[0].dataset.name, own[0].job.data
+    titles = {planned.data_title for planned in own}
+    for other in others:
+        if other.data_title in titles or (other.dataset.name == name and other.job.data != data):
+            raise StudyError(
+                f"datasets[{number}]: {other.data_title!r} is there already. Give one of them a "
+                "'title'."
+            )
 
 
 def _splits(protocol: Protocol) -> Iterator[Split]:
@@ -92,7 +100,11 @@ def _jobs_on(
     dataset = _load(entry)
     fingerprint = data_fingerprint(dataset)
     for corruption in _corruptions(entry):
-        make_trial(dataset, splits[0], corruption)  # refuses what cannot be, before anything runs
+        trial = make_trial(dataset, splits[0], corruption)  # refuses what cannot be, at once
+        if any(method.grid for method in methods):
+            check_integer(
+                "inner_folds", protocol.inner_folds, minimum=2, maximum=len(trial.train.X)
+            )
         for method in methods:
             for split in splits:
                 job = Job(
@@ -109,9 +121,8 @@ def _jobs_on(
 
 
 def _load(entry: DatasetEntry) -> PartialLabelDataset:
-    # A path before a name: one of the two is given.
     dataset = load_dataset(
-        entry.path or entry.name or "",
+        Path(entry.path).absolute() if entry.path else str(entry.name),  # glass is no file here
         labels=entry.labels,
         separator=entry.separator,
         truth=entry.truth,

@@ -1,10 +1,11 @@
 """Run what a study still lacks, and lose nothing of what is done."""
 
+import json
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from disambig._core.errors import RecordError
 from disambig.study.backends import Backend, open_backend
 from disambig.study.claims import Claims
 from disambig.study.execute import execute, failure
+from disambig.study.job import Job, side_by_side
 from disambig.study.plan import Plan, PlannedJob, make_plan
 from disambig.study.record import Record
 from disambig.study.settings import Study
@@ -20,6 +22,7 @@ from disambig.study.store import RecordStore
 __all__ = ["StudyListener", "StudyResult", "run_study"]
 
 _SECONDS_BETWEEN_LOOKS = 0.5
+_MOST_FORGOTTEN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,8 @@ class _Runner:
     waiting: deque[list[PlannedJob]] = field(default_factory=deque)
     under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
     elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
+    forgotten: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
+    sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
 
     def run(self) -> dict[str, Record]:
         damaged = self._read_what_is_there()
@@ -115,10 +120,11 @@ class _Runner:
                 self._start(self.waiting.popleft())
             if self.under_way:
                 self._finish_some()
-            elif not self.waiting:
-                # Only what another runner works on is left: look again, it may have died.
+            else:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
-                self.listener.on_wait()
+            self.listener.on_wait()
+            if not self.waiting:
+                # What another runner works on: look again, it may have ended or died.
                 self.waiting, self.elsewhere = self.elsewhere, deque()
         return self.known
 
@@ -139,8 +145,20 @@ class _Runner:
         for group in self.plan.families():
             pending = [planned for planned in group if planned.job.key not in self.known]
             if pending:
-                size = pending[0].job.side_by_side() or len(pending)
+                size = self._side_by_side(pending[0].job) or len(pending)
                 yield from (pending[i : i + size] for i in range(0, len(pending), size))
+
+    def _side_by_side(self, job: Job) -> int | None:
+        """Return how many splits it pays to run together, asked where they will run."""
+        if job.stands_alone:
+            return 1
+        kind = (job.method, json.dumps(job.parameters, sort_keys=True))
+        if kind not in self.sizes:
+            try:
+                self.sizes[kind] = self.backend.submit(side_by_side, job).result()
+            except Exception:  # noqa: BLE001  # the job itself will say what is wrong there
+                self.sizes[kind] = 1
+        return self.sizes[kind]
 
     def _start(self, batch: list[PlannedJob]) -> None:
         """Start the jobs of a batch, but for those that another runner works on."""
@@ -168,19 +186,27 @@ class _Runner:
 
     def _finish_some(self) -> None:
         done, _ = wait(self.under_way, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
-        self.listener.on_wait()
         for future in done:
             batch = self.under_way.pop(future)
             try:
                 outcomes = future.result()
             # The process died, or the cluster gave up.
-            except (Exception, SystemExit) as error:  # noqa: BLE001
-                if len(batch) > 1:  # one of them may be at fault: each for itself
+            except Exception as error:  # noqa: BLE001
+                if self._shall_be_tried_again(batch, error):
+                    # Each for itself: one of them may be at fault.
                     self.waiting.extend([planned] for planned in batch)
                     continue
                 outcomes = [failure(batch[0].dataset, batch[0].job, error)]
             for planned, (record, predictions) in zip(batch, outcomes, strict=True):
                 self._keep(planned, self.store.write(record, predictions))
+
+    def _shall_be_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
+        if len(batch) > 1 or not isinstance(error, CancelledError):
+            return len(batch) > 1
+        # A cluster that was started anew forgets calls: no fault of theirs, if it is not a habit.
+        key = batch[0].job.key
+        self.forgotten[key] += 1
+        return self.forgotten[key] <= _MOST_FORGOTTEN
 
     def _keep(self, planned: PlannedJob, record: Record) -> None:
         self.claims.release(planned.job.key)

@@ -115,6 +115,11 @@ class Study(Settings):
                     f"'by_epoch' watches held-out rows itself: leave out {', '.join(sorted(own))} "
                     f"of {method.shown_title}"
                 )
+            if "epochs" in method.grid:
+                raise ValueError(
+                    f"'by_epoch' needs the same epochs in every run: take 'epochs' out of the grid "
+                    f"of {method.shown_title}"
+                )
 
     def with_bounds(self) -> list[MethodEntry]:
         """Return all methods, the floor and the ceiling among them."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.path import Path
 from PIL import Image
 
 from disambig import DisambigError
@@ -21,6 +22,7 @@ from disambig.report import (
     save_figure,
 )
 from disambig.report.figures.critical_difference import draw_ranks
+from disambig.report.figures.style import method_styles
 
 METHODS = ("NCPD", "SURE", "AGGD", "IPAL", "PL-KNN", "CLPL")
 MANY = (*METHODS, "M3PL", "PL-SVM", "EM", "LSB-CMM", "w/o NC", "w/o PD", "NCPD by covering rate")
@@ -106,6 +108,7 @@ FIGURES = {
     "one dataset": lambda: draw_curves(study(datasets=("glass",))),
     "one panel": lambda: draw_curves(study(datasets=("glass",), rs=(1,))),
     "13 lines": lambda: draw_curves(study(rs=(1,), methods=MANY, n_folds=2)),
+    "cut": lambda: draw_curves(sunk(2.0)),
     "dots": lambda: draw_dots(uncorrupted(5)),
     "dots of one dataset": lambda: draw_dots(uncorrupted(1)),
     "13 dots": lambda: draw_dots(uncorrupted(3, MANY)),
@@ -177,6 +180,94 @@ def test_a_curve_is_the_mean_over_folds():
 def test_panels_of_a_dataset_share_their_scale():
     axes = drawn("12 panels").axes
     assert axes[0].get_ylim() == axes[4].get_ylim() == axes[8].get_ylim()
+
+
+def test_figures_of_one_r_have_the_scale_of_all():
+    figures = [draw_curves(study(), r=r) for r in (1, 3)]
+    assert [figure.axes[0].get_title() for figure in figures] == ["glass, r = 1", "glass, r = 3"]
+    assert [len(figure.axes) for figure in figures] == [4, 4]
+    scales = [[axes.get_ylim() for axes in figure.axes] for figure in figures]
+    assert scales[0] == scales[1] == [axes.get_ylim() for axes in drawn("12 panels").axes[:4]]
+
+
+def test_every_point_is_inside_its_panel():
+    for axes in drawn("12 panels").axes:
+        low, high = axes.get_ylim()
+        for line in axes.get_lines():
+            assert low < min(line.get_ydata())
+            assert max(line.get_ydata()) < high
+
+
+def test_an_r_that_is_not_there_is_refused():
+    with pytest.raises(DisambigError, match="r = 4"):
+        draw_curves(study(), r=4)
+
+
+def sunk(depth, datasets=("glass", "ecoli")):
+    """Return a study in which CLPL on glass is so far below the floor."""
+    scores = study(datasets=datasets).copy()
+    below = (scores["method"] == "CLPL") & (scores["dataset"] == "glass")
+    scores.loc[below, "accuracy"] = 0.3 - depth
+    return scores
+
+
+def arrows_of(axes):
+    return [line for line in axes.get_lines() if isinstance(line.get_marker(), Path)]
+
+
+def test_points_far_below_the_floor_are_arrows_at_the_edge():
+    figure = draw_curves(sunk(2.0))
+    assert legend_of(figure)[-1] == "below the axis"
+    for axes in figure.axes:
+        is_cut = axes.get_title().startswith("glass")
+        low, _ = axes.get_ylim()
+        assert low > (-0.5 if is_cut else 0)
+        assert [list(line.get_xdata()) for line in arrows_of(axes)] == [list(PS)] * is_cut
+        for line in arrows_of(axes):
+            assert line.get_markeredgecolor() == method_styles(["CLPL"])["CLPL"].color
+            assert max(line.get_ydata()) < 0.1  # of the height of the panel
+    # The other lines lie above the arrows.
+    axes = figure.axes[0]
+    low, high = axes.get_ylim()
+    others = [line for line in axes.get_lines() if line not in arrows_of(axes)]
+    lowest = min(y for line in others for y in line.get_ydata() if y > low)
+    assert (lowest - low) / (high - low) > 0.07
+
+
+def test_the_axis_is_whole_where_a_cut_saves_less_than_half():
+    figure = draw_curves(sunk(0.4))
+    assert "below the axis" not in legend_of(figure)
+    assert not any(arrows_of(axes) for axes in figure.axes)
+    low, _ = figure.axes[0].get_ylim()
+    assert low < -0.1
+
+
+def test_the_axis_is_not_cut_where_less_is_better():
+    errors = sunk(2.0).rename(columns={"accuracy": "brier_score"})
+    assert not any(arrows_of(axes) for axes in draw_curves(errors, "brier_score").axes)
+
+
+def test_the_reference_stands_out_in_every_figure():
+    for reference, other in (("SURE", "NCPD"), ("NCPD", "SURE")):
+        places = [METHODS.index(name) for name in (reference, other)]
+        lines = draw_curves(study(rs=(1,)), reference=reference).axes[0].get_lines()
+        strong, weak = (lines[place].get_linewidth() for place in places)
+        assert strong > 2 * weak
+        dots = draw_dots(uncorrupted(2), reference=reference).axes[0].containers
+        strong, weak = (dots[place][0].get_markersize() for place in places)
+        assert strong > weak
+        (axes,) = draw_critical_difference(study(), reference=reference).axes
+        bold = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
+        assert [text.split()[0] for text in bold] == [reference]
+    lines = draw_epochs(epochs(), title="t", reference="w/o NC").axes[0].get_lines()
+    assert [line.get_linewidth() > 2 for line in lines] == [False, True, False]
+
+
+def test_lines_of_floor_and_ceiling_do_not_lie_on_the_edge_of_dots():
+    for axes in drawn("dots").axes:
+        low, high = axes.get_xlim()
+        for line in axes.get_lines():
+            assert 0.04 < (line.get_xdata()[0] - low) / (high - low) < 0.96
 
 
 def test_every_method_floor_and_ceiling_is_in_the_legend_of_curves():

@@ -27,7 +27,7 @@ _INK = "black"
 
 
 def draw_critical_difference(
-    scores: Any, metric: str = "accuracy", *, alpha: float = 0.05
+    scores: Any, metric: str = "accuracy", *, reference: str | None = None, alpha: float = 0.05
 ) -> Figure:
     """Return the diagram of the methods of a study; floors and ceilings take no part.
 
@@ -37,6 +37,8 @@ def draw_critical_difference(
         Records of a study with three methods and two datasets or more.
     metric : str, default="accuracy"
         Column of the records.
+    reference : str, optional
+        Label of the method that stands out.
     alpha : float, default=0.05
         Level of significance of Nemenyi's test.
     """
@@ -46,13 +48,17 @@ def draw_critical_difference(
         raise ParameterError(f"A diagram of critical differences needs {ranking.lacks}.")
     ranks = {cells.shown(method): rank for method, rank in ranking.ranks.items()}
     title = f"average rank by {metric_title(metric)}, over {len(ranking.data)} {cells.unit}s"
-    return draw_ranks(ranks, ranking.critical_difference, title=title)
+    strong = None if reference is None else cells.shown(reference)
+    return draw_ranks(ranks, ranking.critical_difference, title=title, reference=strong)
 
 
-def draw_ranks(ranks: Mapping[str, float], difference: float, *, title: str) -> Figure:
+def draw_ranks(
+    ranks: Mapping[str, float], difference: float, *, title: str, reference: str | None = None
+) -> Figure:
     """Return the diagram for these average ranks and this critical difference.
 
-    The better half of the methods is named on the left, best first; the others on the right.
+    The better half of the methods is named on the left, best first; the others on the right. The
+    reference is bold.
     """
     names = sorted(ranks, key=lambda name: ranks[name])
     bars = [
@@ -97,7 +103,7 @@ def draw_ranks(ranks: Mapping[str, float], difference: float, *, title: str) -> 
             for i, name in enumerate(group):
                 x, y = place(ranks[name]), -depth - _LABEL_STEP * (i + 0.5)
                 axes.plot([x, x, end], [0, y, y], color=_INK, linewidth=0.9)
-                weight = "bold" if name.casefold() == "ncpd" else "normal"
+                weight = "bold" if name == reference else "normal"
                 axes.text(
                     text_at, y, texts[name], ha=align, va="center", fontsize=_TYPE, weight=weight
                 )

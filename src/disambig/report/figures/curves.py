@@ -1,16 +1,19 @@
 """Scores against the share of corrupted rows, a panel for every dataset and r."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from disambig._core.errors import ParameterError
-from disambig.report.cells import Cells, read_cells
+from disambig.report.cells import Cells, Setting, read_cells
 from disambig.report.figures.panels import (
+    arrow,
     columns_for,
     hollow_entry,
     legend_entry,
@@ -19,17 +22,32 @@ from disambig.report.figures.panels import (
     share_legend,
 )
 from disambig.report.figures.style import LineStyle, cell_styles, look
-from disambig.report.metric_names import metric_title
+from disambig.report.metric_names import direction, metric_title
 
 __all__ = ["draw_curves"]
 
+# Empty parts of the height above the highest and below the lowest point.
+_MARGIN = 0.06
+# Of the height between floor and best: so far below the floor a point has to be shown.
+_NEAR = 0.5
+# Of the height of a panel: a row of arrows. With more methods than rows, some share theirs.
+_ROW = 0.07
+_MOST_ROWS = 5
 
-def draw_curves(scores: Any, metric: str = "accuracy") -> Figure:
+
+def draw_curves(
+    scores: Any,
+    metric: str = "accuracy",
+    *,
+    reference: str | None = None,
+    r: float | None = None,
+) -> Figure:
     """Return the mean over runs of every method against p.
 
     A row of panels for every r and a column for every dataset; with only one r, or one dataset,
-    panels fill the rows in turn. Panels of a dataset share their scale. A point over fewer runs
-    than others is hollow, a missing one interrupts its line.
+    panels fill the rows in turn. Panels of a dataset share their scale, that of all its r. A
+    point over fewer runs than others is hollow, a missing one interrupts its line. Where points
+    far below the floor would take more than half of the height, they are arrows at the lower edge.
 
     Parameters
     ----------
@@ -37,6 +55,10 @@ def draw_curves(scores: Any, metric: str = "accuracy") -> Figure:
         Records of a study with controlled corruption; others are left out.
     metric : str, default="accuracy"
         Column of the records.
+    reference : str, optional
+        Label of the method that stands out.
+    r : float, optional
+        Only panels of this r.
     """
     cells = read_cells(scores, metric)
     places = {
@@ -47,6 +69,10 @@ def draw_curves(scores: Any, metric: str = "accuracy") -> Figure:
             "Curves need data with a share p of corrupted rows, and no record has one. "
             "Draw dots instead."
         )
+    limits = _limits(cells, places)
+    places = {data: setting for data, setting in places.items() if r in (None, setting.r)}
+    if not places:
+        raise ParameterError(f"No data is corrupted with r = {r:g}.")
     datasets = list(dict.fromkeys(setting.dataset for setting in places.values()))
     rs = sorted({setting.r for setting in places.values()})
     settled = len(datasets) > 1 and len(rs) > 1
@@ -56,27 +82,30 @@ def draw_curves(scores: Any, metric: str = "accuracy") -> Figure:
         # Few panels can be large.
         width, height = (3.3, 2.6) if n_columns < 3 else (2.6, 2.3)
         figure, panels = make_panels(n_panels, n_columns, width=width, height=height)
-        styles = cell_styles(cells)
-        grid = [(r, dataset) for r in rs for dataset in datasets]
-        first: dict[str, Axes] = {}
-        has_hollow = False
-        for i, (axes, (r, dataset)) in enumerate(zip(panels, grid, strict=True)):
+        styles = cell_styles(cells, reference)
+        grid = [(level, dataset) for level in rs for dataset in datasets]
+        has_hollow = has_arrows = False
+        for i, (axes, (level, dataset)) in enumerate(zip(panels, grid, strict=True)):
             own = {
                 setting.p: data
                 for data, setting in places.items()
-                if setting.dataset == dataset and setting.r == r
+                if setting.dataset == dataset and setting.r == level
             }
             has_hollow |= _draw_panel(axes, cells, own, styles)
-            axes.set_title(f"{dataset}, r = {r:g}")
-            if first.setdefault(dataset, axes) is not axes:
-                axes.sharey(first[dataset])
+            if dataset in limits:
+                axes.set_ylim(limits[dataset])
+                has_arrows |= _draw_arrows(axes, cells, own, styles)
+            axes.set_title(f"{dataset}, r = {level:g}")
             axes.set_xticks(sorted({setting.p for setting in places.values()}))
             if i % n_columns == 0:
                 axes.set_ylabel(metric_title(metric))
             if i + n_columns >= n_panels:
                 axes.set_xlabel("p, share of corrupted rows")
         handles = [legend_entry(cells.shown(name), style) for name, style in styles.items()]
-        share_legend(figure, handles + [hollow_entry()] * has_hollow)
+        handles += [hollow_entry()] * has_hollow
+        if has_arrows:
+            handles.append(Line2D([], [], label="below the axis", **arrow("black")))
+        share_legend(figure, handles)
         settle(figure)
     return figure
 
@@ -88,12 +117,67 @@ def _draw_panel(
     has_hollow = False
     ps = sorted(data)
     for method, style in styles.items():
-        values = [cells.values(data[p], method) for p in ps]
-        means = [float(np.mean(runs)) if len(runs) else math.nan for runs in values]
+        means = [_mean(cells, data[p], method) for p in ps]
         axes.plot(ps, means, **style.line())
-        partly = [i for i, runs in enumerate(values) if 0 < len(runs) < cells.n_runs]
+        counts = [len(cells.values(data[p], method)) for p in ps]
+        partly = [i for i, count in enumerate(counts) if 0 < count < cells.n_runs]
         if partly and style.marker:
             hollow = style.line() | {"linestyle": "", "markerfacecolor": "white", "zorder": 4}
             axes.plot([ps[i] for i in partly], [means[i] for i in partly], **hollow)
             has_hollow = True
     return has_hollow
+
+
+def _draw_arrows(
+    axes: Axes, cells: Cells, data: Mapping[float, str], styles: Mapping[str, LineStyle]
+) -> bool:
+    """Draw an arrow at the lower edge for every point below it; return whether there is one."""
+    bottom, _ = axes.get_ylim()
+    below = {
+        method: [p for p in sorted(data) if _mean(cells, data[p], method) < bottom]
+        for method in styles
+    }
+    rows = [method for method, ps in below.items() if ps]
+    for row, method in enumerate(rows):
+        heights = [_ROW * (row % _MOST_ROWS + 0.5)] * len(below[method])
+        place = axes.get_xaxis_transform()
+        axes.plot(below[method], heights, transform=place, **arrow(styles[method].color))
+    return bool(rows)
+
+
+def _limits(cells: Cells, places: Mapping[str, Setting]) -> dict[str, tuple[float, float]]:
+    """Return the lower and upper end of the scale for every dataset that has a score."""
+    limits = {}
+    for dataset in {setting.dataset: None for setting in places.values()}:
+        data = [own for own, setting in places.items() if setting.dataset == dataset]
+        columns = cells.methods + cells.bounds
+        means = _means(cells, data, columns)
+        if means:
+            low = _lowest_shown(means, _means(cells, data, cells.in_role("floor")), cells.metric)
+            margin = _MARGIN * (max(means) - low) or 0.01
+            top = max(means) + margin
+            # Arrows have rows of their own, below the points.
+            n_rows = sum(min(_means(cells, data, [name]), default=low) < low for name in columns)
+            share = 1 - min(n_rows, _MOST_ROWS) * _ROW
+            limits[dataset] = (top - (top - low + margin) / share, top)
+    return limits
+
+
+def _lowest_shown(means: list[float], floors: list[float], metric: str) -> float:
+    """Return the lowest point; without those far below the floor if that saves half the height."""
+    lowest, highest = min(means), max(means)
+    if not floors or direction(metric) < 0:
+        return lowest
+    floor = min(floors)
+    near = min(mean for mean in means if mean >= floor - _NEAR * (highest - floor))
+    return near if highest - near < (highest - lowest) / 2 else lowest
+
+
+def _means(cells: Cells, data: Iterable[str], methods: Iterable[str]) -> list[float]:
+    means = [_mean(cells, own, method) for own, method in product(data, methods)]
+    return [mean for mean in means if not math.isnan(mean)]
+
+
+def _mean(cells: Cells, data: str, method: str) -> float:
+    values = cells.values(data, method)
+    return float(np.mean(values)) if len(values) else math.nan

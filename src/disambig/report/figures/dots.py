@@ -20,7 +20,7 @@ from disambig.report.metric_names import metric_title
 __all__ = ["draw_dots"]
 
 
-def draw_dots(scores: Any, metric: str = "accuracy") -> Figure:
+def draw_dots(scores: Any, metric: str = "accuracy", *, reference: str | None = None) -> Figure:
     """Return a panel for all data: the methods below each other, mean and standard deviation.
 
     Floors and ceilings are vertical lines. A mean over fewer runs than others is hollow.
@@ -31,13 +31,15 @@ def draw_dots(scores: Any, metric: str = "accuracy") -> Figure:
         Records of a study.
     metric : str, default="accuracy"
         Column of the records.
+    reference : str, optional
+        Label of the method that stands out.
     """
     cells = read_cells(scores, metric)
     n_columns = columns_for(len(cells.data))
     height = 0.7 + 0.24 * len(cells.methods)
     with look():
         figure, panels = make_panels(len(cells.data), n_columns, width=2.6, height=height)
-        styles = cell_styles(cells)
+        styles = cell_styles(cells, reference)
         has_hollow = False
         for i, (axes, data) in enumerate(zip(panels, cells.data, strict=True)):
             for place, method in enumerate(cells.methods):
@@ -70,6 +72,9 @@ def draw_dots(scores: Any, metric: str = "accuracy") -> Figure:
                         linewidth=line.width,
                         zorder=line.height,
                     )
+            # Lines of bounds count as well, so that none lies on the edge.
+            axes.margins(x=0.08)
+            axes.autoscale(axis="x")
             axes.set_title(data)
             axes.set_ylim(len(cells.methods) - 0.5, -0.5)
             axes.set_yticks(range(len(cells.methods)))

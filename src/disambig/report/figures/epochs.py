@@ -16,9 +16,7 @@ __all__ = ["draw_epochs"]
 _MARKERS_PER_LINE = 10
 
 
-def draw_epochs(
-    curves: Mapping[str, Any], *, title: str, metric_title: str = "held-out accuracy"
-) -> Figure:
+def draw_epochs(curves: Mapping[str, Any], *, title: str, reference: str | None = None) -> Figure:
     """Return the mean over folds of every variant after each epoch; the legend says where it ends.
 
     Parameters
@@ -27,8 +25,8 @@ def draw_epochs(
         The variants, by label.
     title : str
         What was trained on.
-    metric_title : str, default="held-out accuracy"
-        What was measured.
+    reference : str, optional
+        Label of the variant that stands out.
     """
     arrays = {label: np.asarray(values, dtype=float) for label, values in curves.items()}
     for label, values in arrays.items():
@@ -44,13 +42,13 @@ def draw_epochs(
         figure, (axes,) = make_panels(1, 1, width=6.4, height=3.4)
         handles = []
         step = max(1, n_epochs // _MARKERS_PER_LINE)
-        for i, (label, style) in enumerate(method_styles(arrays).items()):
+        for i, (label, style) in enumerate(method_styles(arrays, reference).items()):
             means = arrays[label].mean(axis=0)
             first = i * step // len(arrays)
             epochs = np.arange(1, len(means) + 1)
             axes.plot(epochs, means, markevery=(first, step), **style.line())
             handles.append(legend_entry(f"{label}: {means[-1]:.3f} at the end", style))
-        axes.set(xlabel="epoch", ylabel=metric_title, title=title)
+        axes.set(xlabel="epoch", ylabel="held-out accuracy", title=title)
         axes.set_xlim(1, max(2, n_epochs))
         share_legend(figure, handles)
         settle(figure)

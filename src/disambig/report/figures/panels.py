@@ -1,17 +1,35 @@
 """Panels side by side, and the legend that they share."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 
 from disambig.report.figures.style import LEGEND_TYPE, LineStyle
 from disambig.report.figures.text_size import text_width
 
-__all__ = ["columns_for", "hollow_entry", "legend_entry", "make_panels", "settle", "share_legend"]
+__all__ = [
+    "arrow",
+    "columns_for",
+    "hollow_entry",
+    "legend_entry",
+    "make_panels",
+    "settle",
+    "share_legend",
+]
+
+# In inches, for the legend.
+_LEAST_WIDTH = 5.2
+# An arrow downwards, in strokes.
+_ARROW = Path(
+    [(0, 1), (0, -1), (-0.6, -0.2), (0, -1), (0.6, -0.2)],
+    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO],
+)
 
 
 def columns_for(n_panels: int) -> int:
@@ -20,11 +38,11 @@ def columns_for(n_panels: int) -> int:
 
 
 def make_panels(
-    n_panels: int, n_columns: int, *, width: float, height: float, least_width: float = 5.2
+    n_panels: int, n_columns: int, *, width: float, height: float
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with panels of this size in inches, row by row."""
     n_rows = -(-n_panels // n_columns)
-    size = (max(least_width, n_columns * width), n_rows * height + 0.7)
+    size = (max(_LEAST_WIDTH, n_columns * width), n_rows * height + 0.7)
     figure = Figure(figsize=size, layout="constrained")
     panels = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n_panels)]
     return figure, panels
@@ -70,6 +88,18 @@ def hollow_entry() -> Line2D:
         markeredgecolor="black",
         label="hollow: some runs missing",
     )
+
+
+def arrow(color: str) -> dict[str, Any]:
+    """Return the keywords of a line that consists of arrows downwards."""
+    return {
+        "linestyle": "",
+        "marker": _ARROW,
+        "markersize": 7,
+        "markerfacecolor": "none",
+        "markeredgecolor": color,
+        "markeredgewidth": 1.3,
+    }
 
 
 def legend_entry(label: str, style: LineStyle) -> Line2D:

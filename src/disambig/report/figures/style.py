@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -41,9 +41,19 @@ _SETTINGS: Any = {
     # Labels are text; a dollar in one is a dollar.
     "text.parse_math": False,
 }
-# The colours of Okabe and Ito without yellow, which is too faint on white; dark and light in turn.
-_COLORS = ("#D55E00", "#56B4E9", "#000000", "#E69F00", "#009E73", "#CC79A7", "#7A4A1E")
-_MARKERS = ("s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
+# The first six, those of the methods in the paper, are apart in grey too, by a tenth of the way
+# from black to white and more.
+_COLORS = (
+    "#0B5FA5",
+    "#8B0000",
+    "#00A070",
+    "#000000",
+    "#E07B39",
+    "#78BDEF",
+    "#CC79A7",
+    "#7A4A1E",
+)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
 _DASHES: tuple[Dash, ...] = (
     (0, (5, 1.5)),
     (0, (1.5, 1.2)),
@@ -56,17 +66,18 @@ _CEILING_DASHES: tuple[Dash, ...] = ((0, (8, 3)), (0, (8, 3, 1, 3)))
 # The place of well-known labels, so that a method looks the same in all figures. Compared without
 # case and punctuation.
 _PLACES = {
-    "sure": 0,
-    "aggd": 1,
-    "ipal": 2,
-    "plknn": 3,
-    "clpl": 4,
+    "ncpd": 0,
+    "sure": 1,
+    "aggd": 2,
+    "ipal": 3,
+    "plknn": 4,
     "m3pl": 5,
-    "plsvm": 6,
-    "em": 7,
-    "lsbcmm": 8,
-    "wonc": 9,
-    "wopd": 10,
+    "clpl": 6,
+    "plsvm": 7,
+    "em": 8,
+    "lsbcmm": 9,
+    "wonc": 10,
+    "wopd": 11,
 }
 
 
@@ -93,10 +104,6 @@ class LineStyle:
         }
 
 
-# Broad, and below the others, so that it hides none of them.
-_STRONGEST = LineStyle("#0b5fa5", "o", "-", 2.8, 6.5, 2)
-
-
 @contextmanager
 def look() -> Iterator[None]:
     """Draw in one look inside the block, whatever the settings outside, which stay as they were."""
@@ -106,22 +113,26 @@ def look() -> Iterator[None]:
             yield
 
 
-def method_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
-    """Return a style for every label: NCPD the strongest, unknown ones the next that is free."""
+def method_styles(labels: Iterable[str], reference: str | None = None) -> dict[str, LineStyle]:
+    """Return a style for every label, unknown ones the next that is free.
+
+    The reference is broad and solid, and below the others, so that it hides none of them.
+    """
     names = {label: "".join(filter(str.isalnum, label.casefold())) for label in labels}
     taken = {_PLACES[name] for name in names.values() if name in _PLACES}
     free = (place for place in count() if place not in taken)
-    return {
-        label: _STRONGEST
-        if name == "ncpd"
-        else _style(_PLACES[name] if name in _PLACES else next(free))
+    styles = {
+        label: _style(_PLACES[name] if name in _PLACES else next(free))
         for label, name in names.items()
     }
+    if reference in styles:
+        styles[reference] = replace(styles[reference], dash="-", width=2.8, size=6.5, height=2)
+    return styles
 
 
-def cell_styles(cells: Cells) -> Mapping[str, LineStyle]:
+def cell_styles(cells: Cells, reference: str | None) -> Mapping[str, LineStyle]:
     """Return a style for every method of a study; floors and ceilings thin, grey, unmarked."""
-    styles = method_styles(cells.methods)
+    styles = method_styles(cells.methods, reference)
     for role, dashes in (("floor", _FLOOR_DASHES), ("ceiling", _CEILING_DASHES)):
         for i, bound in enumerate(cells.in_role(role)):
             styles[bound] = LineStyle("#666666", "", dashes[i % len(dashes)], 1.2, 0, 1)
