@@ -137,6 +137,14 @@ def test_it_says_where_the_reference_is_the_best_or_level_with_the_best():
     assert "b is the best, or not significantly behind the best, on 0 of 3 datasets" in text
 
 
+def test_where_the_best_cannot_be_tested_it_says_so():
+    missing = {("wine", "ours", fold) for fold in range(1, 5)}
+    text = findings(study(MEANS, roles=ROLES, missing=missing), "ours")
+    assert (
+        "behind the best, on 2 of 3 datasets (paired t-test); it cannot be tested on wine" in text
+    )
+
+
 def test_who_is_not_best_may_be_behind_another_than_the_best():
     # a is ahead by far but with noise, b by a little and always: only the best mean counts.
     noise = {"ours": 0.0, "a": np.array([0.5, -0.4, 0.5, -0.4, 0.05]), "b": 0.01}

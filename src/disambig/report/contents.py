@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import StudyError
-from disambig.report.cells import read_cells
+from disambig.report.cells import Cells, read_cells
 from disambig.report.comparison import comparison_table
 from disambig.report.findings import findings
 from disambig.report.published import Published, published_table
@@ -74,7 +74,7 @@ def make_report(
     study = result.plan.study
     reference, test_share = study.reference_title, study.protocol.held_out_share
     tables: dict[str, Table] = {}
-    figures = _epoch_figures(result, reference)
+    figures = _epoch_figures(result, reference, read_cells(scores, "accuracy"))
     for metric in study.metrics:
         tables |= _tables(scores, metric, reference, test_share)
         figures |= _figures(scores, metric, reference)
@@ -120,14 +120,17 @@ def _figures(scores: Any, metric: str, reference: str) -> dict[str, "Figure"]:
     return figures
 
 
-def _epoch_figures(result: StudyResult, reference: str) -> dict[str, "Figure"]:
+def _epoch_figures(result: StudyResult, reference: str, cells: Cells) -> dict[str, "Figure"]:
     from disambig.report.figures.epochs import draw_epochs
 
     figures: dict[str, Figure] = {}
     for data, curves in accuracy_by_epoch(result).items():
         n_runs = max(len(runs) for runs in curves.values())
         figures[_file_name(f"epochs_{data}", figures)] = draw_epochs(
-            curves, title=f"{data}: mean over {n_runs} runs", reference=reference
+            curves,
+            title=f"{data}: mean over {n_runs} runs",
+            reference=reference,
+            names={method: cells.shown(method) for method in curves},
         )
     return figures
 

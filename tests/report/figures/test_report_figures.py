@@ -234,6 +234,17 @@ def test_points_far_below_the_floor_are_arrows_at_the_edge():
     assert (lowest - low) / (high - low) > 0.07
 
 
+def test_however_many_methods_lie_far_below_the_rest_keeps_most_of_the_height():
+    scores = study(rs=(1,), methods=MANY, n_folds=2).copy()
+    scores.loc[scores["method"].isin(MANY[1:]), "accuracy"] = -2.0
+    axes = draw_curves(scores).axes[0]
+    assert len(arrows_of(axes)) == len(MANY) - 1
+    low, high = axes.get_ylim()
+    (best, *_) = axes.get_lines()
+    assert -2 < low < min(best.get_ydata()) < high
+    assert max(line.get_ydata()[0] for line in arrows_of(axes)) < 0.35
+
+
 def test_the_axis_is_whole_where_a_cut_saves_less_than_half():
     figure = draw_curves(sunk(0.4))
     assert "below the axis" not in legend_of(figure)
@@ -387,6 +398,18 @@ def test_curves_of_epochs_are_means_over_folds_and_the_legend_says_where_they_en
     assert legend_of(figure) == [
         f"{label}: {values.mean(axis=0)[-1]:.3f} at the end" for label, values in curves.items()
     ]
+
+
+def test_the_legend_of_epochs_takes_other_names_and_lines_keep_their_look():
+    named, plain = (
+        draw_epochs(epochs(), title="t", names=names)
+        for names in ({"w/o NC": "w/o NC (chosen by true labels)"}, None)
+    )
+    assert legend_of(named)[1].startswith("w/o NC (chosen by true labels): 0.")
+    colors = [
+        [line.get_color() for line in figure.axes[0].get_lines()] for figure in (named, plain)
+    ]
+    assert colors[0] == colors[1]
 
 
 @pytest.mark.parametrize("curves", [{}, {"NCPD": [0.1, 0.2]}, {"NCPD": np.empty((0, 3))}])

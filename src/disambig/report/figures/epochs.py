@@ -16,7 +16,13 @@ __all__ = ["draw_epochs"]
 _MARKERS_PER_LINE = 10
 
 
-def draw_epochs(curves: Mapping[str, Any], *, title: str, reference: str | None = None) -> Figure:
+def draw_epochs(
+    curves: Mapping[str, Any],
+    *,
+    title: str,
+    reference: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Figure:
     """Return the mean over folds of every variant after each epoch; the legend says where it ends.
 
     Parameters
@@ -27,6 +33,8 @@ def draw_epochs(curves: Mapping[str, Any], *, title: str, reference: str | None 
         What was trained on.
     reference : str, optional
         Label of the variant that stands out.
+    names : mapping of str to str, optional
+        What the legend calls a variant, where that is not its label.
     """
     arrays = {label: np.asarray(values, dtype=float) for label, values in curves.items()}
     for label, values in arrays.items():
@@ -47,7 +55,8 @@ def draw_epochs(curves: Mapping[str, Any], *, title: str, reference: str | None 
             first = i * step // len(arrays)
             epochs = np.arange(1, len(means) + 1)
             axes.plot(epochs, means, markevery=(first, step), **style.line())
-            handles.append(legend_entry(f"{label}: {means[-1]:.3f} at the end", style))
+            name = (names or {}).get(label, label)
+            handles.append(legend_entry(f"{name}: {means[-1]:.3f} at the end", style))
         axes.set(xlabel="epoch", ylabel="held-out accuracy", title=title)
         axes.set_xlim(1, max(2, n_epochs))
         share_legend(figure, handles)
