@@ -180,6 +180,22 @@ def test_with_some_of_the_data_the_rest_is_listed_and_what_is_there_is_shown_bes
     assert rows[2].startswith(f",paper,{mean:.3f} ± {std:.3f},")
 
 
+@pytest.mark.realdata
+def test_the_ablation_has_a_figure_of_epochs_and_no_figures_of_the_table(
+    tmp_path: Path, invoke: Invoke
+) -> None:
+    fill(tmp_path / "records", paper_study("ablation", quick=True))
+    result = invoke(
+        *("reproduce", "ablation", "--quick"),
+        *("--store", str(tmp_path / "records"), "--out", str(tmp_path / "out")),
+    )
+    assert result.exit_code == 0
+    assert "Missing" not in result.stdout
+    files = {path.name for path in (tmp_path / "out" / "ablation-quick").iterdir()}
+    assert {"report.md", "epochs_msrcv2.png", "epochs_msrcv2.svg"} <= files
+    assert "published.csv" not in files
+
+
 # What make run does ------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from disambig._core.errors import DisambigError
+from disambig.cli import study_view
 from disambig.cli.main import main
 from disambig.study import RecordStore, Study, StudyResult
 from disambig.study.execute import execute
@@ -35,6 +36,8 @@ corruption = { p = [0.3, 0.6], r = 1 }
 [protocol]
 folds = 2
 """
+
+GOOD = 'name = "a"\nmethods = ["plknn"]\ndatasets = ["glass"]\n'
 
 OWN_STUDY = """
 name = "own"
@@ -177,17 +180,28 @@ def test_the_same_command_again_runs_nothing_and_writes_the_same(
     assert content_of(folder / "out" / "tiny") == files
 
 
-def test_records_and_report_go_below_the_folder_that_one_is_in(
-    command: Callable[..., End], tmp_path: Path
+def test_a_terminal_has_the_live_view(
+    finished: Result, arguments: list[str], invoke: Invoke
 ) -> None:
-    (tmp_path / "s.toml").write_text(
-        'name = "here"\ndatasets = ["glass"]\nmethods = ["plknn"]\nprotocol.folds = 2',
-        encoding="utf-8",
-    )
+    again = invoke(*arguments, FORCE_COLOR="1")
+    assert again.exit_code == 0
+    assert "mean accuracy so far" in again.stdout
+    assert "mean accuracy so far" not in finished.stdout
+
+
+def test_without_a_terminal_lines_say_how_far_it_is(
+    command: Callable[..., End], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_view, "_SECONDS_BETWEEN_LINES", 0)
+    (tmp_path / "s.toml").write_text(GOOD + "protocol.folds = 2", encoding="utf-8")
     code, out, error = command("study", "s.toml")
     assert (code, error) == (0, "")
-    assert out.splitlines()[-1].endswith(str(Path("out/here/report.md")))
-    assert (tmp_path / "out" / "here" / "accuracy_dots.png").is_file()
+    done = re.findall(r"^(\d) of 6 jobs done, \d running", out, flags=re.MULTILINE)
+    assert len(done) >= 6
+    assert done == sorted(done)
+    # By default, all goes below the folder that one is in.
+    assert out.splitlines()[-1].endswith(str(Path("out/a/report.md")))
+    assert (tmp_path / "out" / "a" / "accuracy_dots.png").is_file()
     assert len(list((tmp_path / "out" / "records").glob("*.json"))) == 6
 
 
@@ -253,8 +267,6 @@ def test_where_every_job_fails_there_is_no_report_and_the_command_fails(
 
 
 # Bad input ---------------------------------------------------------------------------------------
-
-GOOD = 'name = "a"\nmethods = ["plknn"]\ndatasets = ["glass"]\n'
 
 
 @pytest.mark.parametrize(

@@ -232,3 +232,28 @@ def test_tables_and_findings_do_without_matplotlib():
         "assert 'draw_curves' in dir(report)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_where_nothing_can_be_tested_nothing_is_said_of_being_behind():
+    alone = study({"zoo": {"ours": 0.7, "low": 0.3}}, roles=ROLES)
+    assert "ours cannot be tested against another method: there is none." in findings(alone, "ours")
+    assert "behind" not in findings(alone, "ours")
+
+
+def test_few_runs_are_said_to_say_little():
+    scores = study(MEANS, roles=ROLES)
+    few = scores[scores["fold"] < 4]
+    assert "Tests over 4 runs, as here, can say little." in findings(few, "ours")
+    assert "can say little" not in findings(scores, "ours")
+
+
+def test_a_fold_that_failed_for_all_methods_is_missed():
+    scores = study(MEANS, roles=ROLES)
+    scores.loc[scores["fold"] == 1, "accuracy"] = np.nan
+    assert "15 of 75 runs are missing" in findings(scores, "ours")
+
+
+def test_a_reference_that_equals_its_ceiling_is_as_good():
+    scores = study({"zoo": {"ours": 0.7, "a": 0.6, "high": 0.7}}, roles=ROLES)
+    scores["accuracy"] = scores["accuracy"].round(1)
+    assert "ours is on average as good as high (ceiling)." in findings(scores, "ours")

@@ -24,6 +24,7 @@ def make_table(title: str, *header: str) -> RichTable:
         title_justify="left",
         box=box.SIMPLE,
         padding=0,  # the box has a space between columns already
+        show_edge=False,
     )
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:

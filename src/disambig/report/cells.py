@@ -42,6 +42,8 @@ class Cells:
         For methods with a grid: by what their parameters were chosen.
     runs : mapping
         The finished runs of (data, method), by (seed, fold).
+    n_runs : int
+        Number of runs of the fullest cell, finished or not.
     """
 
     metric: str
@@ -49,6 +51,7 @@ class Cells:
     roles: Mapping[str, str]
     selections: Mapping[str, tuple[str, ...]]
     runs: Mapping[tuple[str, str], Mapping[Run, float]]
+    n_runs: int
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -64,11 +67,6 @@ class Cells:
     def bounds(self) -> tuple[str, ...]:
         """Floors, then ceilings."""
         return self.in_role("floor") + self.in_role("ceiling")
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs of the fullest cell."""
-        return max((len(runs) for runs in self.runs.values()), default=0)
 
     @property
     def unit(self) -> str:
@@ -96,7 +94,7 @@ class Cells:
         return np.array(list(self.runs.get((data, method), {}).values()), dtype=float)
 
     def is_complete(self, data: str, method: str) -> bool:
-        """Whether a cell is as full as the fullest."""
+        """Whether all runs of a cell finished."""
         return len(self.runs.get((data, method), {})) == self.n_runs
 
     def shared_runs(self, data: str, methods: Iterable[str]) -> FloatArray:
@@ -150,7 +148,8 @@ def read_cells(scores: Any, metric: str) -> Cells:
         key: {run: value for run, value in cell.items() if not math.isnan(value)}
         for key, cell in runs.items()
     }
-    return Cells(metric, settings, roles, selections, finished)
+    n_runs = max(len(cell) for cell in runs.values())
+    return Cells(metric, settings, roles, selections, finished, n_runs)
 
 
 def _number(value: Any) -> float:

@@ -22,6 +22,8 @@ from disambig.study.statistics import corrected_t_test, paired_t_test
 
 __all__ = ["findings"]
 
+_FEW_RUNS = 5
+
 
 def findings(
     scores: Any,
@@ -59,6 +61,7 @@ def findings(
         friedman_sentence(ranking, alpha),
         *_ranks(cells, ranking, reference),
         *repeated_data_sentence(ranking, has_p_values=ranking.friedman is not None),
+        *_few_runs(cells),
         *_missing(cells),
         *selection_notes(cells),
     ]
@@ -109,19 +112,20 @@ def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float) -> 
     plain = [duel(cells, data, reference, rival, paired_t_test) for data, rival in pairs]
     n_tests = len(plain) - plain.count(None)
     if n_tests == 0:
-        return [f"{shown} cannot be tested against another method: no two runs in common."]
+        why = "no two runs in common" if cells.rivals(reference) else "there is none"
+        return [f"{shown} cannot be tested against another method: {why}."]
     counts = count_verdicts(plain, alpha)
     test = partial(corrected_t_test, test_share=test_share)
     fair = count_verdicts(
         (duel(cells, data, reference, rival, test) for data, rival in pairs), alpha
     )
     by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
+    tests = f"{n_tests} paired t-test{'s' if n_tests > 1 else ''}"
     return [
-        f"In {n_tests} paired t-tests, {shown} is significantly better in {counts.wins}, worse in "
-        f"{counts.losses}, neither in {counts.ties}; corrected for training rows that runs share, "
-        f"better in {fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At the level "
-        f"{alpha:g}, {by_chance} of {n_tests} would come out significant by chance if no methods "
-        "differed."
+        f"In {tests}, {shown} is significantly better in {counts.wins}, worse in {counts.losses}, "
+        f"neither in {counts.ties}; corrected for training rows that runs share, better in "
+        f"{fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At the level {alpha:g}, "
+        f"{by_chance} of {n_tests} would come out significant by chance if no methods differed."
     ]
 
 
@@ -129,13 +133,15 @@ def _behind(cells: Cells, reference: str, alpha: float) -> list[str]:
     """Say where the reference loses, the rival with most wins first."""
     shown = cells.shown(reference)
     losses: dict[str, list[tuple[float, str]]] = {}
+    is_tested = False
     for rival in cells.rivals(reference):
         for data in cells.data:
             test = duel(cells, data, reference, rival, paired_t_test)
+            is_tested |= test is not None
             if test is not None and test.verdict(alpha) == "worse":
                 losses.setdefault(rival, []).append((-test.difference, data))
     if not losses:
-        return [f"{shown} is nowhere significantly behind (paired t-test)."]
+        return [f"{shown} is nowhere significantly behind (paired t-test)."] * is_tested
     sentences = []
     for rival, behind in sorted(losses.items(), key=lambda item: -len(item[1])):
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
@@ -159,9 +165,9 @@ def _gaps(cells: Cells, reference: str) -> list[str]:
         wrong = [data for data, own in gaps.items() if side * own < 0]
         beyond = "below the floor" if side > 0 else "above the ceiling"
         more = f"; {beyond} on {len(wrong)}: {count_by_dataset(cells, wrong)}" if wrong else ""
+        how = f"{abs(gap):.3f} {'better' if gap > 0 else 'worse'} than" if gap else "as good as"
         sentences.append(
-            f"{cells.shown(reference)} is on average {abs(gap):.3f} "
-            f"{'better' if gap > 0 else 'worse'} than {cells.shown(bound)}"
+            f"{cells.shown(reference)} is on average {how} {cells.shown(bound)}"
             f"{_range(cells, list(gaps.values()))}{more}."
         )
     return sentences
@@ -225,6 +231,12 @@ def _ranks(cells: Cells, ranking: Ranking, reference: str) -> list[str]:
         f"better than {', '.join(behind) or 'no other'} and worse than "
         f"{', '.join(ahead) or 'no other'}."
     ]
+
+
+def _few_runs(cells: Cells) -> list[str]:
+    if cells.n_runs >= _FEW_RUNS:
+        return []
+    return [f"Tests over {cells.n_runs} runs, as here, can say little."]
 
 
 def _missing(cells: Cells) -> list[str]:
