@@ -1,5 +1,6 @@
 """Run a study for a command: show it going, write its report, print what was found."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markdown import Markdown
 
+from disambig._core.errors import StudyError
 from disambig.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def run_and_report(
     from disambig.report.contents import make_report  # keeps --help quick
     from disambig.report.write import write_report
 
+    folder = out / study.name
+    _check_writable(folder)  # before hours of work, not after them
     console = Console()
     if study.about:
         console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
@@ -51,7 +55,7 @@ def run_and_report(
     result = _run(study, console, jobs=jobs, backend=backend, address=address, store=store)
     if any(record.is_done for _, record in result.jobs()):
         report = make_report(result, published=published, missing=missing)
-        page = write_report(report, out / study.name, command=command)
+        page = write_report(report, folder, command=command)
         for i, (name, table) in enumerate(report.tables.items()):
             if i == 0 or name == "published":
                 print_table(table, console)
@@ -67,6 +71,15 @@ def run_and_report(
             soft_wrap=True,
         )
         raise typer.Exit(1)
+
+
+def _check_writable(folder: Path) -> None:
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise StudyError(
+            f"Results need a folder that can be written to. Got {folder}, and {nearest} is none. "
+            "Choose another by --out."
+        )
 
 
 def _run(
