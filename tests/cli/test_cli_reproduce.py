@@ -201,7 +201,7 @@ def test_the_ablation_has_a_figure_of_epochs_and_no_figures_of_the_table(
 
 def test_make_run_runs_the_quick_curves() -> None:
     result = subprocess.run(
-        ["make", "--dry-run", "--file", str(MAKEFILE), "run"],
+        ["make", "--no-print-directory", "--dry-run", "--file", str(MAKEFILE), "run"],
         cwd=MAKEFILE.parent,
         capture_output=True,
         text=True,

@@ -362,6 +362,15 @@ def test_a_folder_that_is_a_file_is_bad_input(
     assert "file" in error
 
 
+def test_results_and_records_do_not_share_a_folder(
+    folder: Path, finished: Result, command: Callable[..., End]
+) -> None:
+    words = ("--out", str(folder), "--store", str(folder / "tiny"))
+    code, _, error = command("study", str(folder / "tiny.toml"), *words)
+    assert code == 2
+    assert "Results and records need folders of their own." in error
+
+
 # Interruption ------------------------------------------------------------------------------------
 
 

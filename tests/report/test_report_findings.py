@@ -76,7 +76,7 @@ def test_of_many_defeats_it_names_the_largest():
 
 def test_a_metric_that_no_run_has_is_no_error():
     text = findings(study(MEANS, roles=ROLES).assign(brier_score=np.nan), "ours", "brier_score")
-    assert "No method has a Brier score to show." in text
+    assert "No method has any Brier score to show." in text
     assert "ours cannot be tested" in text
 
 

@@ -270,6 +270,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: 'study.own_methods:WithoutCard' is no method.",
         ),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
+        ({"self": 1}, "self: there is no such setting."),
         ({"protocol": {"fold": 3}}, "protocol.fold: there is no such setting."),
         ({"methods": [{"name": "plknn", "params": {}}]}, "methods[0].params: there is no such set"),
         ({"datasets": [{"nome": "glass"}]}, "datasets[0].nome: there is no such setting."),

@@ -46,7 +46,7 @@ def run_and_report(
     from disambig.report.write import write_report
 
     folder = out / study.name
-    _check_writable(folder)  # before hours of work, not after them
+    _check_folder(folder, store)  # before hours of work, not after them
     console = Console()
     if study.about:
         console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
@@ -73,7 +73,12 @@ def run_and_report(
         raise typer.Exit(1)
 
 
-def _check_writable(folder: Path) -> None:
+def _check_folder(folder: Path, store: Path) -> None:
+    if folder.resolve() == store.resolve():
+        raise StudyError(
+            f"Results and records need folders of their own. Got {folder} for both. Choose another "
+            "by --out or --store, or another name for the study."
+        )
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise StudyError(

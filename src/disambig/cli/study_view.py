@@ -150,11 +150,11 @@ class LiveView(_Tally):
         self._bar.update(
             self._task, total=self._total, completed=self._done, description=self._status()
         )
-        table = make_table("mean accuracy so far", "data", *self._methods)
+        table = make_table("data", *self._methods)
         for dataset in self._datasets:
             cells = [self._scores.get((dataset, method)) for method in self._methods]
             table.add_row(escape(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))
-        self._live.update(Group(table, self._bar))
+        self._live.update(Group("mean accuracy so far", table, self._bar))
 
 
 def _duration(seconds: float) -> str:

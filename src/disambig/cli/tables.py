@@ -16,12 +16,10 @@ __all__ = ["make_table", "print_table"]
 _DEVIATION = re.compile(r" ± \d+\.\d+")
 
 
-def make_table(title: str, *header: str) -> RichTable:
+def make_table(*header: str) -> RichTable:
     """Return a table of numbers without rows."""
     table = RichTable(
         *map(escape, header),
-        title=escape(title),
-        title_justify="left",
         box=box.SIMPLE,
         padding=0,  # the box has a space between columns already
         show_edge=False,
@@ -39,6 +37,7 @@ def print_table(table: "Table", console: Console) -> None:
     if _width(shown, console) > console.width and _has_deviations(table):
         shown = _filled(table, with_deviations=False)
         notes.append("Standard deviations are in the files, for want of room here.")
+    console.print(table.title, style="italic", markup=False, highlight=False)
     console.print(shown)
     for note in notes:
         console.print(note, markup=False, highlight=False)
@@ -55,7 +54,7 @@ def _has_deviations(table: "Table") -> bool:
 
 
 def _filled(table: "Table", *, with_deviations: bool) -> RichTable:
-    shown = make_table(table.title, *table.header)
+    shown = make_table(*table.header)
     first_of_summary = len(table.rows) - table.n_summary_rows
     for i, row in enumerate(table.rows):
         texts = row if with_deviations else [_DEVIATION.sub("", cell) for cell in row]

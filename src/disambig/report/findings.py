@@ -74,7 +74,7 @@ def _best(cells: Cells, reference: str) -> list[str]:
     ordered = sorted(counts, key=lambda method: -counts[method])
     shown = [method for method in ordered if counts[method] or method == reference]
     if not any(best):
-        return [f"No method has a {metric_title(cells.metric)} to show."]
+        return [f"No method has any {metric_title(cells.metric)} to show."]
     shared = " (ties count for each)" if any(len(names) > 1 for names in best) else ""
     return [
         f"Best mean {metric_title(cells.metric)}, out of {_count(cells, len(cells.data))}{shared}: "
@@ -234,7 +234,7 @@ def _ranks(cells: Cells, ranking: Ranking, reference: str) -> list[str]:
 
 
 def _few_runs(cells: Cells) -> list[str]:
-    if cells.n_runs >= _FEW_RUNS:
+    if not 1 < cells.n_runs < _FEW_RUNS or len(cells.methods) < 2:
         return []
     return [f"Tests over {cells.n_runs} runs, as here, can say little."]
 

@@ -28,6 +28,6 @@ def _line(cells: Iterable[str]) -> str:
 
 def as_markdown(text: str) -> str:
     """Return text on one line, with the signs escaped that Markdown would read as its own."""
-    for sign in "\\|*_<`":
+    for sign in "\\|*_<[`":
         text = text.replace(sign, "\\" + sign)
     return " ".join(text.split())

@@ -33,7 +33,7 @@ class Claims:
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StudyError(
                 f"Records need a folder that can be written to, and {self._path.parent} is none: "

@@ -62,7 +62,7 @@ class Study(Settings):
     ] = Field(default=["accuracy"])
     reference: str | None = None
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, /, **settings: Any) -> None:
         try:
             super().__init__(**settings)
         except ValidationError as error:
