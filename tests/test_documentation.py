@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import disambig
+from disambig.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -26,6 +27,15 @@ def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     namespace = {}
     for block in code_blocks(page):
         exec(compile(block, page.name, "exec"), namespace)
+
+
+def test_the_study_file_on_its_page_is_one():
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    settings = tomllib.loads(block)
+    # One method there is the reader's own.
+    settings["methods"] = [entry for entry in settings["methods"] if ":" not in entry["name"]]
+    assert len(Study(**settings).methods) == 3
 
 
 def test_the_readme_shows_what_its_first_example_prints(capsys):
