@@ -97,4 +97,5 @@ def _in_order_of_the_page(report: Report) -> Iterator[str]:
 
 def _write(path: Path, text: str) -> None:
     with written_atomically(path) as temporary:
-        temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+        # A message of a method may hold anything, halves of characters too.
+        temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")

@@ -56,7 +56,7 @@ class Study(Settings):
     about: str = ""
     protocol: Protocol = Protocol()
     metrics: Annotated[
-        list[Literal[METRICS]],  # type: ignore[valid-type]
+        list[Literal[METRICS]],  # type: ignore[valid-type]  # a tuple made at run time
         Field(min_length=1),
         AfterValidator(without_repeats),
     ] = Field(default=["accuracy"])
