@@ -1,0 +1,48 @@
+"""Small studies, run in this process, and their reports."""
+
+import csv
+import io
+import re
+from urllib.parse import unquote
+
+from disambig.report import make_report, to_csv, to_latex, to_markdown, write_report
+from disambig.study import Study, StudyResult
+from disambig.study.execute import execute
+from disambig.study.plan import make_plan
+
+NETWORK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
+CORRUPTION = {"p": [0.2, 0.6], "r": 1}
+FLOOR, CEILING = "random candidate (floor)", "oracle (ceiling)"
+FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
+
+
+def result_of(study):
+    """Run all jobs of a study here, without a store."""
+    plan = make_plan(study)
+    outcomes = [execute(planned.dataset, [planned.job]) for planned in plan.jobs]
+    return StudyResult(plan, {record.key: record for ((record, _),) in outcomes})
+
+
+def small(*methods, **settings):
+    defaults = {"name": "small", "datasets": ["glass"], "protocol": {"folds": 2}}
+    return Study(**{**defaults, "methods": list(methods), **settings})
+
+
+def written(study, folder):
+    """Run a study, write its report, and return what was made and where it is."""
+    report = make_report(result_of(study))
+    return report, write_report(report, folder)
+
+
+def assert_links_lead_somewhere(page):
+    """Check that every link is one that Markdown reads whole, and leads to a file."""
+    links = re.findall(r"!?\[[^]]*\]\((.*)\)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    assert links
+    for link in [*links, "jobs.csv"]:
+        assert re.fullmatch(r"<[^<>]+>|[^\s()<>]+", link), f"Markdown ends {link!r} early"
+        assert (page.parent / unquote(link.strip("<>"))).is_file(), link
+
+
+def rows_of(path):
+    header, *rows = csv.reader(io.StringIO(path.read_text("utf-8")))
+    return header, {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
