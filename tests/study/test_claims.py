@@ -1,3 +1,5 @@
+import errno
+import fcntl
 import os
 import signal
 
@@ -86,3 +88,13 @@ def test_a_store_that_is_no_folder_is_refused(tmp_path):
         StudyError, match="can be written to, and .*a file is none: .*another folder"
     ):
         Claims(path).__enter__()
+
+
+def test_a_file_system_without_locks_lets_everybody_have_every_job(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with Claims(tmp_path) as claims:
+        assert claims.take(FIRST)
+        claims.release(FIRST)

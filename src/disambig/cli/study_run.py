@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markdown import Markdown
 
 from disambig._core.errors import StudyError
 from disambig.cli.tables import print_table
@@ -42,7 +41,9 @@ def run_and_report(
     missing: tuple[str, ...] = (),
 ) -> None:
     """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
-    from disambig.report.contents import make_report  # keeps --help quick
+    from rich.markdown import Markdown  # keeps --help quick
+
+    from disambig.report.contents import make_report
     from disambig.report.write import write_report
 
     folder = out / study.name

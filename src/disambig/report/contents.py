@@ -69,7 +69,7 @@ def make_report(
         Data that was not at hand, each with how to get it.
     """
     if not any(record.is_done for _, record in result.jobs()):
-        raise StudyError("There is nothing to report: every job failed.")
+        raise StudyError("There is nothing to report: every job failed. Their records say why.")
     scores = study_scores(result)
     study = result.plan.study
     reference, test_share = study.reference_title, study.protocol.held_out_share

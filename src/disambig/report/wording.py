@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
 from disambig._core.typing import FloatArray
 from disambig.report.cells import Cells
 from disambig.report.ranking import Ranking
+from disambig.study.crossval import mean_and_std
 
 __all__ = [
     "DECIMALS",
@@ -41,8 +40,9 @@ def mean_text(values: FloatArray) -> str:
     """Return mean ± standard deviation; of a single value, the value."""
     if len(values) == 0:
         return MISSING
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return score_text(float(np.mean(values)), deviation)
+    if len(values) == 1:
+        return score_text(float(values[0]), None)
+    return score_text(*mean_and_std(values))
 
 
 def count_of(n_values: int, n_full: int) -> str:

@@ -1,6 +1,7 @@
 """Let runners that share a store share the work: a job is claimed while it is worked on."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -9,8 +10,8 @@ from disambig._core.errors import StudyError
 
 try:
     import fcntl
-except ImportError:  # Windows: runners there may do a job twice, and nothing worse
-    fcntl = None  # type: ignore[assignment]
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows: runners may do a job twice, nothing worse
 
 __all__ = ["Claims"]
 
@@ -64,7 +65,8 @@ class Claims:
     def release(self, key: str) -> None:
         """Give up the claim on a job."""
         if fcntl is not None:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte_of(key))
+            with suppress(OSError):  # without locks there is none to give up
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte_of(key))
 
 
 def _byte_of(key: str) -> int:

@@ -57,7 +57,7 @@ def cross_validate(
         yield evaluate(fitted, trial, fitted.predict_proba(trial.test.X))
 
 
-def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_std(values: Sequence[float] | FloatArray) -> tuple[float, float]:
     """Return the mean over folds and the sample standard deviation."""
     return float(np.mean(values)), float(np.std(values, ddof=1))
 

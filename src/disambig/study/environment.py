@@ -9,8 +9,8 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+except ImportError:
+    resource = None  # type: ignore[assignment]  # Windows: the peak of memory stays unknown
 
 __all__ = ["describe_environment", "forget_peak_memory", "peak_memory_mb"]
 

@@ -72,7 +72,9 @@ def draw_curves(
     limits = _limits(cells, places)
     places = {data: setting for data, setting in places.items() if r in (None, setting.r)}
     if not places:
-        raise ParameterError(f"No data is corrupted with r = {r:g}.")
+        levels = sorted({setting.r for setting in cells.settings.values() if setting.r >= 0})
+        known = ", ".join(f"{level:g}" for level in levels)
+        raise ParameterError(f"'r' must be one that data was corrupted with: {known}. Got {r:g}.")
     datasets = list(dict.fromkeys(setting.dataset for setting in places.values()))
     rs = sorted({setting.r for setting in places.values()})
     settled = len(datasets) > 1 and len(rs) > 1
