@@ -199,7 +199,9 @@ def test_every_point_is_inside_its_panel():
 
 
 def test_an_r_that_is_not_there_is_refused():
-    with pytest.raises(DisambigError, match="must be one that data was corrupted with: 1, 2, 3. Got 4"):
+    with pytest.raises(
+        DisambigError, match="must be one that data was corrupted with: 1, 2, 3. Got 4"
+    ):
         draw_curves(study(), r=4)
 
 
