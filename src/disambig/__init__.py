@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from disambig.methods.classical.sure import SURE
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.scaling import FeatureScaler
+    from disambig.tables.label_columns import LabelColumns
+    from disambig.workbench.audit import audit_table
+    from disambig.workbench.cleaning import clean_table
+    from disambig.workbench.fitting import fit_table
+    from disambig.workbench.model import load_model
+    from disambig.workbench.source import read_table
 
 __all__ = [
     "AGGD",
@@ -39,13 +45,19 @@ __all__ = [
     "DisambigError",
     "EMClassifier",
     "FeatureScaler",
+    "LabelColumns",
     "NCPDClassifier",
     "__version__",
     "all_methods",
     "audit_candidates",
+    "audit_table",
+    "clean_table",
+    "fit_table",
     "get_method",
     "list_datasets",
     "load_dataset",
+    "load_model",
+    "read_table",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -58,6 +70,7 @@ __getattr__, __dir__ = lazy_names(
         "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
         "IPAL": "disambig.methods.classical.ipal",
+        "LabelColumns": "disambig.tables.label_columns",
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
@@ -66,9 +79,24 @@ __getattr__, __dir__ = lazy_names(
         "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.catalogue",
         "audit_candidates": "disambig.candidates.audit",
+        "audit_table": "disambig.workbench.audit",
+        "clean_table": "disambig.workbench.cleaning",
+        "fit_table": "disambig.workbench.fitting",
         "get_method": "disambig.methods.catalogue",
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
+        "load_model": "disambig.workbench.model",
+        "read_table": "disambig.workbench.source",
     },
-    subpackages=("candidates", "datasets", "methods", "metrics", "report", "study", "testing"),
+    subpackages=(
+        "candidates",
+        "datasets",
+        "methods",
+        "metrics",
+        "report",
+        "study",
+        "tables",
+        "testing",
+        "workbench",
+    ),
 )

@@ -31,6 +31,19 @@ def test_cooccurrence_counts_pairs_and_the_diagonal_counts_labels(audit):
     assert audit.cooccurrence.toarray().tolist() == expected
 
 
+def test_it_is_counted_how_often_a_label_is_a_candidate_and_how_often_alone(audit):
+    assert audit.candidate_counts.tolist() == [2, 2, 3, 2, 2, 0]
+    assert audit.alone_counts.tolist() == [0, 0, 1, 0, 0, 0]
+
+
+def test_sets_too_large_for_one_block_are_counted_in_several():
+    mask = np.random.default_rng(0).random((60_000, 80)) < 0.9
+    mask[:, 0] = True
+    audit = audit_candidates(CandidateLabels.from_mask(mask))
+    counts = mask.astype(float)
+    np.testing.assert_array_equal(audit.cooccurrence.toarray(), counts.T @ counts)
+
+
 def test_labels_that_are_always_together_cannot_be_told_apart(audit):
     assert audit.inseparable == [("a", "b"), ("d", "e")]
 
@@ -94,6 +107,8 @@ def test_the_counts_agree_with_the_mask(candidates):
     audit = audit_candidates(candidates)
     mask = candidates.to_mask().astype(int)
     np.testing.assert_array_equal(audit.cooccurrence.toarray(), mask.T @ mask)
+    np.testing.assert_array_equal(audit.candidate_counts, mask.sum(axis=0))
+    np.testing.assert_array_equal(audit.alone_counts, mask[mask.sum(axis=1) == 1].sum(axis=0))
     assert sum(audit.size_histogram.values()) == len(candidates)
     groups = {}
     for name, column in zip(candidates.classes.tolist(), mask.T.tolist(), strict=True):

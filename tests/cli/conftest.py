@@ -8,12 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from disambig.cli.main import app
+from disambig.cli.main import app, main
 
 # Lines wide enough not to be broken, and no colours, wherever the tests run.
 WIDE_AND_PLAIN = {"COLUMNS": "300", "FORCE_COLOR": None}
@@ -42,6 +43,36 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
             encoding="utf-8",
             env={name: value for name, value in wanted.items() if value is not None},
         )
+
+    return run
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run_main(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ended]:
+    """Return what runs the command as a user does, errors and exit code and all, but quickly."""
+    for name, value in WIDE_AND_PLAIN.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["disambig", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return Ended(int(end.value.code or 0), captured.out, captured.err)
 
     return run
 

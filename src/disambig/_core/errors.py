@@ -25,6 +25,7 @@ __all__ = [
     "ParameterError",
     "RecordError",
     "StudyError",
+    "TableError",
     "TrainingError",
     "UnknownNameError",
     "describe_rows",
@@ -61,6 +62,10 @@ class DownloadError(DisambigError, OSError):
 
 class ModelFileError(DisambigError, ValueError):
     """A file that does not hold the model, or the checkpoint, that it should."""
+
+
+class TableError(DisambigError, ValueError):
+    """A table, or a column of one, that cannot be used as it is."""
 
 
 class StudyError(DisambigError, ValueError):

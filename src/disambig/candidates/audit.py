@@ -1,14 +1,17 @@
 """What a collection of candidate sets can and cannot teach, before any training."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
-from disambig._core.typing import Label, Sparse
+from disambig._core.typing import IntArray, Label, Sparse
+from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = ["CandidateAudit", "audit_candidates"]
+
+_DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
 
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
@@ -28,6 +31,8 @@ class CandidateAudit:
     cooccurrence : sparse array of shape (n_classes, n_classes)
         In how many samples two labels are candidates together; on the diagonal, in how many a
         label is a candidate.
+    alone_counts : array of shape (n_classes,)
+        In how many samples a label is the only candidate.
     inseparable : list of tuples of labels
         Labels that always appear together: no method can tell them apart from these sets.
     never_alone : list of labels
@@ -44,6 +49,7 @@ class CandidateAudit:
     average_candidates: float
     singleton_share: float
     cooccurrence: Sparse
+    alone_counts: IntArray
     inseparable: list[tuple[Label, ...]]
     never_alone: list[Label]
     never_candidates: list[Label]
@@ -71,6 +77,11 @@ class CandidateAudit:
             lines.append(f"Never a candidate: {_listed(self.never_candidates)}")
         return "\n".join(lines)
 
+    @property
+    def candidate_counts(self) -> IntArray:
+        """In how many samples each label is a candidate, in the order of ``classes``."""
+        return np.asarray(self.cooccurrence.diagonal())
+
     def most_common_pairs(self, count: int) -> list[tuple[Label, Label, int]]:
         """Return the pairs of labels that are most often candidates together, with how often."""
         pairs = self.cooccurrence.tocoo()
@@ -87,9 +98,13 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
     """Count what is in ``candidates`` and find what no method can learn from them."""
     sizes = candidates.sizes
     names = candidates.classes.tolist()
-    counts = candidates.to_sparse().astype(np.int64)
-    occurrences = counts.sum(axis=0)
-    alone = counts[sizes == 1].sum(axis=0)
+    together = sparse.csr_array((len(names), len(names)), dtype=np.int64)
+    alone = np.zeros(len(names), dtype=np.int64)
+    for block in row_blocks(candidates):
+        mask = block.to_sparse()
+        together = together + _cooccurrence(mask)
+        alone += mask[np.diff(mask.indptr) == 1].sum(axis=0, dtype=np.int64)
+    occurrences = together.diagonal()
     values, frequencies = np.unique(sizes, return_counts=True)
     return CandidateAudit(
         n_samples=len(candidates),
@@ -97,21 +112,34 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
         size_histogram=dict(zip(values.tolist(), frequencies.tolist(), strict=True)),
         average_candidates=float(sizes.mean()) if len(sizes) else 0.0,
         singleton_share=float((sizes == 1).mean()) if len(sizes) else 0.0,
-        cooccurrence=(counts.T @ counts).tocsr(),
-        inseparable=_inseparable(candidates),
+        cooccurrence=together,
+        alone_counts=alone,
+        inseparable=_inseparable(together, names),
         never_alone=[names[j] for j in np.flatnonzero((occurrences > 0) & (alone == 0))],
         never_candidates=[names[j] for j in np.flatnonzero(occurrences == 0)],
         classes=names,
     )
 
 
-def _inseparable(candidates: CandidateLabels) -> list[tuple[Label, ...]]:
-    columns = candidates.to_sparse().tocsc()
-    groups: dict[bytes, list[Label]] = defaultdict(list)
-    for column, name in enumerate(candidates.classes.tolist()):
-        rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
-        if rows.size:
-            groups[rows.tobytes()].append(name)
+def _cooccurrence(mask: Sparse) -> Sparse:
+    if mask.nnz > _DENSE_FROM_SHARE * mask.shape[0] * mask.shape[1]:
+        # Counts of a block are far below 2^24, up to which this type counts without a gap.
+        dense = mask.toarray().astype(np.float32)
+        return sparse.csr_array((dense.T @ dense).astype(np.int64))
+    counts = mask.astype(np.int64)
+    return (counts.T @ counts).tocsr()
+
+
+def _inseparable(together: Sparse, names: list[Label]) -> list[tuple[Label, ...]]:
+    # As often together as either occurs at all: then never one without the other.
+    occurrences = together.diagonal()
+    pairs = together.tocoo()
+    always = (pairs.data == occurrences[pairs.row]) & (pairs.data == occurrences[pairs.col])
+    first = np.full(len(names), len(names))
+    np.minimum.at(first, pairs.row[always], pairs.col[always])
+    groups: dict[int, list[Label]] = {}
+    for column in np.flatnonzero(occurrences):
+        groups.setdefault(int(first[column]), []).append(names[column])
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 

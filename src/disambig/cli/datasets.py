@@ -1,12 +1,15 @@
 """``disambig datasets``: what data there is, and what of it is at hand."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from disambig._core.errors import DatasetNotFoundError
+from disambig.cli.talk import print_json
 
 if TYPE_CHECKING:
     from disambig.datasets.card import DatasetCard
@@ -14,13 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["datasets"]
 
 
-def datasets() -> None:
+def datasets(
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
     """List the named datasets and where their data is.
 
     Example: disambig datasets
     """
     from disambig.datasets.catalogue import list_datasets  # keeps --help quick
 
+    if json:
+        print_json([{**asdict(card), "data": _whereabouts(card)} for card in list_datasets()])
+        return
     table = Table("name", "what it is", "rows x features", "classes", "candidates", "data")
     # Names and folders are there to be copied: never cut short.
     table.columns[0].no_wrap = True

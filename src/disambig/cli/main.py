@@ -1,16 +1,31 @@
 """The command ``disambig`` and how it ends: 0 done, 1 the work failed, 2 bad input."""
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
-from disambig._core.errors import ClusterError, DisambigError, DownloadError
+from disambig._core.errors import ClusterError, DisambigError, DownloadError, TrainingError
 from disambig._version import __version__
-from disambig.cli import datasets, fetch, methods, reproduce, study
+from disambig.cli import (
+    audit,
+    clean,
+    datasets,
+    example,
+    fetch,
+    fit,
+    methods,
+    predict,
+    reproduce,
+    study,
+)
+from disambig.cli.talk import say
 
 __all__ = ["app", "main"]
+
+# The input was right, and yet it did not work.
+_FAILED_WORK = (ClusterError, DownloadError, TrainingError)
 
 app = typer.Typer(
     name="disambig",
@@ -18,6 +33,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command("audit")(audit.audit)
+app.command("fit")(fit.fit)
+app.command("clean")(clean.clean)
+app.command("predict")(predict.predict)
+app.command("example")(example.example)
 app.command("reproduce")(reproduce.reproduce)
 app.command("study")(study.study)
 app.command("datasets")(datasets.datasets)
@@ -44,11 +64,25 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; turn the package's own errors into a message and an exit code."""
+    """Run the command; whatever goes wrong ends in a message and an exit code."""
     try:
         app()
     except DisambigError as error:
-        Console(stderr=True).print(
-            f"disambig: {error}", markup=False, highlight=False, soft_wrap=True
+        _end(str(error), 1 if isinstance(error, _FAILED_WORK) else 2)
+    except MemoryError:
+        _end("There is not enough memory for this. Try fewer rows or columns.", 1)
+    except OSError as error:  # a full disk, a folder that may not be written to
+        _end(str(error), 1)
+    except Exception as error:  # nobody should have to read a traceback
+        if os.environ.get("DISAMBIG_DEBUG"):
+            raise
+        _end(
+            f"This should not happen, and is a mistake in disambig: {type(error).__name__}: "
+            f"{error}. Nothing was written. Please report it, with what DISAMBIG_DEBUG=1 shows.",
+            1,
         )
-        sys.exit(1 if isinstance(error, ClusterError | DownloadError) else 2)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    say(f"disambig: {message}")
+    sys.exit(code)

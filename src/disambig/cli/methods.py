@@ -1,18 +1,29 @@
 """``disambig methods``: what methods there are."""
 
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
 from rich.console import Console
 from rich.table import Table
+
+from disambig.cli.talk import print_json
 
 __all__ = ["methods"]
 
 
-def methods() -> None:
+def methods(
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
     """List the methods by the name that other commands take.
 
     Example: disambig methods
     """
     from disambig.methods.catalogue import all_methods  # keeps --help quick
 
+    if json:
+        print_json([asdict(method.card) for method in all_methods().values()])
+        return
     # One below the other: three texts side by side leave no room for any on 80 columns.
     table = Table("name", "what it does, its class, its paper", show_lines=True)
     table.columns[0].no_wrap = True

@@ -9,8 +9,8 @@ from disambig._core.groups import first_largest, group_sums
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
+from disambig.methods.classical.indexed_rows import IndexedRows
 from disambig.methods.confidence import confidence_from_pairs, confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighborhoods import (
@@ -18,18 +18,14 @@ from disambig.solvers.neighborhoods import (
     inner_products,
     reconstruction_weights,
 )
-from disambig.solvers.neighbors import (
-    index_of_rows,
-    nearest_of_queries,
-    nearest_of_training_rows,
-)
+from disambig.solvers.neighbors import nearest_of_queries, nearest_of_training_rows
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 from disambig.solvers.pair_graph import graph_to_candidates
 
 __all__ = ["IPAL"]
 
 
-class IPAL(PartialLabelClassifier):
+class IPAL(IndexedRows):
     """Spread confidences over a graph in which every row is rebuilt from its neighbours.
 
     1. Every row x is rebuilt from its nearest neighbours: weights w >= 0 that minimise
@@ -130,8 +126,7 @@ class IPAL(PartialLabelClassifier):
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
-        self._rows = self._prepared(X)
-        self._index = index_of_rows(self._rows)
+        self._keep_rows(self._prepared(X))
         neighbors = nearest_of_training_rows(self._index, self.n_neighbors)
         weights = _shares(reconstruction_weights(self._rows, self._rows, neighbors))
         graph = graph_of_weights(weights, neighbors, len(candidates))

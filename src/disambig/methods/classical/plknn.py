@@ -10,16 +10,12 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
+from disambig.methods.classical.indexed_rows import IndexedRows
 from disambig.methods.confidence import confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighborhoods import graph_of_weights
-from disambig.solvers.neighbors import (
-    index_of_rows,
-    nearest_of_queries,
-    nearest_of_training_rows,
-)
+from disambig.solvers.neighbors import nearest_of_queries, nearest_of_training_rows
 
 __all__ = ["PLKNN"]
 
@@ -27,7 +23,7 @@ _NUMBERS_AT_A_TIME = 4_000_000
 _FEATURES_TO_COMPARE_DIRECTIONS = 10
 
 
-class PLKNN(PartialLabelClassifier):
+class PLKNN(IndexedRows):
     """Vote over the candidate sets of the nearest neighbours.
 
     The score of class j for a query with neighbours at the distances d_1 .. d_k is
@@ -112,8 +108,7 @@ class PLKNN(PartialLabelClassifier):
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
-        self._rows = self._prepared(X)
-        self._index = index_of_rows(self._rows)
+        self._keep_rows(self._prepared(X))
         # Equal weights make every candidate one vote, whatever the size of the set.
         self._votes = candidates.prior().multiply(candidates.sizes[:, np.newaxis]).tocsr()
         neighbors = nearest_of_training_rows(self._index, self.n_neighbors)

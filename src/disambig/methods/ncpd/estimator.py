@@ -328,9 +328,10 @@ class NCPDClassifier(PartialLabelClassifier):
 
     def __sklearn_clone__(self) -> Self:
         parameters = self.get_params(deep=False)
-        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
         # Callbacks are somebody's own objects, who waits for them to be called.
-        return type(self)(**{**copies, "callbacks": self.callbacks})
+        callbacks = parameters.pop("callbacks")
+        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return type(self)(**copies, callbacks=callbacks)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

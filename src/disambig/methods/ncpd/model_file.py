@@ -10,9 +10,9 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from disambig import __version__
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
+from disambig._version import __version__
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.stack import Stack

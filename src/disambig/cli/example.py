@@ -1,0 +1,25 @@
+"""``disambig example``: a table to try the commands on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["example"]
+
+
+def example(
+    folder: Annotated[Path, typer.Argument(help="Where to put the two files.")] = Path(),
+) -> None:
+    """Write vehicles.csv, whose labels are ambiguous, and new-vehicles.csv, which has none.
+
+    Example: disambig example
+    """
+    # keeps --help quick
+    from disambig.cli.talk import say
+    from disambig.tables.write import write_table
+    from disambig.workbench.example import example_tables
+
+    for name, frame in example_tables().items():
+        write_table(frame, folder / name)
+        say(f"{folder / name}: {len(frame)} rows, {len(frame.columns)} columns")

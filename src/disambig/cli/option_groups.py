@@ -1,0 +1,53 @@
+"""Options that several commands share, written down once."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import wraps
+from typing import Any, get_type_hints
+
+__all__ = ["with_option_groups"]
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses whose fields are its options.
+
+    A parameter annotated with a dataclass is replaced, in the signature that typer reads, by the
+    fields of that dataclass; the command gets them back as one object.
+    """
+    own = inspect.signature(command).parameters
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hints[name] for name in own if hasattr(hints[name], "__dataclass_fields__")}
+    plain = [own[name].replace(annotation=hints[name]) for name in own if name not in groups]
+    options = {name: _options_of(group) for name, group in groups.items()}
+
+    @wraps(command)
+    def flat(**given: Any) -> None:
+        made = {
+            name: group(**{option.name: given.pop(option.name) for option in options[name]})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    every = [*plain, *(option for group in options.values() for option in group)]
+    # Arguments come before options, and what is needed before what is not.
+    every.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    flat.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect looks for
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
+    )
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+    del flat.__wrapped__  # type: ignore[attr-defined]  # or its signature would be read
+    return flat
+
+
+def _options_of(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

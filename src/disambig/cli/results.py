@@ -1,0 +1,30 @@
+"""Where a command writes its table, looked at before the work begins."""
+
+from pathlib import Path
+
+from disambig._core.errors import ParameterError, TableError
+
+__all__ = ["check_output", "partial_folder"]
+
+_STANDARD_OUTPUT = "-"
+
+
+def check_output(out: str, *, json: bool) -> None:
+    """Refuse a place that no table can be written to."""
+    from disambig.tables.formats import format_of  # keeps --help quick
+
+    if out == _STANDARD_OUTPUT:
+        if json:
+            raise ParameterError(
+                "Standard output can carry the table or the JSON, not both. Give --out a file."
+            )
+        return
+    path = Path(out)
+    format_of(path, None)
+    if path.is_dir():
+        raise TableError(f"{out} is a folder. Give the name of a file.")
+
+
+def partial_folder(out: str) -> str | None:
+    """Return where unfinished work for an output is kept; nowhere for standard output."""
+    return None if out == _STANDARD_OUTPUT else f"{out}.partial"

@@ -1,0 +1,41 @@
+"""What commands say to people: on standard error, so that results can be piped on."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Console
+
+__all__ = ["print_json", "say", "say_notices", "talk"]
+
+
+def talk() -> Console:
+    """Return the console for people."""
+    return Console(stderr=True)
+
+
+def say(text: str, console: Console | None = None) -> None:
+    """Print a text as it is: nothing in it is taken for markup, or for orders to the terminal."""
+    (console or talk()).print(
+        _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text),
+        markup=False,
+        emoji=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def say_notices(notices: Iterable[str]) -> None:
+    """Print what was left out, and why."""
+    for notice in notices:
+        say(f"Note: {notice}")
+
+
+def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
+    """Print a result for another program."""
+    # In ASCII, which every stream can take and no terminal obeys.
+    print(json.dumps(value, indent=2))
+
+
+# Everything that moves the cursor or colours the screen, but for the end of a line.
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")

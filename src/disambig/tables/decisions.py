@@ -1,0 +1,160 @@
+"""Rows whose label a person has settled."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.errors import TableError
+from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
+from disambig.candidates import CandidateLabels
+from disambig.tables.columns import find_column, row_in_words
+from disambig.tables.distinct_cells import cell_in_words, text_of, texts_of
+from disambig.tables.label_rows import unknown_label
+
+__all__ = ["read_decisions", "settle"]
+
+_LABEL = "label"
+_ROW = "row"
+# Also "7.0", as a column with gaps is written.
+_INTEGER = re.compile(r"([+-]?\d{1,15})(\.0*)?", re.ASCII)
+
+
+def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:  # noqa: A002
+    """Return the settled rows of a table, by position from 0, and their labels.
+
+    The file is appended to while rows are reviewed: a later decision on a row replaces an earlier
+    one, and an empty label takes it back.
+
+    Parameters
+    ----------
+    decisions_frame : DataFrame
+        A column "label", and a column "row", counted from 1, or one named ``id``.
+    frame : DataFrame
+        The table that is decided on.
+    id : str, optional
+        The column, of both tables, that tells which row; compared as text.
+    """
+    labels = texts_of(
+        find_column(decisions_frame, _LABEL, what="the decided labels"), what="decided labels"
+    )
+    name = _ROW if id is None else id
+    column = find_column(decisions_frame, name, what="which row is decided on")
+    places = texts_of(column, what="which row is decided on")
+    rows_of_id = None if id is None else _rows_of_id(frame, id)
+    decisions: dict[int, str] = {}
+    for number, (place, label) in enumerate(zip(places, labels, strict=True)):
+        if place is None and label is None:
+            continue  # a blank line
+        if place is None:
+            raise TableError(
+                f"Every decision needs a row in column {name!r}. There is none in "
+                f"{row_in_words(number)} of the decisions. Fill it in, or drop the decision."
+            )
+        if rows_of_id is None:
+            row = _row_number(place, number, len(frame))
+        else:
+            row = _row_of_id(place, number, name, rows_of_id)
+        if label is None:
+            decisions.pop(row, None)
+        else:
+            decisions[row] = label
+    return decisions
+
+
+def settle(candidates: CandidateLabels, decisions: Mapping[int, str]) -> CandidateLabels:
+    """Return candidate sets in which every decided row has its label and no other.
+
+    The label need not have been among the candidates of the row, but must be one of the classes;
+    where the sets are weighted it has the weight 1.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        The sets of all rows.
+    decisions : mapping from position to label
+        As from ``read_decisions``.
+    """
+    if not decisions:
+        return candidates
+    names = [text_of(name) or "" for name in candidates.classes.tolist()]
+    column_of = {name: column for column, name in enumerate(names)}
+    for row, label in decisions.items():
+        if not 0 <= row < len(candidates):
+            raise TableError(
+                f"A decision must be about one of the {len(candidates):,} rows. "
+                f"Got {row_in_words(row)}."
+            )
+        if label not in column_of:
+            raise TableError(
+                f"The label decided on for {row_in_words(row)} cannot be used. "
+                f"{unknown_label(label, names)}"
+            )
+    rows = np.fromiter(decisions, np.int64, count=len(decisions))
+    columns = np.array([column_of[label] for label in decisions.values()], dtype=np.int64)
+    mask = _with_one_entry(candidates.to_sparse(), rows, columns)
+    weights = candidates.weights
+    if weights is not None:
+        weights = _with_one_entry(weights, rows, columns)
+    return CandidateLabels(mask, candidates.classes, weights=weights)
+
+
+def _with_one_entry(matrix: Sparse, rows: IntArray, columns: IntArray) -> Sparse:
+    """Return a matrix whose ``rows`` have a one in ``columns`` and nothing else."""
+    row_of_entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    decided: BoolArray = np.zeros(matrix.shape[0], dtype=bool)
+    decided[rows] = True
+    kept = ~decided[row_of_entry]
+    values: AnyArray = np.concatenate([matrix.data[kept], np.ones(len(rows), matrix.dtype)])
+    places = (
+        np.concatenate([row_of_entry[kept], rows]),
+        np.concatenate([matrix.indices[kept], columns]),
+    )
+    return sparse.csr_array((values, places), shape=matrix.shape)
+
+
+def _row_number(place: str, number: int, n_rows: int) -> int:
+    match = _INTEGER.fullmatch(place)
+    if match is None:
+        raise TableError(
+            f"Column {_ROW!r} of the decisions holds row numbers, counted from 1. Got "
+            f"{cell_in_words(place)} in its {row_in_words(number)}. Correct it, or name the column "
+            "that identifies rows."
+        )
+    row = int(match[1])
+    if not 1 <= row <= n_rows:
+        raise TableError(
+            f"Decisions are about rows 1 to {n_rows:,} of the table, counted without the header. "
+            f"Got {row:,} in {row_in_words(number)} of the decisions. Check that they belong to "
+            "this table."
+        )
+    return row - 1
+
+
+def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
+    """Return the rows of every identifier; of rightful ones there is one."""
+    texts = texts_of(find_column(frame, name, what="what identifies rows"), what="identifiers")
+    rows: dict[str, list[int]] = {}
+    for row, text in enumerate(texts):
+        if text is not None:
+            rows.setdefault(text, []).append(row)
+    return rows
+
+
+def _row_of_id(place: str, number: int, name: str, rows_of_id: Mapping[str, list[int]]) -> int:
+    found = rows_of_id.get(place, [])
+    if not found:
+        raise TableError(
+            f"{row_in_words(number).capitalize()} of the decisions is about "
+            f"{cell_in_words(place)}, which column {name!r} of the table does not hold. Check that "
+            "the decisions belong to this table."
+        )
+    if len(found) > 1:
+        raise TableError(
+            f"A decision is about one row. Column {name!r} of the table holds "
+            f"{cell_in_words(place)} in {len(found):,} rows, among them {row_in_words(found[0])} "
+            f"and {row_in_words(found[1])}. Make it unique, or decide by row number."
+        )
+    return found[0]

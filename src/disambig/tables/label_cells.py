@@ -1,0 +1,221 @@
+"""From one cell of a table to what it says about the label of its row.
+
+A cell may hold a delimited text (``cat|dog``, ``cat:0.7|dog:0.3``, ``!cat``), JSON (a list of
+labels, or an object from label to weight), a list or mapping of Python, a single value, or nothing.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache, partial
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from disambig.candidates.classes import is_missing
+from disambig.tables.distinct_cells import cell_in_words, is_collection, text_of
+
+__all__ = ["LabelProblem", "Said", "make_cell_reader", "said_together"]
+
+# No sign, no comma and no "inf": what else follows a colon is a part of the label.
+_WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_MOST_PIECES = 2**16
+_AS_IT_IS = "If these signs belong to your labels, say literal=True."
+
+
+class LabelProblem(Exception):  # noqa: N818  # not for users, who get a TableError that names the row
+    """What is wrong with a cell or a row, and what to do; it does not know which row it is."""
+
+
+class Said(NamedTuple):
+    """What a cell says: labels without and with a weight, and labels that it rules out."""
+
+    plain: Sequence[str] = ()
+    weighted: Sequence[tuple[str, float]] = ()
+    excluded: Sequence[str] = ()
+
+
+_NOTHING = Said()
+
+
+def said_together(parts: Sequence[Said]) -> Said:
+    """Return what several cells, or the pieces of one, say together."""
+    if len(parts) == 1:
+        return parts[0]
+    plain: list[str] = []
+    weighted: list[tuple[str, float]] = []
+    excluded: list[str] = []
+    for part in parts:
+        plain += part.plain
+        weighted += part.weighted
+        excluded += part.excluded
+    return Said(plain, weighted, excluded)
+
+
+def make_cell_reader(
+    cells: Iterable[Any], *, separator: str, literal: bool
+) -> Callable[[Any], Said]:
+    """Return a function that reads one cell of a column; it raises ``LabelProblem``.
+
+    Parameters
+    ----------
+    cells : iterable
+        All distinct cells of the column: texts are read as JSON only if all of them look like it.
+    separator : str
+        What stands between two labels in a text.
+    literal : bool
+        Whether "!", ":" and JSON have no meaning.
+    """
+    # A column mostly has far fewer distinct pieces than cells.
+    read_piece = _plain_piece if literal else lru_cache(_MOST_PIECES)(_read_piece)
+    if not literal and _are_json(cells):
+        read_text = partial(_read_json, read_piece=read_piece, literal=literal)
+    else:
+        read_text = partial(_read_delimited, read_piece=read_piece, separator=separator)
+    return partial(_read_cell, read_text=read_text, read_piece=read_piece, literal=literal)
+
+
+def _are_json(cells: Iterable[Any]) -> bool:
+    """Tell whether all texts that are not blank begin as JSON does, and there is one."""
+    beginnings = {cell.lstrip()[:1] for cell in cells if isinstance(cell, str)} - {""}
+    return bool(beginnings) and beginnings <= {"[", "{"}
+
+
+def _read_cell(
+    cell: Any,
+    *,
+    read_text: Callable[[str], Said],
+    read_piece: Callable[[str], Said],
+    literal: bool,
+) -> Said:
+    if isinstance(cell, str):
+        return read_text(cell)
+    if isinstance(cell, bytes):
+        return read_text(cell.decode("utf-8", "replace"))
+    if isinstance(cell, Mapping):
+        return _read_weights(cell, literal=literal)
+    if is_collection(cell):
+        return _read_list(cell, read_piece=read_piece)
+    return _plain_piece(text_of(cell) or "")
+
+
+def _read_delimited(text: str, *, read_piece: Callable[[str], Said], separator: str) -> Said:
+    return said_together([read_piece(piece.strip()) for piece in text.split(separator)])
+
+
+def _read_json(text: str, *, read_piece: Callable[[str], Said], literal: bool) -> Said:
+    if not text.strip():
+        return _NOTHING
+    try:
+        value = json.loads(text, object_pairs_hook=_refuse_repeated_names)
+    except (ValueError, RecursionError):
+        raise LabelProblem(
+            "Every cell of this column begins with '[' or '{', so it was read as JSON, and this "
+            "one is not JSON. Correct it. If brackets belong to your labels, say literal=True."
+        ) from None
+    if isinstance(value, dict):
+        return _read_weights(value, literal=literal)
+    return _read_list(value, read_piece=read_piece)
+
+
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise LabelProblem("A label stands there twice. Give it one weight.")
+    return value
+
+
+def _read_list(values: Any, *, read_piece: Callable[[str], Said]) -> Said:
+    # An array without dimensions is a single value.
+    labels = np.atleast_1d(values).tolist() if isinstance(values, np.ndarray) else list(values)
+    inner = next((label for label in labels if is_collection(label)), None)
+    if inner is not None:
+        raise LabelProblem(
+            f"A list of labels holds texts or numbers. Got {cell_in_words(inner)} inside it. "
+            "Write the labels one after the other, or as an object from label to weight."
+        )
+    return said_together(
+        [
+            read_piece(label.strip())
+            if isinstance(label, str)
+            else _plain_piece(text_of(label) or "")
+            for label in labels
+        ]
+        or [_NOTHING]
+    )
+
+
+def _read_weights(weights: Mapping[Any, Any], *, literal: bool) -> Said:
+    pairs = []
+    for name, value in weights.items():
+        label, weight = text_of(name), _as_number(value)
+        # Parquet fills the labels that only other rows have with missing weights.
+        if label is None or weight is None:
+            continue
+        if label.startswith("!") and not literal:
+            raise LabelProblem(_weight_of_a_negative(label))
+        if not 0 <= weight < math.inf:
+            raise LabelProblem(
+                f"A weight is a finite number, 0 or more. {cell_in_words(label)} has "
+                f"{cell_in_words(value)}. Correct it."
+            )
+        pairs.append((label, weight))
+    return Said(weighted=pairs)
+
+
+def _as_number(value: Any) -> float | None:
+    """Return a number, None for a missing one, and one that is no weight for anything else."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if is_collection(value) or isinstance(value, bool | str):
+        return -math.inf
+    if is_missing(value):
+        return None
+    try:
+        return float(value) if isinstance(value, Real | Decimal) else -math.inf
+    except OverflowError:  # an integer beyond all floats
+        return math.inf
+
+
+def _plain_piece(text: str) -> Said:
+    return Said(plain=(text,)) if text else _NOTHING
+
+
+def _read_piece(text: str) -> Said:
+    """Read one label as it stands between separators, spaces trimmed."""
+    label, weight = _split_weight(text)
+    if not label.startswith("!"):
+        if weight is None:
+            return _plain_piece(label)
+        if not label:
+            raise LabelProblem(
+                f"The weight in {cell_in_words(text)} belongs to no label. {_AS_IT_IS}"
+            )
+        return Said(weighted=((label, weight),))
+    if weight is not None:
+        raise LabelProblem(_weight_of_a_negative(text))
+    name = label[1:].strip()
+    if not name or name.startswith("!"):
+        raise LabelProblem(
+            f"'!' stands before the label that is ruled out, as in '!cat'. Got "
+            f"{cell_in_words(label)}. {_AS_IT_IS}"
+        )
+    return Said(excluded=(name,))
+
+
+def _split_weight(text: str) -> tuple[str, float | None]:
+    if ":" in text:
+        label, _, number = text.rpartition(":")
+        if _WEIGHT.fullmatch(number.strip()) and math.isfinite(float(number)):
+            return label.strip(), float(number)
+    return text, None
+
+
+def _weight_of_a_negative(text: str) -> str:
+    return (
+        f"A label that is ruled out has no weight. Got {cell_in_words(text)} with one. "
+        f"Write '!cat' or 'cat:0.7'. {_AS_IT_IS}"
+    )

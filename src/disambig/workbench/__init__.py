@@ -1,0 +1,38 @@
+"""What people do with a table of their own: look at it, learn from it, clean it, predict."""
+
+from typing import TYPE_CHECKING
+
+from disambig._core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from disambig.workbench.audit import TableAudit, audit_table
+    from disambig.workbench.cleaning import clean_table
+    from disambig.workbench.estimate import Estimate
+    from disambig.workbench.fitting import fit_table
+    from disambig.workbench.model import TableModel, load_model
+    from disambig.workbench.source import read_table
+
+__all__ = [
+    "Estimate",
+    "TableAudit",
+    "TableModel",
+    "audit_table",
+    "clean_table",
+    "fit_table",
+    "load_model",
+    "read_table",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Estimate": "disambig.workbench.estimate",
+        "TableAudit": "disambig.workbench.audit",
+        "TableModel": "disambig.workbench.model",
+        "audit_table": "disambig.workbench.audit",
+        "clean_table": "disambig.workbench.cleaning",
+        "fit_table": "disambig.workbench.fitting",
+        "load_model": "disambig.workbench.model",
+        "read_table": "disambig.workbench.source",
+    },
+)

@@ -1,0 +1,227 @@
+"""``audit_table``: what a table with candidate labels holds, before anything is trained on it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError
+from disambig._core.typing import BoolArray, Label
+from disambig.candidates.audit import CandidateAudit, audit_candidates
+from disambig.candidates.labels import CandidateLabels
+from disambig.tables.columns import missing_columns_message
+from disambig.tables.label_columns import LabelColumns
+from disambig.workbench.audit_text import audit_text
+from disambig.workbench.column_plan import check_column_names, plan_columns
+from disambig.workbench.column_values import column_values
+from disambig.workbench.finding import Finding
+from disambig.workbench.label_information import LabelInformation, label_information
+from disambig.workbench.suspicious import LabelledRows, find_suspicious
+from disambig.workbench.task import Labels, reserved_columns
+from disambig.workbench.wording import counted_rows
+
+__all__ = ["TableAudit", "audit_table"]
+
+_PAIRS_IN_JSON = 50
+
+
+@dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
+class TableAudit:
+    """What a table holds, and what looks wrong in it. ``str()`` of it is a text for people.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of the table.
+    n_unlabelled : int
+        Rows of them that name no label.
+    features : mapping from str to tuple of str
+        Kinds of features, and the columns of each; empty where no features can be used.
+    notices : tuple of str
+        What was found out about columns.
+    sets : CandidateAudit
+        Facts about the candidate sets.
+    weighted, negative : bool
+        Whether candidates have weights, or votes; whether labels were ruled out, as in "!cat".
+    information : LabelInformation
+        What the ambiguity costs.
+    findings : tuple of Finding
+        What looks wrong, the worst first.
+    """
+
+    n_rows: int
+    n_unlabelled: int
+    features: Mapping[str, tuple[str, ...]]
+    notices: tuple[str, ...]
+    sets: CandidateAudit
+    weighted: bool
+    negative: bool
+    information: LabelInformation
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return audit_text(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON knows it: texts, numbers, lists and objects."""
+        sets, information = self.sets, self.information
+        counts = zip(
+            sets.classes, sets.candidate_counts.tolist(), sets.alone_counts.tolist(), strict=True
+        )
+        return {
+            "rows": self.n_rows,
+            "rows_without_label": self.n_unlabelled,
+            "features": {kind: list(names) for kind, names in self.features.items()},
+            "notices": list(self.notices),
+            "weighted": self.weighted,
+            "negative": self.negative,
+            "set_sizes": {str(size): count for size, count in sets.size_histogram.items()},
+            "average_candidates": sets.average_candidates,
+            "singleton_share": sets.singleton_share,
+            "labels": [
+                {"label": _plain(label), "candidate_in": candidate, "alone_in": alone}
+                for label, candidate, alone in counts
+            ],
+            "pairs": [
+                {"labels": [_plain(first), _plain(second)], "rows": count}
+                for first, second, count in sets.most_common_pairs(_PAIRS_IN_JSON)
+            ],
+            "always_together": [list(map(_plain, group)) for group in sets.inseparable],
+            "cost": {
+                "known_share": information.known_share,
+                "equivalent_rows": information.equivalent_rows,
+                "blind_guess_share": information.blind_guess_share,
+            },
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def audit_table(
+    frame: pd.DataFrame,
+    *,
+    labels: Labels = "label",
+    features: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    reserved: Iterable[str] = (),
+) -> TableAudit:
+    """Look at a table before anything is trained on it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, as ``read_table`` gives it.
+    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
+        Where the candidate labels are.
+    features, ignore : iterable of str, optional
+        Columns to learn from, if not all; columns to leave out.
+    reserved : iterable of str, optional
+        Columns that are something else, such as true labels or names of rows.
+    """
+    check_column_names(frame)
+    chosen = None if features is None else list(features)
+    left_out = list(ignore)
+    # A slip in what was asked for is no finding about the table.
+    _check_present(frame, [*(chosen or ()), *left_out])
+    read = _read_labels(frame, labels)
+    kinds, notices, values, unusable = _read_features(
+        frame, chosen, left_out, reserved_columns(labels, *reserved)
+    )
+    sets = audit_candidates(read.candidates)
+    findings = [*unusable, *_unlabelled(read), *find_suspicious(_labelled(read, sets, values))]
+    return TableAudit(
+        n_rows=len(frame),
+        n_unlabelled=int(read.empty.sum()),
+        features=kinds,
+        notices=notices,
+        sets=sets,
+        weighted=read.candidates.weights is not None,
+        negative=read.negative,
+        information=label_information(read.candidates),
+        findings=tuple(findings),
+    )
+
+
+class _ReadLabels(NamedTuple):
+    candidates: CandidateLabels  # of the rows with a label, or of all
+    empty: BoolArray  # rows of the table that name no label
+    negative: bool
+    n_columns: int
+
+
+class _ReadFeatures(NamedTuple):
+    kinds: dict[str, tuple[str, ...]]
+    notices: tuple[str, ...]
+    values: pd.DataFrame | None
+    findings: tuple[Finding, ...]
+
+
+def _read_labels(frame: pd.DataFrame, labels: Labels) -> _ReadLabels:
+    if not isinstance(labels, CandidateLabels):
+        columns = LabelColumns.of(labels)
+        said = columns.parse(frame)
+        return _ReadLabels(said.candidates, said.empty, said.negative, len(columns.columns))
+    if len(labels) != len(frame):
+        raise TableError(
+            "An audit needs one candidate set for each row of the table. "
+            f"Got {len(labels):,} sets and {counted_rows(len(frame))}."
+        )
+    return _ReadLabels(labels, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
+
+
+def _read_features(
+    frame: pd.DataFrame, features: list[str] | None, ignore: list[str], reserved: list[str]
+) -> _ReadFeatures:
+    try:
+        plan, notices = plan_columns(frame, features=features, ignore=ignore, reserved=reserved)
+        values = column_values(frame, plan)
+    except TableError as error:
+        # The labels can still be looked at.
+        return _ReadFeatures({}, (), None, (Finding("features", str(error)),))
+    kinds: dict[str, list[str]] = {}
+    for column in plan.columns:
+        kinds.setdefault(column.kind, []).append(column.name)
+    by_kind = {kind: tuple(names) for kind, names in kinds.items()}
+    return _ReadFeatures(by_kind, tuple(notices), values, ())
+
+
+def _unlabelled(read: _ReadLabels) -> list[Finding]:
+    rows = np.flatnonzero(read.empty)
+    if not len(rows):
+        return []
+    may_be_any = len(read.candidates) == len(read.empty)
+    return [
+        Finding.about(
+            rows,
+            "no_label",
+            f"{counted_rows(len(rows))} {'has' if len(rows) == 1 else 'have'} no label.",
+            "They may have any, as you said: next to nothing is learned from them."
+            if may_be_any
+            else "Fill them in, drop these rows, or say that a row without a label may have any.",
+        )
+    ]
+
+
+def _labelled(read: _ReadLabels, sets: CandidateAudit, values: pd.DataFrame | None) -> LabelledRows:
+    """Return the rows that name a label: of the others there is nothing more to say."""
+    named, candidates = ~read.empty, read.candidates
+    if not named.all():
+        values = None if values is None else values[named]
+        if len(candidates) == len(named):
+            candidates = candidates[named]
+            sets = audit_candidates(candidates)
+    separator_unused = read.n_columns > 1 or sets.singleton_share == 1
+    return LabelledRows(candidates, sets, np.flatnonzero(named), values, separator_unused)
+
+
+def _check_present(frame: pd.DataFrame, names: list[str]) -> None:
+    present = list(frame.columns)
+    missing = [name for name in names if name not in present]
+    if missing:
+        what = "a feature, or left out" if len(missing) == 1 else "features, or left out"
+        raise TableError(missing_columns_message(missing, present, what=what))
+
+
+def _plain(label: Label) -> str | int | float | bool:
+    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -1,0 +1,197 @@
+"""``clean_table``: the label to believe in every row, how much, and the rows worth a look."""
+
+import json
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.groups import group_maxima
+from disambig._core.parameters import check_real
+from disambig._core.typing import BoolArray, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.confidence import confidence_from_scores
+from disambig.tables.new_columns import append_columns, check_new_columns
+from disambig.workbench.fitting import (
+    DEFAULT_FOLDS,
+    as_method,
+    check_folds,
+    warn_of_notices,
+)
+from disambig.workbench.held_out import FitListener, fit_whole, held_out_probabilities
+from disambig.workbench.task import Labels, TableTask, prepare_task
+from disambig.workbench.work_folder import WorkFolder
+
+__all__ = ["CLEAN_COLUMNS", "clean_table", "clean_task", "second_look"]
+
+CLEAN_COLUMNS = (
+    "chosen_label",
+    "confidence",
+    "margin",
+    "second_look",
+    "candidate_confidences",
+)
+_ERRORS_TO_FIND = 0.9
+# Below this share of doubt nobody would look twice, whatever the other rows are like.
+_LEAST_DOUBT = 1e-3
+_DECIMALS = 6
+# What could not be told from the marks of a delimited cell.
+_MEANS_SOMETHING = re.compile(r"[|:]|^[!\[{]|^\s|\s$")
+
+
+def clean_table(
+    frame: pd.DataFrame,
+    *,
+    labels: Labels = "label",
+    method: str | PartialLabelClassifier = "ncpd",
+    features: list[str] | None = None,
+    ignore: list[str] | None = None,
+    id: str | None = None,  # noqa: A002  # as people call it
+    decisions: Mapping[int, str] | None = None,
+    in_sample: bool = False,
+    errors_to_find: float = _ERRORS_TO_FIND,
+    n_folds: int = DEFAULT_FOLDS,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Return a table with the label to believe in every row, and how sure that is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, as ``read_table`` gives it.
+    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
+        Where the candidate labels are.
+    method : str or PartialLabelClassifier, default="ncpd"
+        What learns: a name from ``all_methods``, or a method with parameters of your choice.
+    features, ignore : list of str, optional
+        Columns to learn from, if not all; columns to leave out.
+    id : str, optional
+        Column that names the rows, and is no feature.
+    decisions : mapping of int to str, optional
+        Label of rows that a person has settled, by their position.
+    in_sample : bool, default=False
+        Whether one model of all rows judges them, instead of models that did not see the row.
+    errors_to_find : float, default=0.9
+        Share of the expected errors that the rows for a second look are to hold.
+    n_folds : int, default=5
+        Models that are trained, each on the rows of all folds but one.
+    random_state : int, default=0
+        Seed of everything.
+
+    Returns
+    -------
+    cleaned : DataFrame
+        All columns and rows as they were, then ``chosen_label``, ``confidence``, ``margin`` to the
+        next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
+    """
+    check_new_columns(frame, CLEAN_COLUMNS)
+    task = prepare_task(
+        frame, labels=labels, features=features, ignore=ignore or (), id=id, decisions=decisions
+    )
+    warn_of_notices(task)
+    cleaned = clean_task(
+        task,
+        as_method(method),
+        in_sample=in_sample,
+        errors_to_find=errors_to_find,
+        n_folds=n_folds,
+        seed=random_state,
+    )
+    return append_columns(frame, cleaned)
+
+
+def clean_task(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    *,
+    in_sample: bool = False,
+    errors_to_find: float = _ERRORS_TO_FIND,
+    n_folds: int = DEFAULT_FOLDS,
+    seed: int = 0,
+    listener: FitListener | None = None,
+    work: WorkFolder | None = None,
+) -> pd.DataFrame:
+    """Return the columns that cleaning adds; the parameters are those of fit and clean."""
+    check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
+    listener = listener or FitListener()
+    if in_sample:
+        listener.on_fits_start(1)
+        model = fit_whole(task, method, seed=seed, listener=listener, work=work)
+        confidences = model.method.candidate_confidence_
+    else:
+        check_folds(n_folds, minimum=2)
+        listener.on_fits_start(n_folds)
+        probabilities = held_out_probabilities(
+            task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
+        )
+        confidences = _with_weights(task.candidates, probabilities)
+    return _described(task.candidates, confidences, errors_to_find)
+
+
+def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
+    """Mark the least sure rows that together hold a share of the expected errors.
+
+    A label of confidence c is expected to be wrong with probability 1 - c, so no true label is
+    needed. Rows as sure as the last one marked are marked too.
+    """
+    doubt = 1 - confidence
+    falling = np.sort(doubt)[::-1]
+    found = np.cumsum(falling)
+    if errors_to_find == 0 or found[-1] <= 0:
+        return np.zeros(len(doubt), dtype=bool)
+    # Less a rounding, so that all of the errors never ask for the rows without any.
+    last = np.searchsorted(found, errors_to_find * found[-1] * (1 - 1e-12))
+    marked: BoolArray = doubt >= max(falling[last], _LEAST_DOUBT)
+    return marked
+
+
+def _with_weights(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse:
+    """Return confidences of candidates from what the features say and what was known before.
+
+    The model has not seen the weights of a row that it was not trained on, such as votes: they
+    are a second opinion, and opinions multiply. Without weights all candidates start equal.
+    """
+    return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
+
+
+def _described(
+    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
+) -> pd.DataFrame:
+    values = candidates.values_of(confidences)
+    largest, second = _two_largest(values, candidates)
+    # A person reads this column as well as another program.
+    confidence = np.round(largest, _DECIMALS)
+    columns = (
+        candidates.choose(confidences),
+        confidence,
+        np.round(largest - second, _DECIMALS),
+        second_look(confidence, errors_to_find),
+        _confidence_texts(candidates, values),
+    )
+    return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
+
+
+def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
+    """Return the largest and the second largest value of every row; 0 where there is one only."""
+    largest = group_maxima(values, candidates.starts)
+    rest = values.copy()
+    rows, _ = candidates.pairs()
+    at_largest = np.flatnonzero(values == largest[rows])
+    _, first_of_row = np.unique(rows[at_largest], return_index=True)
+    rest[at_largest[first_of_row]] = 0
+    return largest, group_maxima(rest, candidates.starts)
+
+
+def _confidence_texts(candidates: CandidateLabels, values: FloatArray) -> list[str]:
+    """Return ``cat:0.9|dog:0.1`` for every row, which can be read again as weighted labels."""
+    _, columns = candidates.pairs()
+    names = candidates.classes[columns].tolist()
+    pairs = list(zip(names, np.round(values, _DECIMALS).tolist(), strict=True))
+    ends = [*candidates.starts.tolist(), len(pairs)]
+    rows = (pairs[start:end] for start, end in pairwise(ends))
+    if any(_MEANS_SOMETHING.search(name) for name in candidates.classes.tolist()):
+        return [json.dumps(dict(row), ensure_ascii=False) for row in rows]
+    return ["|".join(f"{name}:{share:g}" for name, share in row) for row in rows]

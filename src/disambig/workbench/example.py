@@ -1,0 +1,39 @@
+"""A table to try things on: silhouettes of vehicles, named by people who were not sure."""
+
+import numpy as np
+import pandas as pd
+
+from disambig.candidates.generate import corrupt_controlled
+from disambig.datasets.catalogue import load_dataset
+
+__all__ = ["example_tables"]
+
+_AMBIGUOUS_SHARE, _FALSE_LABELS = 0.7, 1
+_NEW_ROWS, _CHECKED_ROWS = 100, 100
+_SEED = 0
+
+
+def example_tables() -> dict[str, pd.DataFrame]:
+    """Return a table to learn from and one to predict, by the names of their files.
+
+    ``label`` holds one or two labels of which one is right, ``checked`` the right one for the few
+    rows that somebody has looked at again.
+    """
+    data = load_dataset("vehicle")
+    truth = np.asarray(data.true_labels)
+    frame = pd.DataFrame(data.X, columns=data.feature_names).map("{:g}".format)
+    frame.insert(0, "vehicle", [f"V{number:03}" for number in range(1, len(frame) + 1)])
+    generator = np.random.default_rng(_SEED)
+    order = generator.permutation(len(frame))
+    new, known = np.sort(order[:_NEW_ROWS]), np.sort(order[_NEW_ROWS:])
+    candidates = corrupt_controlled(
+        truth[known], p=_AMBIGUOUS_SHARE, r=_FALSE_LABELS, random_state=generator
+    )
+    checked = np.full(len(known), "", dtype=object)
+    seen_again = generator.choice(len(known), _CHECKED_ROWS, replace=False)
+    checked[seen_again] = truth[known][seen_again]
+    ambiguous = frame.iloc[known].assign(label=candidates.to_strings(), checked=checked)
+    return {
+        "vehicles.csv": ambiguous.reset_index(drop=True),
+        "new-vehicles.csv": frame.iloc[new].reset_index(drop=True),
+    }

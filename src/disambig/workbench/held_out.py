@@ -1,0 +1,140 @@
+"""Probabilities of rows by models that were not trained on them, fold by fold."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import clone
+
+from disambig._core.errors import TableError
+from disambig._core.seeding import spawn_seeds
+from disambig._core.typing import FloatArray
+from disambig.methods.base import PartialLabelClassifier
+from disambig.study.split import shuffled_folds
+from disambig.workbench.model import TableModel, fit_model
+from disambig.workbench.task import TableTask
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
+    from disambig.workbench.work_folder import WorkFolder
+
+__all__ = ["FitListener", "fit_whole", "held_out_probabilities"]
+
+_FOLLOWED_BY = ("callbacks", "checkpoint")
+
+
+class FitListener:
+    """Told how far a series of fits is; every method does nothing, write those you need."""
+
+    def on_fits_start(self, n_fits: int) -> None:
+        """So many models are about to be trained."""
+
+    def on_fit_start(self, title: str) -> None:
+        """One of them begins."""
+
+    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+        """One of its epochs is done; only networks have any."""
+
+    def on_fit_end(self) -> None:
+        """One of them is trained."""
+
+
+class _EpochTeller:
+    """Hands the epochs of a training on to a listener."""
+
+    def __init__(self, listener: FitListener) -> None:
+        self._listener = listener
+
+    def on_epoch_end(self, training: "Training") -> None:
+        self._listener.on_epoch_end(training.epoch, training.settings.epochs)
+
+
+def held_out_probabilities(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    *,
+    n_folds: int,
+    seed: int,
+    listener: FitListener,
+    work: "WorkFolder | None" = None,
+) -> FloatArray:
+    """Return the class probabilities of every row by a model of the other folds' rows.
+
+    Parameters
+    ----------
+    task : TableTask
+        What to learn from.
+    method : PartialLabelClassifier
+        Copied for every fold.
+    n_folds, seed : int
+        How many folds, and what shuffles the rows.
+    listener : FitListener
+        Told how far it is.
+    work : WorkFolder, optional
+        Folds that are done are taken from there and kept there.
+    """
+    n_rows, n_classes = task.candidates.shape
+    if n_rows < n_folds:
+        raise TableError(
+            f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer folds, or "
+            "none."
+        )
+    probabilities = np.empty((n_rows, n_classes))
+    for fold, (train, test) in enumerate(shuffled_folds(n_rows, n_folds, seed)):
+        name = f"fold-{fold + 1}"
+        done = None if work is None else work.probabilities(name, (len(test), n_classes))
+        with _told(listener, f"fold {fold + 1} of {n_folds}"):
+            if done is None:
+                own = _prepared(method, spawn_seeds(seed, fold + 1)[fold], listener, work, name)
+                model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
+                done = model.probabilities_of(task.values.iloc[test])
+                if work is not None:
+                    work.keep(name, done)
+            probabilities[test] = done
+    return probabilities
+
+
+def fit_whole(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    *,
+    seed: int,
+    listener: FitListener,
+    work: "WorkFolder | None" = None,
+) -> TableModel:
+    """Return a model of all rows."""
+    with _told(listener, "all rows"):
+        own = _prepared(method, seed, listener, work, "whole")
+        model = fit_model(task.values, task.candidates, task.plan, own)
+    # Whoever followed this fit has nothing to do with the next one.
+    followed = method.get_params(deep=False).items()
+    model.method.set_params(**{name: value for name, value in followed if name in _FOLLOWED_BY})
+    return model
+
+
+def _prepared(
+    method: PartialLabelClassifier,
+    seed: int,
+    listener: FitListener,
+    work: "WorkFolder | None",
+    name: str,
+) -> PartialLabelClassifier:
+    """Return a copy that tells its epochs, keeps its state and has a seed, where it can."""
+    own: PartialLabelClassifier = clone(method)
+    parameters = own.get_params(deep=False)
+    wanted: dict[str, object] = {}
+    if parameters.get("random_state", seed) is None:
+        wanted["random_state"] = seed
+    if "callbacks" in parameters:
+        wanted["callbacks"] = [*(parameters["callbacks"] or ()), _EpochTeller(listener)]
+    if work is not None and parameters.get("checkpoint", "") is None:
+        wanted["checkpoint"] = work.checkpoint(name)
+    return own.set_params(**wanted)
+
+
+@contextmanager
+def _told(listener: FitListener, title: str) -> Iterator[None]:
+    listener.on_fit_start(title)
+    yield
+    listener.on_fit_end()

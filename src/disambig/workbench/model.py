@@ -1,0 +1,158 @@
+"""A model for tables: columns become features, features become labels."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+
+from disambig._core.parameters import check_integer
+from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.tables.columns import listed
+from disambig.workbench.column_plan import ColumnPlan
+from disambig.workbench.column_transformer import (
+    make_transformer,
+    transform_values,
+    unseen_categories,
+)
+from disambig.workbench.column_values import column_values
+from disambig.workbench.estimate import Estimate
+
+__all__ = ["TableModel", "fit_model", "load_model"]
+
+_ROWS_AT_A_TIME = 65536
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A fitted method with what turns the columns of a table into its features.
+
+    Attributes
+    ----------
+    plan : ColumnPlan
+        Which columns are features, and what they hold.
+    transformer : ColumnTransformer
+        Fitted: fills in what is missing, scales numbers, spreads categories.
+    method : PartialLabelClassifier
+        Fitted on what the transformer gives.
+    estimate : Estimate or None
+        How good it is likely to be.
+    """
+
+    plan: ColumnPlan
+    transformer: ColumnTransformer
+    method: PartialLabelClassifier
+    estimate: Estimate | None = None
+
+    @property
+    def classes(self) -> AnyArray:
+        """The labels it can predict, in the column order of ``predict_proba``."""
+        return self.method.classes_
+
+    def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
+        """Return the probability of every label for every row of a table."""
+        return self.probabilities_of(column_values(frame, self.plan))
+
+    def predict(self, frame: pd.DataFrame, *, top: int = 1) -> pd.DataFrame:
+        """Return the most probable label of every row, and the ``top`` next ones if asked.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table with the columns of the training table; the order does not matter, and others
+            are not looked at.
+        top : int, default=1
+            How many labels to name for a row.
+
+        Returns
+        -------
+        predictions : DataFrame
+            ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
+        """
+        check_integer("top", top, minimum=1)
+        count = min(top, len(self.classes))
+        values = column_values(frame, self.plan)
+        # Some rows at a time: a million rows of many classes would take gigabytes.
+        parts = [
+            _most_probable(self.probabilities_of(values.iloc[rows]), count)
+            for rows in _slices(len(values))
+        ]
+        columns = np.concatenate([part[0] for part in parts])
+        shares = np.concatenate([part[1] for part in parts])
+        result: dict[str, Any] = {}
+        for place in range(count):
+            label, share = _column_names(place)
+            result[label] = self.classes[columns[:, place]]
+            result[share] = shares[:, place]
+        return pd.DataFrame(result)
+
+    def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
+        """Return the same for values that ``column_values`` made."""
+        return self.method.predict_proba(transform_values(self.transformer, values))
+
+    def notices_on(self, frame: pd.DataFrame) -> list[str]:
+        """Return what a person should know about the predictions for a table."""
+        unseen = unseen_categories(self.transformer, column_values(frame, self.plan))
+        return [
+            f"Column {name!r} has values that the training table did not have, which tell "
+            f"nothing: {listed(values)}."
+            for name, values in unseen.items()
+        ]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder, from which nothing is ever unpickled.
+
+        Parameters
+        ----------
+        folder : path
+            A model that is there is replaced, anything else is left alone.
+        """
+        from disambig.workbench.model_folder import write_model_folder  # needs skops
+
+        write_model_folder(self, folder)
+
+
+def load_model(folder: str | os.PathLike[str]) -> TableModel:
+    """Return the model that ``TableModel.save`` wrote; nothing in the folder is run.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    """
+    from disambig.workbench.model_folder import read_model_folder  # needs skops
+
+    return read_model_folder(folder)
+
+
+def fit_model(
+    values: pd.DataFrame,
+    candidates: CandidateLabels,
+    plan: ColumnPlan,
+    method: PartialLabelClassifier,
+) -> TableModel:
+    """Fit a transformer and a copy of a method to values that ``column_values`` made."""
+    transformer = make_transformer(plan)
+    features = transformer.fit_transform(values)
+    return TableModel(plan, transformer, clone(method).fit(features, candidates))
+
+
+def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    # Stable, so that ties go to the first class, as in predict.
+    columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    return columns, np.take_along_axis(probabilities, columns, axis=1)
+
+
+def _column_names(place: int) -> tuple[str, str]:
+    if place == 0:
+        return "predicted_label", "probability"
+    return f"label_{place + 1}", f"probability_{place + 1}"
+
+
+def _slices(n_rows: int) -> list[slice]:
+    return [slice(start, start + _ROWS_AT_A_TIME) for start in range(0, n_rows, _ROWS_AT_A_TIME)]

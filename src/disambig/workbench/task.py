@@ -1,0 +1,125 @@
+"""A table made ready to learn from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError
+from disambig._core.names import closest_name
+from disambig._core.typing import AnyArray, BoolArray
+from disambig.candidates.classes import known_columns_of
+from disambig.candidates.labels import CandidateLabels
+from disambig.tables.columns import describe_table_rows, find_column
+from disambig.tables.decisions import settle
+from disambig.tables.distinct_cells import texts_of
+from disambig.tables.label_columns import LabelColumns
+from disambig.workbench.column_plan import ColumnPlan, plan_columns
+from disambig.workbench.column_values import column_values
+
+__all__ = ["Labels", "TableTask", "prepare_task", "reserved_columns"]
+
+# Where candidate labels come from: columns of the table, or sets made elsewhere.
+Labels = str | Sequence[str] | LabelColumns | CandidateLabels
+
+
+@dataclass(frozen=True, eq=False)
+class TableTask:
+    """Features, candidate sets and what else is known of the rows of a table.
+
+    Attributes
+    ----------
+    plan : ColumnPlan
+        Which columns are features, and what they hold.
+    values : DataFrame
+        Their values, ready for a transformer.
+    candidates : CandidateLabels
+        One set for every row.
+    truth : ndarray of shape (n_samples,) or None
+        True labels for the accuracy alone, None in rows where they are not known.
+    notices : tuple of str
+        What a person should know about what was left out.
+    """
+
+    plan: ColumnPlan
+    values: pd.DataFrame
+    candidates: CandidateLabels
+    truth: AnyArray | None
+    notices: tuple[str, ...]
+
+
+def prepare_task(
+    frame: pd.DataFrame,
+    *,
+    labels: Labels = "label",
+    truth: str | None = None,
+    features: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    id: str | None = None,  # noqa: A002  # as people call it
+    decisions: Mapping[int, str] | None = None,
+) -> TableTask:
+    """Read labels and features from a table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
+        Where the candidate labels are.
+    truth : str, optional
+        Column of true labels, which may be mostly empty.
+    features, ignore : iterable of str, optional
+        Columns to learn from, if not all; columns to leave out.
+    id : str, optional
+        Column that names the rows, and is no feature.
+    decisions : mapping of int to str, optional
+        Label of rows that a person has settled, by their position.
+    """
+    candidates = _candidates(frame, labels)
+    if decisions:
+        candidates = settle(candidates, decisions)
+    true_labels = None if truth is None else _true_labels(frame, truth, candidates.classes)
+    reserved = reserved_columns(labels, truth, id)
+    plan, notices = plan_columns(
+        frame,
+        features=None if features is None else list(features),
+        ignore=list(ignore),
+        reserved=reserved,
+    )
+    return TableTask(plan, column_values(frame, plan), candidates, true_labels, tuple(notices))
+
+
+def reserved_columns(labels: Labels, *others: str | None) -> list[str]:
+    """Return the columns that are never features."""
+    own = () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
+    return list(dict.fromkeys([*own, *(name for name in others if name is not None)]))
+
+
+def _candidates(frame: pd.DataFrame, labels: Labels) -> CandidateLabels:
+    if not isinstance(labels, CandidateLabels):
+        return LabelColumns.of(labels).read(frame)
+    if len(labels) != len(frame):
+        raise TableError(
+            "The table and the candidate sets need the same number of rows. "
+            f"Got {len(frame):,} rows and {len(labels):,} sets."
+        )
+    return labels
+
+
+def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> AnyArray:
+    column = find_column(frame, name, what="the true labels")
+    labels = texts_of(column, what="a true label")
+    known: BoolArray = np.array([label is not None for label in labels], dtype=bool)
+    unknown = np.zeros(len(labels), dtype=bool)
+    unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
+    if unknown.any():
+        label = labels[int(unknown.argmax())]
+        suggestion = closest_name(label, classes.tolist())
+        hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+        raise TableError(
+            f"A true label must be one of the labels that occur as candidates. In column {name!r} "
+            f"that is not so for {describe_table_rows(unknown)}: {label!r}.{hint} Correct it, or "
+            "leave the cell empty."
+        )
+    return labels

@@ -1,0 +1,112 @@
+"""What is done of a long piece of work, kept in a folder so that it can be taken up again."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError
+from disambig._core.files import written_atomically
+from disambig._core.typing import FloatArray
+from disambig._version import __version__
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+
+__all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
+
+_MARK = "work.json"
+
+
+class WorkFolder:
+    """A folder with the parts of one piece of work that are done.
+
+    Parameters
+    ----------
+    path : path
+        Where it is, or is to be.
+    fingerprint : str
+        Of all that the parts depend on. Parts with another fingerprint are thrown away.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+        self.path = Path(path)
+        if self.path.exists() and self._mark() != fingerprint:
+            self.remove()
+        self.path.mkdir(parents=True, exist_ok=True)
+        with written_atomically(self.path / _MARK) as temporary:
+            temporary.write_text(json.dumps({"disambig": "work", "fingerprint": fingerprint}))
+
+    def checkpoint(self, name: str) -> Path:
+        """Return where a training called ``name`` may keep its state."""
+        return self.path / f"{name}.checkpoint"
+
+    def probabilities(self, name: str, shape: tuple[int, int]) -> FloatArray | None:
+        """Return what was kept under a name, or None."""
+        try:
+            kept: FloatArray = np.load(self.path / f"{name}.npy", allow_pickle=False)
+        except (EOFError, OSError, ValueError):  # not there yet, or cut short by a full disk
+            return None
+        return kept if kept.shape == shape and kept.dtype == np.float64 else None
+
+    def keep(self, name: str, probabilities: FloatArray) -> None:
+        """Keep the probabilities of a part that is done; its training state can go."""
+        with written_atomically(self.path / f"{name}.npy") as temporary:
+            np.save(temporary, probabilities, allow_pickle=False)
+        self.checkpoint(name).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder; refuse where it is not one of ours."""
+        if self._mark() is None:
+            raise TableError(
+                f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
+                "else. Move it away, or choose another name for the output."
+            )
+        shutil.rmtree(self.path)
+
+    def _mark(self) -> str | None:
+        try:
+            mark: Any = json.loads((self.path / _MARK).read_text())
+        except (OSError, ValueError):
+            return None
+        is_ours = isinstance(mark, dict) and mark.get("disambig") == "work"
+        return str(mark.get("fingerprint")) if is_ours else None
+
+
+@contextmanager
+def unfinished_work(
+    path: str | os.PathLike[str] | None, fingerprint: str
+) -> Iterator[WorkFolder | None]:
+    """Give a folder to keep what is done in; it goes when all of it is done, not before.
+
+    Without a path nothing is kept.
+    """
+    folder = None if path is None else WorkFolder(path, fingerprint)
+    yield folder
+    if folder is not None:
+        folder.remove()
+
+
+def work_fingerprint(
+    values: pd.DataFrame,
+    candidates: CandidateLabels,
+    method: PartialLabelClassifier,
+    **settings: object,
+) -> str:
+    """Return a hash of the data, the method with its parameters, and the settings."""
+    digest = hashlib.sha256()
+    digest.update(repr((__version__, type(method), list(values.columns))).encode())
+    digest.update(repr(sorted(method.get_params().items(), key=str)).encode())
+    digest.update(repr(sorted(settings.items())).encode())
+    digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
+    rows, columns = candidates.pairs()
+    for part in (rows, columns, candidates.prior().data):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update(repr(candidates.classes.tolist()).encode())
+    return digest.hexdigest()

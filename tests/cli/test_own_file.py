@@ -1,0 +1,242 @@
+"""A table of the user's own through audit, fit, clean and predict."""
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.small_tables import three_clouds
+
+QUICK = ["--method", "plknn", "--folds", "3"]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "animals.csv"
+    three_clouds().to_csv(path, index=False)
+    return path
+
+
+def read(path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def test_from_a_table_to_a_model_clean_labels_and_predictions(table, run_main):
+    audited = run_main("audit", table, "--ignore", "truth")
+    assert audited.code == 0
+    assert "60 rows" in audited.out
+    fitted = run_main("fit", table, "--truth", "truth", "--out", "model", *QUICK)
+    assert fitted.code == 0, fitted.err
+    assert "covering rate" in fitted.err
+    assert re.search(r"accuracy +0\.[89].* from 60 known true labels", fitted.err)
+    cleaned = run_main("clean", table, "--truth", "truth", "--out", "clean.csv", *QUICK)
+    assert cleaned.code == 0
+    assert "60 rows" in cleaned.err
+    assert "deserve a second look" in cleaned.err
+    pd.testing.assert_frame_equal(read("clean.csv")[list(three_clouds())], read(table))
+    predicted = run_main("predict", "model", table, "--out", "predicted.csv", "--top", "2")
+    assert predicted.code == 0
+    assert {"predicted_label", "probability", "label_2"} <= set(read("predicted.csv").columns)
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "animals.csv", "clean.csv", "model", "predicted.csv"
+    ]  # fmt: skip
+
+
+def test_the_cells_of_a_text_file_come_back_as_they_were(table, run_main):
+    frame = three_clouds().assign(code=["007"] * 30 + ["1.50"] * 30, note=["NA", ""] * 30)
+    frame.to_csv(table, index=False)
+    run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
+    assert read("clean.csv")["code"].tolist() == frame["code"].tolist()
+    assert read("clean.csv")["note"].tolist() == frame["note"].tolist()
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "clean", "predict"])
+def test_json_is_all_that_is_on_standard_output(table, run_main, command):
+    run_main("fit", table, "--ignore", "truth", "--out", "model", *QUICK)
+    words = {
+        "audit": ["audit", table],
+        "fit": ["fit", table, "--ignore", "truth", "--out", "model", *QUICK],
+        "clean": ["clean", table, "--truth", "truth", "--out", "clean.csv", *QUICK],
+        "predict": ["predict", "model", table, "--out", "predicted.csv"],
+    }
+    ended = run_main(*words[command], "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["rows"] == 60
+
+
+def test_a_table_goes_from_standard_input_to_standard_output(table, run_main, monkeypatch):
+    content = table.read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    ended = run_main("clean", "-", "--ignore", "truth", "--out", "-", *QUICK)
+    assert ended.code == 0
+    result = pd.read_csv(io.StringIO(ended.out), dtype=str)
+    assert len(result) == 60
+    assert "chosen_label" in result.columns
+    assert "deserve a second look" in ended.err
+
+
+def test_a_table_and_json_do_not_share_standard_output(table, run_main):
+    ended = run_main("clean", table, "--out", "-", "--json", *QUICK)
+    assert ended.code == 2
+    assert "not both" in ended.err
+
+
+def test_settled_rows_count(table, run_main):
+    Path("decisions.csv").write_text("row,label\n2,fox\n")
+    words = ("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
+    run_main(*words, "--decisions", "decisions.csv")
+    row = read("clean.csv").iloc[1]
+    assert (row["chosen_label"], float(row["confidence"])) == ("fox", 1.0)
+
+
+def test_parameters_of_the_method_are_set(table, run_main):
+    words = ("fit", table, "--ignore", "truth", "--out", "model", "--folds", "0")
+    parameters = ("--set", "epochs=2", "--set", "ramp_epochs=1", "--set", "hidden=[8, 8]")
+    assert run_main(*words, *parameters).code == 0
+    ended = run_main(*words, "--set", "epoch=2")
+    assert ended.code == 2
+    assert "has no parameter 'epoch'" in ended.err
+    assert run_main(*words, "--set", "epochs").code == 2
+
+
+def test_a_long_table_of_annotations_gives_the_labels(table, run_main):
+    frame = three_clouds().drop(columns=["label", "truth"])
+    frame.insert(0, "photo", [f"p{number}" for number in range(60)])
+    frame.to_csv("photos.csv", index=False)
+    votes = [
+        (f"p{number}", who, label)
+        for number, cell in enumerate(three_clouds()["label"])
+        for who, label in zip(("ann", "bob"), cell.split("|"), strict=False)
+    ]
+    pd.DataFrame(votes, columns=["photo", "who", "said"]).to_csv("votes.csv", index=False)
+    long = ("--annotations", "votes.csv", "--item", "photo", "--annotator", "who")
+    words = ("clean", "photos.csv", "--out", "clean.csv", *QUICK, *long)
+    assert run_main(*words, "--label", "said").code == 0
+    cleaned = read("clean.csv")
+    assert list(cleaned["photo"]) == list(frame["photo"])
+    assert (cleaned["chosen_label"] == three_clouds()["truth"]).mean() > 0.9
+    ended = run_main(*words)
+    assert ended.code == 2
+    assert "needs --item and --label" in ended.err
+
+
+def test_a_long_table_may_carry_the_features_itself(table, run_main):
+    frame = three_clouds().drop(columns="truth")
+    frame.insert(0, "photo", [f"p{number}" for number in range(60)])
+    frame["label"] = frame["label"].str.split("|")
+    long = frame.explode("label").assign(at=lambda rows: range(len(rows)))
+    long.to_csv("long.csv", index=False)
+    words = ("clean", "long.csv", "--item", "photo", "--label", "label", "--out", "clean.csv")
+    ended = run_main(*words, *QUICK)
+    assert ended.code == 0, ended.err
+    assert "left out: at" in ended.err
+    assert len(read("clean.csv")) == 60
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--labels", "lable"], r"no column 'lable'.*Did you mean 'label'\?"),
+        (["--truth", "turth"], r"no column 'turth'.*Did you mean 'truth'\?"),
+        (["--features", "lenght"], r"no column 'lenght'.*Did you mean 'length'\?"),
+        (["--ignore", "colours"], r"no column 'colours'.*Did you mean 'colour'\?"),
+        (["--method", "ncdp"], r"no method called 'ncdp'.*Did you mean 'ncpd'\?"),
+        (["--method", "oracle"], "trained on true labels"),
+        (["--decisions", "none.csv"], "There is no file"),
+        (["--folds", "61"], "61 folds need as many rows"),
+    ],
+)
+def test_bad_options_end_in_a_line_and_exit_code_two(table, run_main, words, message):
+    ended = run_main("fit", table, "--out", "model", "--method", "plknn", *words)
+    assert ended.code == 2
+    assert re.search(message, ended.err)
+    assert "Traceback" not in ended.err
+    assert len(ended.err.splitlines()) <= 24
+    assert not Path("model").exists()
+
+
+def test_a_failed_run_leaves_an_older_result_alone(table, run_main):
+    Path("clean.csv").write_text("precious")
+    ended = run_main("clean", table, "--labels", "lable", "--out", "clean.csv", *QUICK)
+    assert ended.code == 2
+    assert Path("clean.csv").read_text() == "precious"
+    words = ("fit", table, "--ignore", "truth", "--out", "model", *QUICK)
+    assert run_main(*words).code == 0
+    before = {path.name: path.read_bytes() for path in Path("model").iterdir()}
+    assert run_main(*words, "--labels", "lable").code == 2
+    assert {path.name: path.read_bytes() for path in Path("model").iterdir()} == before
+
+
+def test_a_model_never_takes_the_place_of_something_else(table, run_main):
+    Path("thesis").mkdir()
+    Path("thesis/chapter.txt").write_text("years of work")
+    ended = run_main("fit", table, "--ignore", "truth", "--out", "thesis", *QUICK)
+    assert ended.code == 2
+    assert Path("thesis/chapter.txt").read_text() == "years of work"
+
+
+def test_an_output_of_an_unknown_format_is_refused_before_the_work(table, run_main):
+    ended = run_main("clean", table, "--out", "clean.doc", *QUICK)
+    assert ended.code == 2
+    assert ".doc" in ended.err
+
+
+def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch):
+    words = ("clean", table, "--ignore", "truth", "--out", "clean.csv", "--folds", "3")
+    words += ("--set", "epochs=4", "--set", "ramp_epochs=2", "--set", "hidden=8")
+    assert run_main(*words).code == 0
+    whole = Path("clean.csv").read_bytes()
+    Path("clean.csv").unlink()
+    from disambig.cli.fit_view import FitView
+
+    def break_off(self: FitView, title: str) -> None:
+        if title == "fold 3 of 3":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FitView, "on_fit_start", break_off)
+        assert run_main(*words).code == 130
+    assert not Path("clean.csv").exists()
+    assert {path.stem for path in Path("clean.csv.partial").glob("*.npy")} == {"fold-1", "fold-2"}
+    assert run_main(*words).code == 0
+    assert Path("clean.csv").read_bytes() == whole
+    assert not Path("clean.csv.partial").exists()
+
+
+def test_the_example_is_a_table_for_every_command(tmp_path, run_main, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_main("example").code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"vehicles.csv", "new-vehicles.csv"}
+    words = ("--labels", "label", "--truth", "checked")
+    assert run_main("audit", "vehicles.csv", *words).code == 0
+    ended = run_main("fit", "vehicles.csv", *words, "--out", "model", *QUICK)
+    assert ended.code == 0
+    assert "vehicle" in ended.err  # left out: it names the rows
+    assert run_main("predict", "model", "new-vehicles.csv", "--out", "p.jsonl").code == 0
+    assert len(Path("p.jsonl").read_text().splitlines()) == 100
+
+
+def test_a_mistake_of_ours_is_no_traceback(table, run_main, monkeypatch):
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("disambig.workbench.source.read_table", fail)
+    ended = run_main("audit", table)
+    assert ended.code == 1
+    assert "mistake in disambig: ZeroDivisionError: oh" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
+    def fail(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("disambig.tables.write.write_table", fail)
+    ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
+    assert ended.code == 1
+    assert "No space left on device" in ended.err

@@ -1,0 +1,41 @@
+"""Tables that are quick to learn from."""
+
+import numpy as np
+import pandas as pd
+
+from disambig.methods import PLKNN, NCPDClassifier
+
+COLOURS = ("red", "green", "blue")
+
+
+def three_clouds(n_rows: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Return a table of texts, as CSV gives it: two numbers, a colour, sets of two labels."""
+    generator = np.random.default_rng(seed)
+    kinds = np.arange(n_rows) % 3
+    centres = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])
+    points = generator.normal(size=(n_rows, 2)) + centres[kinds]
+    names = np.array(["cat", "dog", "fox"])
+    false = (kinds + generator.integers(1, 3, n_rows)) % 3
+    single = generator.random(n_rows) < 0.3
+    labels = [
+        names[kind] if alone else "|".join(sorted([names[kind], names[other]]))
+        for kind, other, alone in zip(kinds, false, single, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "length": [f"{x:.3f}" for x in points[:, 0]],
+            "width": [f"{x:.3f}" for x in points[:, 1]],
+            "colour": generator.choice(COLOURS, n_rows),
+            "label": labels,
+            "truth": names[kinds],
+        }
+    ).astype(str)
+
+
+def quick_network(**parameters: object) -> NCPDClassifier:
+    settings = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 32, "random_state": 0}
+    return NCPDClassifier(**(settings | parameters))
+
+
+def neighbours() -> PLKNN:
+    return PLKNN(n_neighbors=5)

@@ -1,0 +1,113 @@
+"""Work that was interrupted goes on; work on other data starts anew."""
+
+import json
+
+import numpy as np
+import pytest
+
+from disambig._core.errors import TableError
+from disambig.workbench.task import prepare_task
+from disambig.workbench.work_folder import WorkFolder, unfinished_work, work_fingerprint
+from workbench.small_tables import neighbours, quick_network, three_clouds
+
+PROBABILITIES = np.array([[0.25, 0.75], [0.5, 0.5]])
+
+
+def test_what_is_kept_is_there_for_the_next_one(tmp_path):
+    WorkFolder(tmp_path / "w", "print").keep("fold-1", PROBABILITIES)
+    again = WorkFolder(tmp_path / "w", "print")
+    np.testing.assert_array_equal(again.probabilities("fold-1", (2, 2)), PROBABILITIES)
+    assert again.probabilities("fold-2", (2, 2)) is None
+
+
+def test_work_with_another_fingerprint_is_thrown_away(tmp_path):
+    WorkFolder(tmp_path / "w", "one").keep("fold-1", PROBABILITIES)
+    assert WorkFolder(tmp_path / "w", "two").probabilities("fold-1", (2, 2)) is None
+
+
+def test_a_folder_of_somebody_else_is_never_removed(tmp_path):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(TableError, match="there is something else. Move it away"):
+        WorkFolder(folder, "print")
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("damage", [b"", b"not an array"])
+def test_a_part_that_was_cut_short_counts_as_not_done(tmp_path, damage):
+    work = WorkFolder(tmp_path / "w", "print")
+    work.keep("fold-1", PROBABILITIES)
+    (work.path / "fold-1.npy").write_bytes(damage)
+    assert work.probabilities("fold-1", (2, 2)) is None
+
+
+def test_a_part_of_another_shape_counts_as_not_done(tmp_path):
+    work = WorkFolder(tmp_path / "w", "print")
+    work.keep("fold-1", PROBABILITIES)
+    assert work.probabilities("fold-1", (3, 2)) is None
+
+
+def test_objects_in_a_kept_file_are_not_unpickled(tmp_path):
+    work = WorkFolder(tmp_path / "w", "print")
+    np.save(work.path / "fold-1.npy", np.array([[{}, {}]], dtype=object), allow_pickle=True)
+    assert work.probabilities("fold-1", (1, 2)) is None
+
+
+def test_the_state_of_a_training_goes_when_its_part_is_done(tmp_path):
+    work = WorkFolder(tmp_path / "w", "print")
+    work.checkpoint("fold-1").write_text("state")
+    work.keep("fold-1", PROBABILITIES)
+    assert not work.checkpoint("fold-1").exists()
+
+
+def test_the_folder_goes_when_the_work_is_done(tmp_path):
+    with unfinished_work(tmp_path / "w", "print") as work:
+        assert work.path.is_dir()
+    assert not (tmp_path / "w").exists()
+
+
+def test_the_folder_stays_when_the_work_breaks_off(tmp_path):
+    def break_off() -> None:
+        with unfinished_work(tmp_path / "w", "print") as work:
+            work.keep("fold-1", PROBABILITIES)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        break_off()
+    kept = WorkFolder(tmp_path / "w", "print").probabilities("fold-1", (2, 2))
+    np.testing.assert_array_equal(kept, PROBABILITIES)
+
+
+def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with unfinished_work(None, "print") as work:
+        assert work is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_mark_says_whose_folder_it_is(tmp_path):
+    work = WorkFolder(tmp_path / "w", "print")
+    assert json.loads((work.path / "work.json").read_text())["fingerprint"] == "print"
+
+
+def fingerprint(frame, method, **settings):
+    task = prepare_task(frame, ignore=["truth"])
+    return work_fingerprint(task.values, task.candidates, method, **settings)
+
+
+def test_the_fingerprint_follows_all_that_the_work_depends_on():
+    frame = three_clouds()
+    other_value, other_label = frame.copy(), frame.copy()
+    other_value.loc[3, "length"] = "0.001"
+    other_label.loc[0, "label"] = "cat|dog|fox"
+    prints = [
+        fingerprint(frame, quick_network(), seed=0),
+        fingerprint(other_value, quick_network(), seed=0),
+        fingerprint(other_label, quick_network(), seed=0),
+        fingerprint(frame, quick_network(epochs=7), seed=0),
+        fingerprint(frame, neighbours(), seed=0),
+        fingerprint(frame, quick_network(), seed=1),
+    ]
+    assert len(set(prints)) == len(prints)
+    assert fingerprint(three_clouds(), quick_network(), seed=0) == prints[0]
