@@ -1,5 +1,6 @@
 import json
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -200,11 +201,12 @@ def test_the_kind_and_version_of_the_file_win_over_the_description(tmp_path):
 def test_the_old_file_stays_when_writing_fails(path, monkeypatch):
     before = path.read_bytes()
 
-    def full_disk(tensors, target, metadata):
-        target.write_bytes(b"half of it")
+    def full_disk(target, content):
+        with target.open("wb") as file:
+            file.write(content[: len(content) // 2])
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("safetensors.torch.save_file", full_disk)
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
     with pytest.raises(OSError, match="No space left"):
         write_tensors(path, KIND, VERSION, {"a": torch.ones(1)}, {})
     assert path.read_bytes() == before

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,15 +104,3 @@ def test_settling_equals_writing_into_the_mask(candidates, data):
         for row, column in columns.items() if matrix is not None else ():
             matrix[row] = np.arange(n_classes) == column
     assert settled == CandidateLabels.from_mask(mask, candidates.classes, weights=weights)
-
-
-def test_a_million_rows_are_settled_at_once():
-    labels = np.random.default_rng(0).integers(0, 9, 1_000_000).astype(str)
-    candidates = CandidateLabels.from_labels(labels)
-    start = time.process_time()
-    settled = settle(candidates, dict.fromkeys(range(0, 1_000_000, 100), "3"))
-    assert time.process_time() - start < 10
-    assert (
-        settled.contains(["3"] * 1_000_000).sum()
-        == ((labels == "3") | (np.arange(1_000_000) % 100 == 0)).sum()
-    )

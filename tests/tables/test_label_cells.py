@@ -59,6 +59,10 @@ def test_a_mapping_gives_weights_and_a_missing_one_leaves_its_label_out():
     assert read(cell) == ((), (("cat", 0.7), ("3", 2.0)), ())
 
 
+def test_pairs_as_parquet_gives_them_are_weights():
+    assert read([("cat", 0.7), ("dog", 0.3)]) == ((), (("cat", 0.7), ("dog", 0.3)), ())
+
+
 @pytest.mark.parametrize("cell", ["cat:", "cat:x", "cat:-1", "cat:0,5", "cat:inf", "cat:1e999"])
 def test_what_is_no_weight_belongs_to_the_label(cell):
     assert read(cell) == ((cell,), (), ())
@@ -109,6 +113,7 @@ def test_a_cell_that_is_not_json_in_a_column_of_json_is_a_problem(cell):
         ({"cat": [1]}, r"'cat' has \[1\]"),
         ('{"cat": 1%s}' % ("0" * 400), "'cat' has 1000"),
         ('{"cat": 1, "cat": 2}', "stands there twice"),
+        ([("cat", "dog")], "'cat' has 'dog'"),
         ([["cat"], "dog"], r"Got \['cat'\] inside"),
         ([{"cat": 1}], "texts or numbers"),
     ],
@@ -124,9 +129,10 @@ def test_identifiers_are_the_same_text_from_every_kind_of_column():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(1e300, "1e+300"), (-0.0, "0"), (np.int8(5), "5"), (float("inf"), "inf")]
+    ("value", "text"),
+    [(1e300, "1e+300"), (-0.0, "0"), (np.int8(5), "5"), (b" x", "x"), (np.inf, "inf")],
 )
-def test_numbers_have_a_text(value, text):
+def test_every_value_has_a_text(value, text):
     assert text_of(value) == text
 
 

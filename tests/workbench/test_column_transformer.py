@@ -93,7 +93,7 @@ def test_a_fold_may_lack_every_value_of_a_column(table, rows):
 def test_values_may_be_missing_that_never_were(table):
     full = table.iloc[[0, 3]].replace("", "red")
     plan, transformer = prepared(full)
-    features = transform_values(transformer, column_values(table * 0 if False else table, plan))
+    features = transform_values(transformer, column_values(table, plan))
     assert np.isfinite(features).all()
 
 
@@ -129,7 +129,7 @@ def test_a_fitted_transformer_is_saved_without_code(table):
     plan, transformer = prepared(table)
     saved = skops.io.dumps(transformer)
     untrusted = skops.io.get_untrusted_types(data=saved)
-    assert untrusted == ["disambig.methods.scaling.FeatureScaler"]
+    assert set(untrusted) == {"disambig.methods.scaling.FeatureScaler", "numpy.dtype"}
     loaded = skops.io.loads(saved, trusted=untrusted)
     values = column_values(table, plan)
     assert_array_equal(transform_values(loaded, values), transform_values(transformer, values))

@@ -14,9 +14,7 @@ from disambig.workbench.column_values import column_values, value_names
 def plan_of(**kinds):
     return ColumnPlan(
         columns=tuple(
-            PlannedColumn(
-                name=name, kind=kind, date_format="ISO8601" if kind == "date" else None
-            )
+            PlannedColumn(name=name, kind=kind, date_format="ISO8601" if kind == "date" else None)
             for name, kind in kinds.items()
         )
     )
@@ -38,7 +36,9 @@ def test_numbers_in_text_are_the_doubles_they_were_written_from():
     numbers = np.random.default_rng(0).normal(size=20_000) ** 9
     text = values_of([repr(float(number)) for number in numbers], "number")["x"]
     assert_array_equal(text, numbers)
-    assert_array_equal(values_of([repr(float(n)) for n in numbers[:99]], "number")["x"], numbers[:99])
+    assert_array_equal(
+        values_of([repr(float(n)) for n in numbers[:99]], "number")["x"], numbers[:99]
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,9 @@ def test_booleans_are_zero_and_one_whatever_they_came_as(cells):
     assert_array_equal(values_of(cells, "boolean")["x"], [1.0, 0.0, np.nan])
 
 
-@pytest.mark.parametrize("cells", [["3", "3.0", "", "a"], [3, 3.0, None, "a"], ["3.00", 3, "NA", "a"]])
+@pytest.mark.parametrize(
+    "cells", [["3", "3.0", "", "a"], [3, 3.0, None, "a"], ["3.00", 3, "NA", "a"]]
+)
 def test_a_number_is_the_same_category_however_it_is_written(cells):
     values = values_of(cells, "category")["x"]
     assert values.dtype == object

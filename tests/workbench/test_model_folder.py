@@ -172,10 +172,38 @@ def test_a_model_that_cannot_be_saved_leaves_the_old_one(folder):
     assert read_model_folder(folder).method.card.name == "plknn"
 
 
-def test_a_model_that_cannot_predict_is_not_saved(tmp_path):
-    model = fitted("plsvm")
-    model.method.coef_ = model.method.coef_[:, 1:]
-    with pytest.raises(ParameterError, match="must be able to predict. This one is not"):
+def spoil_features(method):
+    method.coef_ = method.coef_[:, 1:]
+
+
+def spoil_shape(method):
+    method.coef_ = method.coef_[1:]
+
+
+def spoil_labels(method):
+    method.classes_ = np.array(["cat", "dog", "cat"])
+
+
+def spoil_votes(method):
+    method._votes = method._votes.copy()
+    method._votes.data[::2] *= -1
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "message"),
+    [
+        ("plsvm", spoil_features, "matmul"),
+        ("plsvm", spoil_shape, "its method does not give one probability"),
+        ("plsvm", spoil_labels, "its labels are not distinct"),
+        ("plknn", spoil_votes, "its probabilities are none"),
+    ],
+)
+def test_a_model_that_cannot_predict_is_not_saved(tmp_path, name, spoil, message):
+    model = fitted(name)
+    spoil(model.method)
+    with pytest.raises(
+        ParameterError, match=f"must be able to predict. This one is not: {message}"
+    ):
         write_model_folder(model, tmp_path / "model")
     assert names_in(tmp_path) == []
 

@@ -1,10 +1,11 @@
 """What commands say to people: on standard error, so that results can be piped on."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
+
+from disambig.workbench.wording import printable
 
 __all__ = ["print_json", "say", "say_notices", "talk"]
 
@@ -17,7 +18,7 @@ def talk() -> Console:
 def say(text: str, console: Console | None = None) -> None:
     """Print a text as it is: nothing in it is taken for markup, or for orders to the terminal."""
     (console or talk()).print(
-        _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text),
+        "\n".join(printable(line) for line in text.split("\n")),
         markup=False,
         emoji=False,
         highlight=False,
@@ -36,6 +37,3 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     # In ASCII, which every stream can take and no terminal obeys.
     print(json.dumps(value, indent=2))
 
-
-# Everything that moves the cursor or colours the screen, but for the end of a line.
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")

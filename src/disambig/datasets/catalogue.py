@@ -16,18 +16,18 @@ from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.fingerprint import check_fingerprint
 from disambig.datasets.locate import find_file
-from disambig.datasets.readers.delimited import read_delimited
 from disambig.datasets.readers.embedded import read_embedded
+from disambig.datasets.readers.labelled_table import read_labelled_table
 from disambig.datasets.readers.mat import read_mat
 from disambig.datasets.readers.npz import read_npz
+from disambig.tables.formats import SUFFIXES
 
 __all__ = ["list_datasets", "load_dataset"]
 
 _READERS: dict[str, Callable[..., PartialLabelDataset]] = {
     ".mat": read_mat,
     ".npz": read_npz,
-    ".csv": read_delimited,
-    ".tsv": read_delimited,
+    **dict.fromkeys(SUFFIXES, read_labelled_table),
 }
 
 
@@ -51,7 +51,8 @@ def load_dataset(
     Parameters
     ----------
     source : str or path
-        A name from ``list_datasets``, or the path of a ``.mat``, ``.npz``, ``.csv`` or ``.tsv``.
+        A name from ``list_datasets``, or the path of a ``.mat`` or ``.npz``, or of a table:
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.xlsx``.
     folder : path, optional
         Where the file of a real-world dataset is. By default the folder named by the environment
         variable ``DISAMBIG_DATA``, then the downloads.
@@ -107,7 +108,7 @@ def _read_path(path: Path, options: dict[str, str]) -> PartialLabelDataset:
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
     reader = _READERS[path.suffix.lower()]
-    if reader is not read_delimited:
+    if reader is not read_labelled_table:
         _refuse_options(path, **options)
     return reader(path, **options)
 

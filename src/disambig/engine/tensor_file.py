@@ -34,13 +34,14 @@ def write_tensors(
     description: Mapping[str, Any],
 ) -> None:
     """Write a file of the given kind and version; an old one is replaced in one move."""
-    from safetensors.torch import save_file  # only those who keep files need it
+    from safetensors.torch import save  # only those who keep files need it
 
     header = json.dumps({**description, "kind": kind, "version": version})
     # Each tensor needs memory of its own, in order.
     plain = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
     with written_atomically(path) as temporary:
-        save_file(plain, temporary, metadata={_KEY: header})
+        # Its own way of writing files leaves them readable by nobody else.
+        temporary.write_bytes(save(plain, metadata={_KEY: header}))
 
 
 def read_tensors(

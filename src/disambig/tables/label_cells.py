@@ -97,6 +97,8 @@ def _read_cell(
         return read_text(cell.decode("utf-8", "replace"))
     if isinstance(cell, Mapping):
         return _read_weights(cell, literal=literal)
+    if _is_list_of_pairs(cell):
+        return _read_weights(dict(cell), literal=literal)
     if is_collection(cell):
         return _read_list(cell, read_piece=read_piece)
     return _plain_piece(text_of(cell) or "")
@@ -126,6 +128,15 @@ def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise LabelProblem("A label stands there twice. Give it one weight.")
     return value
+
+
+def _is_list_of_pairs(cell: Any) -> bool:
+    """Tell whether a cell holds what parquet calls a map."""
+    return (
+        isinstance(cell, list)
+        and bool(cell)
+        and all(isinstance(pair, tuple) and len(pair) == 2 for pair in cell)
+    )
 
 
 def _read_list(values: Any, *, read_piece: Callable[[str], Said]) -> Said:

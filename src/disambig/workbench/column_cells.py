@@ -5,6 +5,7 @@ mean. Types only save the reading.
 """
 
 import datetime
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def read_cells(column: Any) -> Cells:
     """Return the cells of a pandas Series; refuse what no feature can be made of."""
     kind = getattr(column.dtype, "kind", "O")
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return read_cells(_without_categories(column))
+        return read_cells(column.astype(object))
     if kind == "c":
         raise _unusable(column.name, "complex numbers", "give real and imaginary part as columns")
     if pd.api.types.is_bool_dtype(column.dtype) and kind != "O":
@@ -116,7 +117,7 @@ def is_number(text: str) -> bool:
         number = float(text)
     except ValueError:
         return False
-    return "_" not in text and text.isascii() and number == number
+    return "_" not in text and text.isascii() and not math.isnan(number)
 
 
 def check_sizes(cells: Cells, numbers: FloatArray) -> None:
@@ -159,13 +160,6 @@ def quoted(value: object) -> str:
     """Return a cell for a message, the start of a long one."""
     text = repr(value) if isinstance(value, str) else _written(value)
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
-
-
-def _without_categories(column: Any) -> Any:
-    categories = column.cat.categories
-    plain = pd.Series(np.asarray(categories, dtype=object), dtype=object).take(column.cat.codes)
-    plain[(column.cat.codes == -1).to_numpy()] = None
-    return pd.Series(plain.to_numpy(), name=column.name, dtype=object)
 
 
 def _floats(column: Any, form: Form) -> Cells:

@@ -26,6 +26,8 @@ from disambig.workbench.estimate import Estimate
 __all__ = ["TableModel", "fit_model", "load_model"]
 
 _ROWS_AT_A_TIME = 65536
+# Of what people read; predict_proba gives all of them.
+_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ class TableModel:
         for place in range(count):
             label, share = _column_names(place)
             result[label] = self.classes[columns[:, place]]
-            result[share] = shares[:, place]
+            result[share] = shares[:, place].round(_DECIMALS)
         return pd.DataFrame(result)
 
     def probabilities_of(self, values: pd.DataFrame) -> FloatArray:

@@ -1,5 +1,6 @@
 """Read a table of numbers whose label column holds ``cat|dog``, or a list of labels."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,11 @@ import numpy as np
 from disambig._core.errors import DatasetFormatError, TableError, describe_rows
 from disambig._core.names import closest_name
 from disambig._core.typing import AnyArray
-from disambig.candidates.classes import is_missing
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.checks import as_features, candidates_of
 from disambig.tables.columns import listed
-from disambig.tables.distinct_cells import is_collection, texts_of
+from disambig.tables.distinct_cells import is_collection, text_of, texts_of
 from disambig.tables.read import read_table_file
 
 __all__ = ["read_labelled_table"]
@@ -62,12 +62,18 @@ def read_labelled_table(
 
 
 def _read_candidates(column: Any, separator: str) -> CandidateLabels:
-    if not any(map(is_collection, column)):
-        # As text: a class is called 1 whether a file has it as a number or not.
-        texts = [text or "" for text in texts_of(column, what="labels")]
-        return CandidateLabels.from_strings(texts, separator=separator)
-    # A row without a list has no labels, which is for CandidateLabels to say.
-    return CandidateLabels.from_sets([] if is_missing_cell(cell) else cell for cell in column)
+    # Labels are texts: a class is called 1 whether a file has it as a number or not.
+    if any(map(is_collection, column)):
+        return CandidateLabels.from_sets(_labels_in(cell) for cell in column)
+    texts = [text or "" for text in texts_of(column, what="labels")]
+    return CandidateLabels.from_strings(texts, separator=separator)
+
+
+def _labels_in(cell: Any) -> list[str] | dict[str, float]:
+    if isinstance(cell, Mapping):
+        return {text: weight for label, weight in cell.items() if (text := text_of(label))}
+    labels = cell if is_collection(cell) else [cell]
+    return [text for label in labels if (text := text_of(label))]
 
 
 def _as_numbers(features: Any, path: Path) -> Any:
@@ -91,7 +97,7 @@ def _read_truth(column: Any, path: Path) -> AnyArray:
         texts = texts_of(column, what="true labels")
     except TableError as error:
         raise DatasetFormatError(f"{path}: {error}") from error
-    blank = np.asarray(texts == None)  # noqa: E711
+    blank = np.array([text is None for text in texts])
     if blank.any():
         raise DatasetFormatError(
             f"Column {column.name!r} of {path} needs a true label in every row. "
