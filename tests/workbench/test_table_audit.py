@@ -68,7 +68,7 @@ def test_ready_candidate_sets_are_taken():
 
 
 def test_ready_candidate_sets_must_fit_the_table():
-    with pytest.raises(TableError, match="Got 4 sets and 5 rows"):
+    with pytest.raises(TableError, match="Got 5 rows and 4 sets"):
         audit_table(make_table(), labels=CandidateLabels.from_strings(SETS)[:4])
 
 

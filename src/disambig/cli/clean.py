@@ -64,7 +64,7 @@ def clean(
     from disambig.cli.clean_summary import clean_summary, summary_in_words
     from disambig.cli.fit_view import FitView
     from disambig.cli.loaded_table import load_table, method_of, task_of
-    from disambig.cli.results import check_output, partial_folder
+    from disambig.cli.results import check_output, output_delimiter, partial_folder
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.tables.new_columns import append_columns, check_new_columns
     from disambig.tables.write import write_table
@@ -91,7 +91,7 @@ def clean(
             work=work,
         )
         result = append_columns(table.frame, cleaned, prefix)
-        write_table(result, out, delimiter=how.delimiter)
+        write_table(result, out, delimiter=output_delimiter(out, how.delimiter))
     summary = clean_summary(task, cleaned, out)
     if json:
         print_json({**summary, "notices": [*table.notices, *task.notices]})

@@ -110,17 +110,22 @@ def _with_annotations(
             "--labels names columns of FILE, --label the column of an annotator table. Give one."
         )
     notices: tuple[str, ...] = ()
-    columns = {"item": options.item, "annotator": options.annotator, "label": options.label}
+    item, annotator, label = options.item, options.annotator, options.label
     if options.annotations is None:
-        annotations, own_id = frame, options.item
-        frame, varying = one_row_per_item(annotations, **columns)
+        annotations, own_id = frame, item
+        frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
             notices = (f"Columns that differ within an item are left out: {listed(varying)}.",)
     else:
-        annotations, own_id = read_table(options.annotations), features.id or options.item
+        annotations, own_id = read_table(options.annotations), features.id or item
     order = find_column(frame, own_id, what="the item of every row")
     _, candidates = read_annotations(
-        annotations, **columns, order=order, min_votes=options.min_votes
+        annotations,
+        item=item,
+        annotator=annotator,
+        label=label,
+        order=order,
+        min_votes=options.min_votes,
     )
     return LoadedTable(
         frame,

@@ -32,11 +32,12 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     every = [*plain, *(option for group in options.values() for option in group)]
     # Arguments come before options, and what is needed before what is not.
     every.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
-    flat.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect looks for
+    signature = inspect.Signature(
         [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
     )
+    flat.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-    del flat.__wrapped__  # type: ignore[attr-defined]  # or its signature would be read
+    del flat.__wrapped__  # or its signature would be read
     return flat
 
 

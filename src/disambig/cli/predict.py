@@ -29,7 +29,7 @@ def predict(
     Example: disambig predict model new-vehicles.csv --out predictions.csv --top 2
     """
     # keeps --help quick
-    from disambig.cli.results import check_output
+    from disambig.cli.results import check_output, output_delimiter
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.tables.new_columns import append_columns
     from disambig.tables.write import write_table
@@ -41,7 +41,8 @@ def predict(
     frame = read_table(file, format=how.format, delimiter=how.delimiter, encoding=how.encoding)
     predictions = fitted.predict(frame, top=top)
     notices = fitted.notices_on(frame)
-    write_table(append_columns(frame, predictions, prefix), out, delimiter=how.delimiter)
+    result = append_columns(frame, predictions, prefix)
+    write_table(result, out, delimiter=output_delimiter(out, how.delimiter))
     if json:
         counts = predictions["predicted_label"].value_counts()
         print_json({"out": out, "rows": len(frame), "labels": counts.to_dict(), "notices": notices})

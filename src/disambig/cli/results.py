@@ -4,7 +4,7 @@ from pathlib import Path
 
 from disambig._core.errors import ParameterError, TableError
 
-__all__ = ["check_output", "partial_folder"]
+__all__ = ["check_output", "output_delimiter", "partial_folder"]
 
 _STANDARD_OUTPUT = "-"
 
@@ -20,9 +20,17 @@ def check_output(out: str, *, json: bool) -> None:
             )
         return
     path = Path(out)
-    format_of(path, None)
+    format_of(path)
     if path.is_dir():
         raise TableError(f"{out} is a folder. Give the name of a file.")
+
+
+def output_delimiter(out: str, delimiter: str | None) -> str | None:
+    """Return what stands between cells of the output: that of the input, where it is a CSV too."""
+    from disambig.tables.formats import format_of  # keeps --help quick
+
+    is_csv = out == _STANDARD_OUTPUT or format_of(out) == "csv"
+    return delimiter if is_csv else None
 
 
 def partial_folder(out: str) -> str | None:

@@ -36,4 +36,3 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print a result for another program."""
     # In ASCII, which every stream can take and no terminal obeys.
     print(json.dumps(value, indent=2))
-

@@ -23,7 +23,7 @@ __all__ = ["LabelProblem", "Said", "make_cell_reader", "said_together"]
 # No sign, no comma and no "inf": what else follows a colon is a part of the label.
 _WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_PIECES = 2**16
-_AS_IT_IS = "If these signs belong to your labels, say literal=True."
+_AS_IT_IS = "If these signs belong to your labels, say --literal-labels (in Python literal=True)."
 
 
 class LabelProblem(Exception):  # noqa: N818  # not for users, who get a TableError that names the row
@@ -116,7 +116,8 @@ def _read_json(text: str, *, read_piece: Callable[[str], Said], literal: bool) -
     except (ValueError, RecursionError):
         raise LabelProblem(
             "Every cell of this column begins with '[' or '{', so it was read as JSON, and this "
-            "one is not JSON. Correct it. If brackets belong to your labels, say literal=True."
+            "one is not JSON. Correct it. If brackets belong to your labels, say --literal-labels "
+            "(in Python literal=True)."
         ) from None
     if isinstance(value, dict):
         return _read_weights(value, literal=literal)

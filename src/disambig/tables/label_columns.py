@@ -137,7 +137,7 @@ class LabelColumns:
             raise TableError(
                 f"Every row needs a label in {_in_words(self.columns)}. There is none in "
                 f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or say "
-                "empty='all' if such a row may have any label."
+                "--empty all (in Python empty='all') if such a row may have any label."
             )
         check_labels_differ(labels.candidates)
         return labels.candidates

@@ -48,8 +48,8 @@ def row_labels(said: Said) -> RowLabels:
         raise LabelProblem(
             f"{cell_in_words(said.weighted[0][0])} has a weight and "
             f"{cell_in_words(said.plain[0])} has none. Give all labels of a row a weight (a number "
-            "such as 0.7, not below 0), or none of them; say literal=True if ':' belongs to your "
-            "labels."
+            "such as 0.7, not below 0), or none of them; say --literal-labels (in Python "
+            "literal=True) if ':' belongs to your labels."
         )
     excluded = frozenset(said.excluded)
     labels = _added_up(said.weighted) if said.weighted else dict.fromkeys(said.plain, 1.0)
@@ -62,7 +62,8 @@ def row_labels(said: Said) -> RowLabels:
     if said.plain or said.weighted:
         raise LabelProblem(
             "All of its labels are ruled out by a '!', so none is left. Take the label or its "
-            "denial away; say literal=True if '!' belongs to your labels."
+            "denial away; say --literal-labels (in Python literal=True) if '!' belongs to your "
+            "labels."
         )
     return RowLabels(all_but=(excluded,), excluded=excluded) if excluded else RowLabels()
 
@@ -97,7 +98,7 @@ def count_votes(opinions: Iterable[RowLabels]) -> RowLabels:
             raise LabelProblem(
                 "An annotator has one vote for each label, and no weights. Take the weights away, "
                 "or do without votes: weights of several columns add up by themselves. Say "
-                "literal=True if ':' belongs to your labels."
+                "--literal-labels (in Python literal=True) if ':' belongs to your labels."
             )
         for label in opinion.labels:
             votes[label] = votes.get(label, 0.0) + 1

@@ -1,5 +1,6 @@
 """``write_table``: a data frame into a file, or to standard output."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from disambig.tables.text import write_text
 
 __all__ = ["write_table"]
 
+# A full or broken disk is no fault of the name that was given.
+_NOT_OF_THE_NAME = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _Writer = Callable[[Any, BinaryIO], None]
 _WRITERS: dict[str, _Writer] = {
     "jsonl": write_json_lines,
@@ -70,6 +73,8 @@ def write_table(
             "character. Take it out."
         ) from error
     except OSError as error:
+        if error.errno in _NOT_OF_THE_NAME:
+            raise
         reason = error.strerror or str(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
             reason = "a part of its path is a file, no folder"

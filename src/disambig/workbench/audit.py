@@ -19,7 +19,7 @@ from disambig.workbench.column_values import column_values
 from disambig.workbench.finding import Finding
 from disambig.workbench.label_information import LabelInformation, label_information
 from disambig.workbench.suspicious import LabelledRows, find_suspicious
-from disambig.workbench.task import Labels, reserved_columns
+from disambig.workbench.task import Labels, check_one_set_a_row, reserved_columns
 from disambig.workbench.wording import counted_rows
 
 __all__ = ["TableAudit", "audit_table"]
@@ -162,11 +162,7 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> _ReadLabels:
         columns = LabelColumns.of(labels)
         said = columns.parse(frame)
         return _ReadLabels(said.candidates, said.empty, said.negative, len(columns.columns))
-    if len(labels) != len(frame):
-        raise TableError(
-            "An audit needs one candidate set for each row of the table. "
-            f"Got {len(labels):,} sets and {counted_rows(len(frame))}."
-        )
+    check_one_set_a_row(frame, labels)
     return _ReadLabels(labels, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
 
 

@@ -130,7 +130,8 @@ def _prepared(
         wanted["callbacks"] = [*(parameters["callbacks"] or ()), _EpochTeller(listener)]
     if work is not None and parameters.get("checkpoint", "") is None:
         wanted["checkpoint"] = work.checkpoint(name)
-    return own.set_params(**wanted)
+    own.set_params(**wanted)
+    return own
 
 
 @contextmanager

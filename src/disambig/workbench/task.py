@@ -14,11 +14,11 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tables.columns import describe_table_rows, find_column
 from disambig.tables.decisions import settle
 from disambig.tables.distinct_cells import texts_of
-from disambig.tables.label_columns import LabelColumns
-from disambig.workbench.column_plan import ColumnPlan, plan_columns
+from disambig.tables.label_columns import LabelColumns, check_labels_differ
+from disambig.workbench.column_plan import ColumnPlan, check_column_names, plan_columns
 from disambig.workbench.column_values import column_values
 
-__all__ = ["Labels", "TableTask", "prepare_task", "reserved_columns"]
+__all__ = ["Labels", "TableTask", "check_one_set_a_row", "prepare_task", "reserved_columns"]
 
 # Where candidate labels come from: columns of the table, or sets made elsewhere.
 Labels = str | Sequence[str] | LabelColumns | CandidateLabels
@@ -76,18 +76,30 @@ def prepare_task(
     decisions : mapping of int to str, optional
         Label of rows that a person has settled, by their position.
     """
-    candidates = _candidates(frame, labels)
+    check_column_names(frame)
+    candidates, label_notices = _read_labels(frame, labels)
     if decisions:
         candidates = settle(candidates, decisions)
     true_labels = None if truth is None else _true_labels(frame, truth, candidates.classes)
     reserved = reserved_columns(labels, truth, id)
-    plan, notices = plan_columns(
+    plan, column_notices = plan_columns(
         frame,
         features=None if features is None else list(features),
         ignore=list(ignore),
         reserved=reserved,
     )
-    return TableTask(plan, column_values(frame, plan), candidates, true_labels, tuple(notices))
+    return TableTask(
+        plan, column_values(frame, plan), candidates, true_labels, (*label_notices, *column_notices)
+    )
+
+
+def check_one_set_a_row(frame: pd.DataFrame, candidates: CandidateLabels) -> None:
+    """Refuse sets made elsewhere that are not those of the rows of a table."""
+    if len(candidates) != len(frame):
+        raise TableError(
+            "The table and the candidate sets need the same number of rows. "
+            f"Got {len(frame):,} rows and {len(candidates):,} sets."
+        )
 
 
 def reserved_columns(labels: Labels, *others: str | None) -> list[str]:
@@ -96,15 +108,21 @@ def reserved_columns(labels: Labels, *others: str | None) -> list[str]:
     return list(dict.fromkeys([*own, *(name for name in others if name is not None)]))
 
 
-def _candidates(frame: pd.DataFrame, labels: Labels) -> CandidateLabels:
-    if not isinstance(labels, CandidateLabels):
-        return LabelColumns.of(labels).read(frame)
-    if len(labels) != len(frame):
-        raise TableError(
-            "The table and the candidate sets need the same number of rows. "
-            f"Got {len(frame):,} rows and {len(labels):,} sets."
-        )
-    return labels
+def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
+    """Return the candidate sets, and what a person should know about how they were read."""
+    if isinstance(labels, CandidateLabels):
+        check_one_set_a_row(frame, labels)
+        check_labels_differ(labels)
+        return labels, []
+    columns = LabelColumns.of(labels)
+    candidates = columns.read(frame)
+    if candidates.weights is None or columns.votes:
+        return candidates, []
+    notice = (
+        "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
+        "belongs to the label, say --literal-labels (in Python literal=True)."
+    )
+    return candidates, [notice]
 
 
 def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> AnyArray:

@@ -221,6 +221,12 @@ def test_a_pickled_classifier_is_the_same(fitted):
     assert_same_bits(pickle.loads(pickle.dumps(fitted)), fitted)
 
 
+def test_pickling_leaves_the_classifier_as_it_was(fitted):
+    networks = fitted._networks
+    pickle.dumps(fitted)
+    assert fitted._networks is networks
+
+
 def test_a_classifier_can_be_pickled_before_it_is_fitted(fitted):
     assert_same_bits(pickle.loads(pickle.dumps(quick())).fit(X, Y), fitted)
 

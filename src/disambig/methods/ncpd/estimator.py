@@ -334,7 +334,7 @@ class NCPDClassifier(PartialLabelClassifier):
         return type(self)(**copies, callbacks=callbacks)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # which may be the live one
         if "_networks" in state:
             # So that a machine without a card can read it.
             state["_networks"] = copy.deepcopy(self._networks).cpu()
