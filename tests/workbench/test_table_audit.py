@@ -50,7 +50,7 @@ def test_label_columns_are_no_features():
 
 def test_reserved_and_ignored_columns_are_no_features():
     table = make_table(truth=["cat", "dog", "bird", "bird", "cat"], colour=list("rgrgr"))
-    audit = audit_table(table, ignore=["colour"], reserved=["truth"])
+    audit = audit_table(table, ignore=["colour"], truth="truth")
     assert audit.features == {"number": ("size", "weight")}
     assert audit_table(table, features=["colour"]).features == {"category": ("colour",)}
 

@@ -37,9 +37,10 @@ def audit(
     found = audit_table(
         table.frame,
         labels=table.labels,
+        truth=table.truth,
         features=table.features,
         ignore=table.ignore,
-        reserved=[name for name in (table.truth, table.id) if name is not None],
+        id=table.id,
     )
     say_notices(table.notices)
     if json:

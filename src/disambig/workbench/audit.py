@@ -19,7 +19,12 @@ from disambig.workbench.column_values import column_values
 from disambig.workbench.finding import Finding
 from disambig.workbench.label_information import LabelInformation, label_information
 from disambig.workbench.suspicious import LabelledRows, find_suspicious
-from disambig.workbench.task import Labels, check_one_set_a_row, reserved_columns
+from disambig.workbench.task import (
+    Labels,
+    check_one_set_a_row,
+    check_reserved,
+    reserved_columns,
+)
 from disambig.workbench.wording import counted_rows
 
 __all__ = ["TableAudit", "audit_table"]
@@ -102,9 +107,10 @@ def audit_table(
     frame: pd.DataFrame,
     *,
     labels: Labels = "label",
+    truth: str | None = None,
     features: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
-    reserved: Iterable[str] = (),
+    id: str | None = None,  # noqa: A002  # as people call it
 ) -> TableAudit:
     """Look at a table before anything is trained on it.
 
@@ -114,19 +120,22 @@ def audit_table(
         The table, as ``read_table`` gives it.
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
         Where the candidate labels are.
+    truth : str, optional
+        Column of true labels, which is not looked at.
     features, ignore : iterable of str, optional
         Columns to learn from, if not all; columns to leave out.
-    reserved : iterable of str, optional
-        Columns that are something else, such as true labels or names of rows.
+    id : str, optional
+        Column that names the rows, and is no feature.
     """
     check_column_names(frame)
     chosen = None if features is None else list(features)
     left_out = list(ignore)
     # A slip in what was asked for is no finding about the table.
     _check_present(frame, [*(chosen or ()), *left_out])
+    check_reserved(frame, truth=truth, id=id)
     read = _read_labels(frame, labels)
     kinds, notices, values, unusable = _read_features(
-        frame, chosen, left_out, reserved_columns(labels, *reserved)
+        frame, chosen, left_out, reserved_columns(labels, truth, id)
     )
     sets = audit_candidates(read.candidates)
     findings = [*unusable, *_unlabelled(read), *find_suspicious(_labelled(read, sets, values))]

@@ -18,7 +18,14 @@ from disambig.tables.label_columns import LabelColumns, check_labels_differ
 from disambig.workbench.column_plan import ColumnPlan, check_column_names, plan_columns
 from disambig.workbench.column_values import column_values
 
-__all__ = ["Labels", "TableTask", "check_one_set_a_row", "prepare_task", "reserved_columns"]
+__all__ = [
+    "Labels",
+    "TableTask",
+    "check_one_set_a_row",
+    "check_reserved",
+    "prepare_task",
+    "reserved_columns",
+]
 
 # Where candidate labels come from: columns of the table, or sets made elsewhere.
 Labels = str | Sequence[str] | LabelColumns | CandidateLabels
@@ -77,6 +84,7 @@ def prepare_task(
         Label of rows that a person has settled, by their position.
     """
     check_column_names(frame)
+    check_reserved(frame, truth=truth, id=id)
     candidates, label_notices = _read_labels(frame, labels)
     if decisions:
         candidates = settle(candidates, decisions)
@@ -91,6 +99,18 @@ def prepare_task(
     return TableTask(
         plan, column_values(frame, plan), candidates, true_labels, (*label_notices, *column_notices)
     )
+
+
+def check_reserved(
+    frame: pd.DataFrame,
+    *,
+    truth: str | None,
+    id: str | None,  # noqa: A002  # as people call it
+) -> None:
+    """Refuse columns of true labels and of names that are not there."""
+    for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
+        if name is not None:
+            find_column(frame, name, what=what)
 
 
 def check_one_set_a_row(frame: pd.DataFrame, candidates: CandidateLabels) -> None:
@@ -126,8 +146,7 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, 
 
 
 def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> AnyArray:
-    column = find_column(frame, name, what="the true labels")
-    labels = texts_of(column, what="a true label")
+    labels = texts_of(frame[name], what="a true label")
     known: BoolArray = np.array([label is not None for label in labels], dtype=bool)
     unknown = np.zeros(len(labels), dtype=bool)
     unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
