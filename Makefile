@@ -31,6 +31,8 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/ncpd_cpu.py
+	$(BIN)/python benchmarks/own_file_cleaning.py
+	$(BIN)/python benchmarks/own_file_at_scale.py
 
 # The paper's whole evaluation into docs/results/: hours on two cores, and it can be interrupted.
 # Needs DISAMBIG_DATA too.

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from disambig.methods.classical.sure import SURE
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.scaling import FeatureScaler
-    from disambig.tables.label_columns import LabelColumns
-    from disambig.workbench.audit import audit_table
+    from disambig.tables.labels.label_columns import LabelColumns
+    from disambig.workbench.audit.table_audit import audit_table
     from disambig.workbench.cleaning import clean_table
     from disambig.workbench.fitting import fit_table
-    from disambig.workbench.model import load_model
+    from disambig.workbench.model.table_model import load_model
     from disambig.workbench.source import read_table
 
 __all__ = [
@@ -70,7 +70,7 @@ __getattr__, __dir__ = lazy_names(
         "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
         "IPAL": "disambig.methods.classical.ipal",
-        "LabelColumns": "disambig.tables.label_columns",
+        "LabelColumns": "disambig.tables.labels.label_columns",
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
@@ -79,13 +79,13 @@ __getattr__, __dir__ = lazy_names(
         "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.catalogue",
         "audit_candidates": "disambig.candidates.audit",
-        "audit_table": "disambig.workbench.audit",
+        "audit_table": "disambig.workbench.audit.table_audit",
         "clean_table": "disambig.workbench.cleaning",
         "fit_table": "disambig.workbench.fitting",
         "get_method": "disambig.methods.catalogue",
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
-        "load_model": "disambig.workbench.model",
+        "load_model": "disambig.workbench.model.table_model",
         "read_table": "disambig.workbench.source",
     },
     subpackages=(

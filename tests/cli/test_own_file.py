@@ -236,7 +236,7 @@ def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disambig.tables.write.write_table", fail)
+    monkeypatch.setattr("disambig.tables.files.write.write_table", fail)
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert ended.code == 1
     assert "No space left on device" in ended.err

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from disambig._core.errors import TableError
-from disambig.tables.annotations import one_row_per_item, read_annotations
+from disambig.tables.labels.annotations import one_row_per_item, read_annotations
 
 
 @pytest.fixture

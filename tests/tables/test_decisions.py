@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
 from disambig._core.errors import TableError
-from disambig.tables.decisions import read_decisions, settle
+from disambig.tables.labels.decisions import read_decisions, settle
 
 TABLE = pd.DataFrame({"key": ["a", "b", "7", None, "b"], "x": range(5)})
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tables.distinct_cells import distinct_cells, text_of, texts_of
-from disambig.tables.label_cells import LabelProblem, make_cell_reader
+from disambig.tables.labels.distinct_cells import distinct_cells, text_of, texts_of
+from disambig.tables.labels.label_cells import LabelProblem, make_cell_reader
 
 
 def read(cell, *others, separator="|", literal=False):

@@ -6,7 +6,7 @@ import pytest
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
-from disambig.tables.label_columns import LabelColumns
+from disambig.tables.labels.label_columns import LabelColumns
 
 
 def frame_of(*cells):

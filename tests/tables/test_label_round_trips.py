@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from disambig import CandidateLabels
 from disambig._core.errors import TableError
-from disambig.tables.label_columns import LabelColumns
+from disambig.tables.labels.label_columns import LabelColumns
 
 NAMES = ("ant", "bee", "cat 3", "dog", "e:f", "7")
 labels = st.sampled_from(NAMES)

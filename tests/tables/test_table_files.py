@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from disambig._core.errors import DatasetNotFoundError, ParameterError, TableError
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
 
 
 def test_standard_input_is_csv_unless_it_is_said_otherwise(monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from disambig._core.errors import ParameterError, TableError, UnknownNameError
-from disambig.tables.formats import checked_delimiter, format_of
+from disambig.tables.files.formats import checked_delimiter, format_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from disambig._core.errors import TableError
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
 
 
 @pytest.fixture

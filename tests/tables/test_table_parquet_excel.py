@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from disambig._core.errors import MissingExtraError, TableError
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
 
 
 @pytest.fixture

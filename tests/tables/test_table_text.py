@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_without_pyarrow_the_same_cells_are_read(tmp_path):
     path.write_text("a,b\n" + "".join(f"{n},NA\n" for n in range(12_000)))
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from disambig.tables.read import read_table_file\n"
+        "from disambig.tables.files.read import read_table_file\n"
         f"frame = read_table_file({str(path)!r})\n"
         "assert (frame.dtypes == 'str').all()\n"
         "assert frame['a'].tolist() == [str(n) for n in range(12_000)]\n"

@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 from disambig import CandidateLabels
 from disambig.datasets.fingerprint import fingerprint
-from disambig.workbench.column_plan import plan_columns
-from disambig.workbench.column_values import column_values
+from disambig.workbench.columns.plan import plan_columns
+from disambig.workbench.columns.values import column_values
 from disambig.workbench.estimate import Accuracy, Estimate
-from disambig.workbench.model import TableModel, fit_model
+from disambig.workbench.model.table_model import TableModel, fit_model
 from methods.instances import INSTANCES
 
 _GENERATOR = np.random.default_rng(0)

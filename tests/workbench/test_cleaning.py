@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
-from disambig.tables.label_columns import LabelColumns
+from disambig.tables.labels.label_columns import LabelColumns
 from disambig.workbench.cleaning import CLEAN_COLUMNS, clean_table, clean_task, second_look
 from disambig.workbench.held_out import FitListener, held_out_probabilities
 from disambig.workbench.task import prepare_task
@@ -99,7 +99,7 @@ def test_in_sample_takes_the_confidences_of_one_fit():
     method = quick_network()
     task = prepare_task(FRAME, ignore=["truth"])
     cleaned = clean_task(task, method, in_sample=True)
-    from disambig.workbench.model import fit_model
+    from disambig.workbench.model.table_model import fit_model
 
     model = fit_model(task.values, task.candidates, task.plan, method)
     expected = model.method.candidate_confidence_.max(axis=1).toarray().ravel()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from disambig._core.errors import TableError
-from disambig.workbench.column_kinds import describe_column, is_named_like_identifier
+from disambig.workbench.columns.kinds import describe_column, is_named_like_identifier
 
 
 def described(values, name="x", dtype=None):

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from disambig._core.errors import TableError
-from disambig.workbench.column_plan import ColumnPlan, PlannedColumn, plan_columns
+from disambig.workbench.columns.plan import ColumnPlan, PlannedColumn, plan_columns
 
 
 @pytest.fixture

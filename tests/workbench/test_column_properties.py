@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
-from disambig.workbench.column_plan import ColumnPlan, plan_columns
-from disambig.workbench.column_transformer import make_transformer, transform_values
-from disambig.workbench.column_values import column_values
+from disambig.workbench.columns.plan import ColumnPlan, plan_columns
+from disambig.workbench.columns.transformer import make_transformer, transform_values
+from disambig.workbench.columns.values import column_values
 
 WORDS = st.sampled_from(["red", "blue", " blue", "7", "007", "x y z u v", "yes", "N/A", "", "3.0"])
 MISSING = st.sampled_from([None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")])

@@ -8,14 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 
-from disambig.workbench.column_kinds import MOST_CATEGORIES
-from disambig.workbench.column_plan import plan_columns
-from disambig.workbench.column_transformer import (
+from disambig.workbench.columns.kinds import MOST_CATEGORIES
+from disambig.workbench.columns.plan import plan_columns
+from disambig.workbench.columns.transformer import (
     make_transformer,
     transform_values,
     unseen_categories,
 )
-from disambig.workbench.column_values import column_values
+from disambig.workbench.columns.values import column_values
 
 
 def prepared(table, rows=None):

@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
-from disambig.workbench.column_plan import ColumnPlan, PlannedColumn, plan_columns
-from disambig.workbench.column_values import column_values, value_names
+from disambig.workbench.columns.plan import ColumnPlan, PlannedColumn, plan_columns
+from disambig.workbench.columns.values import column_values, value_names
 
 
 def plan_of(**kinds):

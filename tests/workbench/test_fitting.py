@@ -8,7 +8,7 @@ from disambig.metrics import approximated_accuracy, covering_rate
 from disambig.study.split import shuffled_folds
 from disambig.workbench.fitting import as_method, fit_table, fit_task
 from disambig.workbench.held_out import FitListener
-from disambig.workbench.model import fit_model
+from disambig.workbench.model.table_model import fit_model
 from disambig.workbench.task import prepare_task
 from disambig.workbench.work_folder import WorkFolder
 from workbench.small_tables import neighbours, quick_network, three_clouds

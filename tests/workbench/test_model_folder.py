@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from disambig import CandidateLabels
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import PLKNN, PLSVM, AverageClassifier, NCPDClassifier
-from disambig.workbench.column_plan import plan_columns
-from disambig.workbench.column_values import column_values
-from disambig.workbench.model import TableModel, fit_model
-from disambig.workbench.model_folder import (
+from disambig.workbench.columns.plan import plan_columns
+from disambig.workbench.columns.values import column_values
+from disambig.workbench.model.model_folder import (
     check_method_can_be_saved,
     check_model_folder_is_free,
     read_model_folder,
     write_model_folder,
 )
+from disambig.workbench.model.table_model import TableModel, fit_model
 from methods.instances import INSTANCES
 from study.own_methods import Diligent
 from workbench.model_folders import (
@@ -265,7 +265,7 @@ def test_a_model_is_read_in_another_process(folder):
     TABLE.to_pickle(folder.parent / "table")
     code = (
         "import sys, pandas as pd\n"
-        "from disambig.workbench.model_folder import read_model_folder\n"
+        "from disambig.workbench.model.model_folder import read_model_folder\n"
         "table = pd.read_pickle(sys.argv[2])\n"
         "print(read_model_folder(sys.argv[1]).predict_proba(table).tobytes().hex())\n"
     )

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from disambig import CandidateLabels
-from disambig.workbench import repeated_rows
-from disambig.workbench.repeated_rows import find_repeated_rows
+from disambig.workbench.audit import repeated_rows
+from disambig.workbench.audit.repeated_rows import find_repeated_rows
 
 
 def marks(features, sets):

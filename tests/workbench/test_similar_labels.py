@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from disambig.workbench.similar_labels import (
+from disambig.workbench.audit.similar_labels import (
     JoinedLabels,
     Slip,
     joined_labels,

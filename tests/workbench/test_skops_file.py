@@ -16,7 +16,7 @@ from disambig import PLKNN
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import AverageClassifier
 from disambig.methods.scaling import FeatureScaler
-from disambig.workbench.skops_file import one_line, read_skops, write_skops
+from disambig.workbench.model.skops_file import one_line, read_skops, write_skops
 from workbench.model_folders import (
     CANDIDATES,
     attributes_of,

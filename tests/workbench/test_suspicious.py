@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 
 from disambig import CandidateLabels, audit_candidates
-from disambig.workbench.finding import Finding
-from disambig.workbench.suspicious import LabelledRows, find_suspicious
+from disambig.workbench.audit.finding import Finding
+from disambig.workbench.audit.suspicious import LabelledRows, find_suspicious
 
 
 def look_at(sets, *, classes=None, features=None, first_row=0, **settings):

@@ -8,8 +8,8 @@ import pytest
 
 from disambig import CandidateLabels
 from disambig._core.errors import DisambigError, TableError
-from disambig.tables.label_columns import LabelColumns
-from disambig.workbench.audit import audit_table
+from disambig.tables.labels.label_columns import LabelColumns
+from disambig.workbench.audit.table_audit import audit_table
 
 SETS = ["cat|dog", "dog", "bird|cat", "bird", "cat"]
 
@@ -176,7 +176,7 @@ def test_labels_of_any_type_go_into_the_json():
 _MEASURE = """
 import resource, time
 import numpy as np, pandas as pd
-from disambig.workbench.audit import audit_table
+from disambig.workbench.audit.table_audit import audit_table
 rng = np.random.default_rng(0)
 n = 200_000
 names = np.array([f"label {i}" for i in range(50)], dtype=object)

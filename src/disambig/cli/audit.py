@@ -31,7 +31,7 @@ def audit(
     from disambig.cli.audit_view import print_audit
     from disambig.cli.loaded_table import load_table
     from disambig.cli.talk import print_json, say_notices
-    from disambig.workbench.audit import audit_table
+    from disambig.workbench.audit.table_audit import audit_table
 
     table = load_table(file, how, labels, features)
     found = audit_table(

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from disambig.workbench.audit_text import (
+from disambig.workbench.audit.audit_text import (
     HEADINGS,
     contents_sentence,
     label_lines,
@@ -20,7 +20,7 @@ from disambig.workbench.wording import printable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from disambig.workbench.audit import TableAudit
+    from disambig.workbench.audit.table_audit import TableAudit
 
 __all__ = ["print_audit"]
 

@@ -66,8 +66,8 @@ def clean(
     from disambig.cli.loaded_table import load_table, method_of, task_of
     from disambig.cli.results import check_output, output_delimiter, partial_folder
     from disambig.cli.talk import print_json, say, say_notices
+    from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns, check_new_columns
-    from disambig.tables.write import write_table
     from disambig.workbench.cleaning import CLEAN_COLUMNS, clean_task
     from disambig.workbench.work_folder import unfinished_work, work_fingerprint
 

@@ -17,7 +17,7 @@ def example(
     """
     # keeps --help quick
     from disambig.cli.talk import say
-    from disambig.tables.write import write_table
+    from disambig.tables.files.write import write_table
     from disambig.workbench.example import example_tables
 
     for name, frame in example_tables().items():

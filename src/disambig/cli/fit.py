@@ -47,7 +47,7 @@ def fit(
     from disambig.cli.loaded_table import load_table, method_of, task_of
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.workbench.fitting import check_folds, fit_task
-    from disambig.workbench.model_folder import (
+    from disambig.workbench.model.model_folder import (
         check_method_can_be_saved,
         check_model_folder_is_free,
     )

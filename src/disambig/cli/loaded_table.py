@@ -55,7 +55,7 @@ def load_table(
 
 def task_of(table: LoadedTable, decisions: Any = None) -> "TableTask":
     """Make a table ready to learn from; ``decisions`` is a file of settled rows."""
-    from disambig.tables.decisions import read_decisions  # keeps --help quick
+    from disambig.tables.labels.decisions import read_decisions  # keeps --help quick
     from disambig.workbench.source import read_table
     from disambig.workbench.task import prepare_task
 
@@ -81,7 +81,7 @@ def method_of(options: MethodOptions) -> "PartialLabelClassifier":
 
 
 def _label_columns(options: LabelOptions) -> "Labels":
-    from disambig.tables.label_columns import LabelColumns  # keeps --help quick
+    from disambig.tables.labels.label_columns import LabelColumns  # keeps --help quick
 
     return LabelColumns(
         columns=tuple(options.labels or ("label",)),
@@ -96,8 +96,8 @@ def _with_annotations(
     frame: "pd.DataFrame", options: LabelOptions, features: FeatureOptions
 ) -> LoadedTable:
     """Read labels from a long table of annotations, the same file or one beside it."""
-    from disambig.tables.annotations import one_row_per_item, read_annotations
     from disambig.tables.columns import find_column, listed
+    from disambig.tables.labels.annotations import one_row_per_item, read_annotations
     from disambig.workbench.source import read_table
 
     if options.item is None or options.label is None:

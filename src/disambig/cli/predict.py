@@ -31,9 +31,9 @@ def predict(
     # keeps --help quick
     from disambig.cli.results import check_output, output_delimiter
     from disambig.cli.talk import print_json, say, say_notices
+    from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns
-    from disambig.tables.write import write_table
-    from disambig.workbench.model_folder import read_model_folder
+    from disambig.workbench.model.model_folder import read_model_folder
     from disambig.workbench.source import read_table
 
     check_output(out, json=json)

@@ -11,7 +11,7 @@ _STANDARD_OUTPUT = "-"
 
 def check_output(out: str, *, json: bool) -> None:
     """Refuse a place that no table can be written to."""
-    from disambig.tables.formats import format_of  # keeps --help quick
+    from disambig.tables.files.formats import format_of  # keeps --help quick
 
     if out == _STANDARD_OUTPUT:
         if json:
@@ -27,7 +27,7 @@ def check_output(out: str, *, json: bool) -> None:
 
 def output_delimiter(out: str, delimiter: str | None) -> str | None:
     """Return what stands between cells of the output: that of the input, where it is a CSV too."""
-    from disambig.tables.formats import format_of  # keeps --help quick
+    from disambig.tables.files.formats import format_of  # keeps --help quick
 
     is_csv = out == _STANDARD_OUTPUT or format_of(out) == "csv"
     return delimiter if is_csv else None

@@ -20,7 +20,7 @@ from disambig.datasets.readers.embedded import read_embedded
 from disambig.datasets.readers.labelled_table import read_labelled_table
 from disambig.datasets.readers.mat import read_mat
 from disambig.datasets.readers.npz import read_npz
-from disambig.tables.formats import SUFFIXES
+from disambig.tables.files.formats import SUFFIXES
 
 __all__ = ["list_datasets", "load_dataset"]
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from disambig._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from disambig.workbench.audit import TableAudit, audit_table
+    from disambig.workbench.audit.table_audit import TableAudit, audit_table
     from disambig.workbench.cleaning import clean_table
     from disambig.workbench.estimate import Estimate
     from disambig.workbench.fitting import fit_table
-    from disambig.workbench.model import TableModel, load_model
+    from disambig.workbench.model.table_model import TableModel, load_model
     from disambig.workbench.source import read_table
 
 __all__ = [
@@ -27,12 +27,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Estimate": "disambig.workbench.estimate",
-        "TableAudit": "disambig.workbench.audit",
-        "TableModel": "disambig.workbench.model",
-        "audit_table": "disambig.workbench.audit",
+        "TableAudit": "disambig.workbench.audit.table_audit",
+        "TableModel": "disambig.workbench.model.table_model",
+        "audit_table": "disambig.workbench.audit.table_audit",
         "clean_table": "disambig.workbench.cleaning",
         "fit_table": "disambig.workbench.fitting",
-        "load_model": "disambig.workbench.model",
+        "load_model": "disambig.workbench.model.table_model",
         "read_table": "disambig.workbench.source",
     },
 )

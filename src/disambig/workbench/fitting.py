@@ -13,7 +13,7 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.catalogue import get_method
 from disambig.workbench.estimate import estimate_quality
 from disambig.workbench.held_out import FitListener, fit_whole, held_out_probabilities
-from disambig.workbench.model import TableModel
+from disambig.workbench.model.table_model import TableModel
 from disambig.workbench.task import Labels, TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 

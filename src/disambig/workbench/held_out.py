@@ -12,7 +12,7 @@ from disambig._core.seeding import spawn_seeds
 from disambig._core.typing import FloatArray
 from disambig.methods.base import PartialLabelClassifier
 from disambig.study.split import shuffled_folds
-from disambig.workbench.model import TableModel, fit_model
+from disambig.workbench.model.table_model import TableModel, fit_model
 from disambig.workbench.task import TableTask
 
 if TYPE_CHECKING:

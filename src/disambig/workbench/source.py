@@ -11,7 +11,7 @@ from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.mat import read_mat
 from disambig.datasets.readers.npz import read_npz
 from disambig.tables.columns import listed
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
 
 __all__ = ["read_table"]
 

@@ -12,11 +12,11 @@ from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.classes import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.columns import describe_table_rows, find_column
-from disambig.tables.decisions import settle
-from disambig.tables.distinct_cells import texts_of
-from disambig.tables.label_columns import LabelColumns, check_labels_differ
-from disambig.workbench.column_plan import ColumnPlan, check_column_names, plan_columns
-from disambig.workbench.column_values import column_values
+from disambig.tables.labels.decisions import settle
+from disambig.tables.labels.distinct_cells import texts_of
+from disambig.tables.labels.label_columns import LabelColumns, check_labels_differ
+from disambig.workbench.columns.plan import ColumnPlan, check_column_names, plan_columns
+from disambig.workbench.columns.values import column_values
 
 __all__ = [
     "Labels",

@@ -14,7 +14,7 @@ from disambig._core.errors import DatasetFormatError
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.labelled_table import read_labelled_table
-from disambig.tables.write import write_table
+from disambig.tables.files.write import write_table
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.checks import as_features, candidates_of
 from disambig.tables.columns import listed
-from disambig.tables.distinct_cells import is_collection, text_of, texts_of
-from disambig.tables.read import read_table_file
+from disambig.tables.files.read import read_table_file
+from disambig.tables.labels.distinct_cells import is_collection, text_of, texts_of
 
 __all__ = ["read_labelled_table"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from disambig._core.typing import FloatArray, IntArray
 from disambig.tables.columns import row_in_words
-from disambig.workbench.column_cells import (
+from disambig.workbench.columns.cells import (
     Cells,
     check_sizes,
     distinct_texts,
@@ -17,7 +17,7 @@ from disambig.workbench.column_cells import (
     quoted,
     read_cells,
 )
-from disambig.workbench.column_dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
+from disambig.workbench.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
 
 __all__ = [
     "BOOLEAN_WORDS",

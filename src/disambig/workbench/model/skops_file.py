@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.files import written_atomically
-from disambig.workbench.skops_audit import allowed_names, check_archive
+from disambig.workbench.model.skops_audit import allowed_names, check_archive
 
 __all__ = ["one_line", "read_skops", "write_skops"]
 

@@ -14,13 +14,13 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tables.columns import listed
-from disambig.workbench.column_plan import ColumnPlan
-from disambig.workbench.column_transformer import (
+from disambig.workbench.columns.plan import ColumnPlan
+from disambig.workbench.columns.transformer import (
     make_transformer,
     transform_values,
     unseen_categories,
 )
-from disambig.workbench.column_values import column_values
+from disambig.workbench.columns.values import column_values
 from disambig.workbench.estimate import Estimate
 
 __all__ = ["TableModel", "fit_model", "load_model"]
@@ -114,7 +114,7 @@ class TableModel:
         folder : path
             A model that is there is replaced, anything else is left alone.
         """
-        from disambig.workbench.model_folder import write_model_folder  # needs skops
+        from disambig.workbench.model.model_folder import write_model_folder  # needs skops
 
         write_model_folder(self, folder)
 
@@ -127,7 +127,7 @@ def load_model(folder: str | os.PathLike[str]) -> TableModel:
     folder : path
         The folder.
     """
-    from disambig.workbench.model_folder import read_model_folder  # needs skops
+    from disambig.workbench.model.model_folder import read_model_folder  # needs skops
 
     return read_model_folder(folder)
 

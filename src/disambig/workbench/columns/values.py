@@ -8,7 +8,7 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray, BoolArray, FloatArray
 from disambig.tables.columns import describe_table_rows, missing_columns_message
-from disambig.workbench.column_cells import (
+from disambig.workbench.columns.cells import (
     Cells,
     as_texts,
     check_sizes,
@@ -18,9 +18,9 @@ from disambig.workbench.column_cells import (
     quoted,
     read_cells,
 )
-from disambig.workbench.column_dates import DATE_PARTS, date_parts, example_of, parse_dates
-from disambig.workbench.column_kinds import BOOLEAN_WORDS
-from disambig.workbench.column_plan import ColumnPlan, PlannedColumn, check_column_names
+from disambig.workbench.columns.dates import DATE_PARTS, date_parts, example_of, parse_dates
+from disambig.workbench.columns.kinds import BOOLEAN_WORDS
+from disambig.workbench.columns.plan import ColumnPlan, PlannedColumn, check_column_names
 
 __all__ = ["column_values", "value_names"]
 

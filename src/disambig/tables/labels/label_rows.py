@@ -13,8 +13,8 @@ from disambig._core.names import closest_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
 from disambig.tables.columns import listed
-from disambig.tables.distinct_cells import cell_in_words
-from disambig.tables.label_cells import LabelProblem, Said
+from disambig.tables.labels.distinct_cells import cell_in_words
+from disambig.tables.labels.label_cells import LabelProblem, Said
 
 __all__ = ["CollectedRows", "RowLabels", "count_votes", "row_labels", "unknown_label"]
 

@@ -12,15 +12,15 @@ from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.classes import first_repeated
 from disambig.tables.columns import describe_table_rows, find_column, listed
-from disambig.tables.distinct_cells import (
+from disambig.tables.labels.distinct_cells import (
     cell_in_words,
     distinct_cells,
     distinct_combinations,
     is_collection,
     text_of,
 )
-from disambig.tables.label_cells import LabelProblem, make_cell_reader, said_together
-from disambig.tables.label_rows import (
+from disambig.tables.labels.label_cells import LabelProblem, make_cell_reader, said_together
+from disambig.tables.labels.label_rows import (
     CollectedRows,
     RowLabels,
     count_votes,
@@ -82,7 +82,7 @@ class LabelColumns:
     Examples
     --------
     >>> import pandas as pd
-    >>> from disambig.tables.label_columns import LabelColumns
+    >>> from disambig.tables.labels.label_columns import LabelColumns
     >>> table = pd.DataFrame({"first": ["cat", "dog", "!cat"], "second": ["dog", None, ""]})
     >>> LabelColumns(columns=("first", "second")).read(table).to_strings()
     ['cat|dog', 'dog', 'dog']

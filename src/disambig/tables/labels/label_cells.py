@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from disambig.candidates.classes import is_missing
-from disambig.tables.distinct_cells import cell_in_words, is_collection, text_of
+from disambig.tables.labels.distinct_cells import cell_in_words, is_collection, text_of
 
 __all__ = ["LabelProblem", "Said", "make_cell_reader", "said_together"]
 

@@ -21,13 +21,13 @@ from disambig._version import __version__
 from disambig.datasets.fingerprint import fingerprint, is_known
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.catalogue import get_method
-from disambig.workbench.column_plan import ColumnPlan
+from disambig.workbench.columns.plan import ColumnPlan
 from disambig.workbench.estimate import Estimate
-from disambig.workbench.model_checks import check_model
-from disambig.workbench.skops_file import one_line, read_skops, write_skops
+from disambig.workbench.model.model_checks import check_model
+from disambig.workbench.model.skops_file import one_line, read_skops, write_skops
 
 if TYPE_CHECKING:
-    from disambig.workbench.model import TableModel
+    from disambig.workbench.model.table_model import TableModel
 
 __all__ = [
     "check_method_can_be_saved",
@@ -149,7 +149,9 @@ def read_model_folder(folder: str | os.PathLike[str]) -> "TableModel":
     folder : path
         The folder.
     """
-    from disambig.workbench.model import TableModel  # which imports this file to save itself
+    from disambig.workbench.model.table_model import (
+        TableModel,  # which imports this file to save itself
+    )
 
     place = Path(folder)
     if not place.is_dir():

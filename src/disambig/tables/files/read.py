@@ -5,12 +5,12 @@ from typing import Any
 
 from disambig._core.errors import DisambigError, ParameterError, TableError
 from disambig.tables.column_names import checked_names
-from disambig.tables.excel import read_excel
-from disambig.tables.file_content import STANDARD_STREAM, FileContent, find_content
-from disambig.tables.formats import checked_delimiter, format_of
-from disambig.tables.json_lines import read_json_lines
-from disambig.tables.parquet import read_parquet
-from disambig.tables.text import read_text
+from disambig.tables.files.excel import read_excel
+from disambig.tables.files.file_content import STANDARD_STREAM, FileContent, find_content
+from disambig.tables.files.formats import checked_delimiter, format_of
+from disambig.tables.files.json_lines import read_json_lines
+from disambig.tables.files.parquet import read_parquet
+from disambig.tables.files.text import read_text
 
 __all__ = ["read_table_file"]
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
 from disambig.tables.columns import listed, missing_columns_message
-from disambig.workbench.column_dates import DateFormat
-from disambig.workbench.column_kinds import ColumnKind, FeatureKind, describe_column
+from disambig.workbench.columns.dates import DateFormat
+from disambig.workbench.columns.kinds import ColumnKind, FeatureKind, describe_column
 
 __all__ = ["ColumnPlan", "PlannedColumn", "check_column_names", "plan_columns"]
 

@@ -4,8 +4,8 @@ from typing import Any, BinaryIO
 
 from disambig._core.errors import TableError
 from disambig._core.optional import import_extra
-from disambig.tables.file_content import FileContent
-from disambig.tables.plain_values import written_text
+from disambig.tables.files.file_content import FileContent
+from disambig.tables.files.plain_values import written_text
 
 __all__ = ["read_parquet", "write_parquet"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.tables.file_content import FileContent
+from disambig.tables.files.file_content import FileContent
 
 __all__ = ["decoded_lines"]
 

@@ -12,13 +12,13 @@ from disambig._core.typing import BoolArray, Label
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.columns import missing_columns_message
-from disambig.tables.label_columns import LabelColumns
-from disambig.workbench.audit_text import audit_text
-from disambig.workbench.column_plan import check_column_names, plan_columns
-from disambig.workbench.column_values import column_values
-from disambig.workbench.finding import Finding
-from disambig.workbench.label_information import LabelInformation, label_information
-from disambig.workbench.suspicious import LabelledRows, find_suspicious
+from disambig.tables.labels.label_columns import LabelColumns
+from disambig.workbench.audit.audit_text import audit_text
+from disambig.workbench.audit.finding import Finding
+from disambig.workbench.audit.label_information import LabelInformation, label_information
+from disambig.workbench.audit.suspicious import LabelledRows, find_suspicious
+from disambig.workbench.columns.plan import check_column_names, plan_columns
+from disambig.workbench.columns.values import column_values
 from disambig.workbench.task import (
     Labels,
     check_one_set_a_row,

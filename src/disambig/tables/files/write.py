@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 from disambig._core.errors import TableError
 from disambig._core.files import written_atomically
 from disambig.tables.column_names import checked_names
-from disambig.tables.excel import write_excel
-from disambig.tables.file_content import STANDARD_STREAM
-from disambig.tables.formats import checked_delimiter, format_of
-from disambig.tables.json_lines import write_json_lines
-from disambig.tables.parquet import write_parquet
-from disambig.tables.text import write_text
+from disambig.tables.files.excel import write_excel
+from disambig.tables.files.file_content import STANDARD_STREAM
+from disambig.tables.files.formats import checked_delimiter, format_of
+from disambig.tables.files.json_lines import write_json_lines
+from disambig.tables.files.parquet import write_parquet
+from disambig.tables.files.text import write_text
 
 __all__ = ["write_table"]
 
@@ -74,7 +74,7 @@ def write_table(
         ) from error
     except OSError as error:
         if error.errno in _NOT_OF_THE_NAME:
-            raise
+            raise OSError(error.errno, error.strerror, os.fspath(target)) from error
         reason = error.strerror or str(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
             reason = "a part of its path is a file, no folder"

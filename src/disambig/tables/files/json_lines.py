@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 from disambig._core.errors import TableError
 from disambig.tables.column_names import checked_names
-from disambig.tables.decoding import decoded_lines
-from disambig.tables.file_content import FileContent
-from disambig.tables.plain_values import plain_value
+from disambig.tables.files.decoding import decoded_lines
+from disambig.tables.files.file_content import FileContent
+from disambig.tables.files.plain_values import plain_value
 
 __all__ = ["read_json_lines", "write_json_lines"]
 

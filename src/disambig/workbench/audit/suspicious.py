@@ -11,10 +11,10 @@ from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit
 from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
-from disambig.workbench.finding import Finding
-from disambig.workbench.label_information import likeliest_shares
-from disambig.workbench.repeated_rows import find_repeated_rows
-from disambig.workbench.similar_labels import joined_labels, likely_slips, spelled_alike
+from disambig.workbench.audit.finding import Finding
+from disambig.workbench.audit.label_information import likeliest_shares
+from disambig.workbench.audit.repeated_rows import find_repeated_rows
+from disambig.workbench.audit.similar_labels import joined_labels, likely_slips, spelled_alike
 from disambig.workbench.wording import counted_rows, percent, quoted, quoted_list
 
 __all__ = ["LabelledRows", "find_suspicious"]

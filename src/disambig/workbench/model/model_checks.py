@@ -8,13 +8,13 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from disambig.workbench.column_plan import ColumnPlan
-from disambig.workbench.column_transformer import transform_values, unseen_categories
-from disambig.workbench.column_values import column_values, value_names
+from disambig.workbench.columns.plan import ColumnPlan
+from disambig.workbench.columns.transformer import transform_values, unseen_categories
+from disambig.workbench.columns.values import column_values, value_names
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
-    from disambig.workbench.model import TableModel
+    from disambig.workbench.model.table_model import TableModel
 
 __all__ = ["check_model"]
 

@@ -8,7 +8,7 @@ from disambig.workbench.wording import counted_rows, percent, printable, quoted
 
 if TYPE_CHECKING:
     from disambig.candidates.audit import CandidateAudit
-    from disambig.workbench.audit import TableAudit
+    from disambig.workbench.audit.table_audit import TableAudit
 
 __all__ = [
     "HEADINGS",

@@ -15,9 +15,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 from disambig._core.typing import FloatArray
 from disambig.methods.scaling import FeatureScaler
-from disambig.workbench.column_kinds import MOST_CATEGORIES
-from disambig.workbench.column_plan import ColumnPlan
-from disambig.workbench.column_values import value_names
+from disambig.workbench.columns.kinds import MOST_CATEGORIES
+from disambig.workbench.columns.plan import ColumnPlan
+from disambig.workbench.columns.values import value_names
 
 __all__ = ["make_transformer", "transform_values", "unseen_categories"]
 

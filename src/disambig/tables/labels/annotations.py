@@ -10,7 +10,7 @@ from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.classes import as_list
 from disambig.tables.columns import describe_table_rows, find_column, row_in_words
-from disambig.tables.distinct_cells import distinct_cells, text_of, texts_of
+from disambig.tables.labels.distinct_cells import distinct_cells, text_of, texts_of
 
 __all__ = ["one_row_per_item", "read_annotations"]
 

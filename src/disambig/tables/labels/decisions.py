@@ -11,8 +11,8 @@ from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
 from disambig.tables.columns import find_column, row_in_words
-from disambig.tables.distinct_cells import cell_in_words, text_of, texts_of
-from disambig.tables.label_rows import unknown_label
+from disambig.tables.labels.distinct_cells import cell_in_words, text_of, texts_of
+from disambig.tables.labels.label_rows import unknown_label
 
 __all__ = ["read_decisions", "settle"]
 

@@ -1,0 +1,1 @@
+"""Files that hold tables: a reader and a writer for every format."""

@@ -1,0 +1,1 @@
+"""A look at a table before anything is trained on it."""

@@ -1,0 +1,1 @@
+"""Feature columns: what they hold, which are used, and how they become numbers."""

@@ -1,0 +1,1 @@
+"""A model for tables, and the folder that it is kept in."""
