@@ -52,7 +52,7 @@ def test_true_labels_change_the_accuracy_and_nothing_else():
 def test_the_text_names_every_number():
     truth = np.array(["a", None, None, None], dtype=object)
     text = str(estimate_quality(SETS, PROBABILITIES, n_folds=3, truth=truth))
-    for part in ("4 rows, 3 folds", "0.750", "blindly: 0.500", "0.667", "1.000", "1 known"):
+    for part in ("4 rows, 3 folds", "0.750", "guessing    0.500", "0.667", "1.000", "1 true"):
         assert part in text
 
 

@@ -111,3 +111,9 @@ def test_the_fingerprint_follows_all_that_the_work_depends_on():
     ]
     assert len(set(prints)) == len(prints)
     assert fingerprint(three_clouds(), quick_network(), seed=0) == prints[0]
+
+
+def test_a_folder_that_another_run_has_removed_is_no_error(tmp_path):
+    with unfinished_work(tmp_path / "w", "print") as work:
+        work.remove()
+        work.keep("fold-1", PROBABILITIES)

@@ -17,12 +17,13 @@ def talk() -> Console:
 
 def say(text: str, console: Console | None = None) -> None:
     """Print a text as it is: nothing in it is taken for markup, or for orders to the terminal."""
-    (console or talk()).print(
+    console = console or talk()
+    console.print(
         "\n".join(printable(line) for line in text.split("\n")),
         markup=False,
         emoji=False,
         highlight=False,
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,  # lines for people, one line for other programs
     )
 
 

@@ -66,15 +66,16 @@ class Estimate(_Measured):
     def __str__(self) -> str:
         lines = [
             f"On held-out rows ({self.n_rows:,} rows, {self.n_folds} folds):",
-            f"  covering rate          {self.covering_rate:.3f}  the predicted label is one of the "
-            f"row's candidates (blindly: {self.blind_covering_rate:.3f})",
+            f"  covering rate          {self.covering_rate:.3f}  the prediction is one of the "
+            "row's labels",
+            f"    by blind guessing    {self.blind_covering_rate:.3f}",
             f"  approximated accuracy  {self.approximated_accuracy:.3f}  how firmly, among them",
         ]
         if self.accuracy is not None:
             known = self.accuracy
             lines.append(
-                f"  accuracy               {known.share:.3f}  95 % interval {known.low:.3f} to "
-                f"{known.high:.3f}, from {known.n_rows:,} known true labels"
+                f"  accuracy               {known.share:.3f}  {known.low:.3f} to {known.high:.3f} "
+                f"(95 %), from {known.n_rows:,} true labels"
             )
         return "\n".join(lines)
 

@@ -37,7 +37,12 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self.path = Path(path)
-        if self.path.exists() and self._mark() != fingerprint:
+        if self.path.exists() and self._mark() is None:
+            raise TableError(
+                f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
+                "else. Move it away, or choose another name for the output."
+            )
+        if self._mark() != fingerprint:
             self.remove()
         self.path.mkdir(parents=True, exist_ok=True)
         with written_atomically(self.path / _MARK) as temporary:
@@ -62,13 +67,9 @@ class WorkFolder:
         self.checkpoint(name).unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the folder; refuse where it is not one of ours."""
-        if self._mark() is None:
-            raise TableError(
-                f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
-                "else. Move it away, or choose another name for the output."
-            )
-        shutil.rmtree(self.path)
+        """Remove the folder, unless it is gone or has become something else."""
+        if self._mark() is not None:
+            shutil.rmtree(self.path, ignore_errors=True)  # as far as another run leaves it alone
 
     def _mark(self) -> str | None:
         try:
