@@ -21,7 +21,9 @@ column_names = st.one_of(
     st.sampled_from(["a", "b", "size", "id", "index", "row", "confidence", "label_2", "truth"]),
     st.sampled_from(["__x__", 'a "b"', "a,b", "two\nlines", "größe", "=1+1", "a (weekday)", "A"]),
     st.sampled_from(["probability", "chosen_label", "  a", "nan", "None", "0", "[bold]", "é"]),
-    st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6).filter(
+        str.strip
+    ),
 )
 _missing = st.sampled_from([None, "", "NA", "nan", "null", "?"])
 _texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -38,15 +40,22 @@ _junk = st.one_of(
     st.booleans(),
     st.sampled_from(["1,5", "1e999", "inf", "-inf", "07", "1_000", "٣", "\ufeff1", "#REF!", "0x1"]),
 )
+_sound = [
+    st.floats(-10, 10),
+    st.integers(0, 3),
+    st.one_of(st.integers(-5, 5), st.just("")),
+    st.sampled_from(["red", "green", "blue"]),
+    st.sampled_from(["größer", "a, b", 'say "x"', ""]),
+    st.booleans(),
+    st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)).map(str),
+]
+sound_cells = st.sampled_from(_sound)
 cells_of_a_kind = st.sampled_from(
     [
+        *_sound,
         _numbers,
-        st.floats(-10, 10),
-        st.integers(0, 3),
         st.one_of(_numbers, _missing),
-        st.sampled_from(["red", "green", "blue"]),
         st.one_of(st.sampled_from(["red", "green"]), _missing),
-        st.booleans(),
         st.sampled_from(["yes", "no", "", "Yes"]),
         st.dates(datetime.date(1700, 1, 1), datetime.date(2200, 1, 1)).map(str),
         st.dates().map(lambda day: f"{day.day:02}.{day.month:02}.{day.year:04}"),
@@ -102,7 +111,7 @@ class GeneratedTable:
 
 def _as_text_file(table: GeneratedTable, delimiter: str) -> bytes:
     stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\r\n")
     if table.columns:
         writer.writerows([list(table.columns), *table.texts()])
     return stream.getvalue().encode()
@@ -174,12 +183,14 @@ def label_columns(draw, n_rows):
 
 
 @st.composite
-def tables(draw, min_rows=0):
-    """Tables of a few rows and columns, with labels."""
-    n_rows = draw(st.integers(min_rows, 12))
+def tables(draw, min_rows=0, sound=False):
+    """Tables of a few rows and columns, with labels; sound ones can be learned from, mostly."""
+    n_rows = draw(st.integers(2 if sound else min_rows, 12))
     columns: dict[str, list[Any]] = {}
+    if sound:
+        columns["x"] = [number % 5 / 4 for number in range(n_rows)]
     for name in draw(st.lists(column_names, max_size=6, unique=True)):
-        kind = draw(cells_of_a_kind)
+        kind = draw(sound_cells if sound else cells_of_a_kind)
         columns[name] = draw(st.lists(kind, min_size=n_rows, max_size=n_rows))
     labels, options, sets = draw(label_columns(n_rows))
     place = draw(st.integers(0, len(columns)))
@@ -204,13 +215,13 @@ def damages(draw):
     steps = draw(
         st.lists(
             st.tuples(
-                st.sampled_from(["cut", "flip", "insert", "remove", "repeat", "recode", "no head"]),
+                st.sampled_from(["flip", "insert", "remove", "repeat", "cut", "recode", "behead"]),
                 st.floats(0, 1),
                 st.integers(0, 255),
                 _pieces,
             ),
             min_size=1,
-            max_size=4,
+            max_size=3,
         )
     )
 

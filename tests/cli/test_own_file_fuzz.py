@@ -30,6 +30,7 @@ methods = st.sampled_from(
         ["--method=average"],
     ]
 )
+any_tables = st.one_of(tables(), tables(sound=True))
 OLD = b"an older result\n"
 
 
@@ -53,7 +54,7 @@ def rows_in(path: Path) -> int:
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as stream:
             return sum(1 for _ in csv.reader(stream)) - 1
-    return len(path.read_bytes().splitlines())
+    return path.read_bytes().count(b"\n")
 
 
 def rows_as_read(path: Path, table: GeneratedTable) -> int:
@@ -69,7 +70,7 @@ def clean_options(draw):
     return options + draw(st.sampled_from([[], [], ["--prefix=x "], ["--find=0"], ["--json"]]))
 
 
-@given(tables(), clean_options(), st.booleans())
+@given(any_tables, clean_options(), st.booleans())
 def test_clean_gives_back_every_row_and_cell_or_changes_nothing(table, options, older):
     with new_folder() as folder:
         path, out = table.write(folder), folder / "out.csv"
@@ -145,7 +146,7 @@ def changes(draw):
     return change
 
 
-@given(tables(min_rows=1), methods, st.sampled_from([0, 0, 2]), changes(), st.integers(1, 3))
+@given(any_tables, methods, st.sampled_from([0, 0, 2]), changes(), st.integers(1, 3))
 def test_a_model_predicts_every_row_or_says_which_column_is_wrong(
     table, method, folds, change, top
 ):
@@ -179,14 +180,14 @@ def check_prediction(
         return
     assert contents(folder).keys() == before.keys()
     assert json.loads(run.out)["rows"] == n_rows
-    predictions = [json.loads(line) for line in out.read_text().splitlines()]
+    predictions = [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n")[:-1]]
     assert len(predictions) == n_rows
     for row in predictions:
         assert row["predicted_label"] in labels
         assert 0 <= row["probability"] <= 1
 
 
-@given(tables(min_rows=1), damages(), st.sampled_from(["audit", "clean", "clean"]))
+@given(tables(sound=True), damages(), st.sampled_from(["audit", "clean", "clean"]))
 def test_a_damaged_file_is_read_or_refused(table, damage, command):
     with new_folder() as folder:
         path, out = table.write(folder), folder / "out.jsonl"
@@ -204,7 +205,7 @@ def test_a_damaged_file_is_read_or_refused(table, damage, command):
             assert rows_in(out) == len(read_table(path))
 
 
-@given(tables(min_rows=1), damages(), st.sampled_from(["latin-1", "utf-16", "cp1252", "utf-7"]))
+@given(tables(sound=True), damages(), st.sampled_from(["latin-1", "utf-16", "cp1252", "utf-7"]))
 def test_a_damaged_text_file_in_any_encoding_keeps_its_cells(table, damage, encoding):
     table = dataclasses.replace(table, format="csv")
     with new_folder() as folder:

@@ -15,6 +15,7 @@ from disambig.tables.columns import describe_table_rows, find_column
 from disambig.tables.labels.decisions import settle
 from disambig.tables.labels.distinct_cells import texts_of
 from disambig.tables.labels.label_columns import LabelColumns, check_labels_differ
+from disambig.workbench.audit.label_information import may_have_any_label
 from disambig.workbench.columns.plan import ColumnPlan, check_column_names, plan_columns
 from disambig.workbench.columns.values import column_values
 
@@ -88,6 +89,8 @@ def prepare_task(
     candidates, label_notices = _read_labels(frame, labels)
     if decisions:
         candidates = settle(candidates, decisions)
+        check_labels_differ(candidates)
+    _check_labels_tell_something(candidates)
     true_labels = None if truth is None else _true_labels(frame, truth, candidates.classes)
     reserved = reserved_columns(labels, truth, id)
     plan, column_notices = plan_columns(
@@ -143,6 +146,18 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, 
         "belongs to the label, say --literal-labels (in Python literal=True)."
     )
     return candidates, [notice]
+
+
+def _check_labels_tell_something(candidates: CandidateLabels) -> None:
+    """Refuse sets of which each one has every label: there is nothing to learn from them."""
+    _, columns = candidates.pairs()
+    n_occurring = len(np.unique(columns))
+    if may_have_any_label(candidates, n_occurring).all():
+        raise TableError(
+            f"Something is learned from labels that a row cannot have. All {len(candidates):,} "
+            f"rows may have any of the {n_occurring:,} labels. Check the label columns and the "
+            "separator, or settle some rows by hand (--decisions, in Python decisions=)."
+        )
 
 
 def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> AnyArray:

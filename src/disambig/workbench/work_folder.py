@@ -1,5 +1,6 @@
 """What is done of a long piece of work, kept in a folder so that it can be taken up again."""
 
+import errno
 import hashlib
 import json
 import os
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import TableError
+from disambig._core.errors import DisambigError, TableError
 from disambig._core.files import written_atomically
 from disambig._core.typing import FloatArray
 from disambig._version import __version__
@@ -22,6 +23,8 @@ from disambig.methods.base import PartialLabelClassifier
 __all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
 
 _MARK = "work.json"
+# A full or broken disk is no fault of the name that was given.
+_NOT_OF_THE_NAME = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class WorkFolder:
@@ -86,12 +89,19 @@ def unfinished_work(
 ) -> Iterator[WorkFolder | None]:
     """Give a folder to keep what is done in; it goes when all of it is done, not before.
 
-    Without a path nothing is kept.
+    It also goes if what was given is at fault: the same work would end there again. Without a path
+    nothing is kept.
     """
-    folder = None if path is None else WorkFolder(path, fingerprint)
-    yield folder
-    if folder is not None:
+    if path is None:
+        yield None
+        return
+    folder = WorkFolder(path, fingerprint)
+    try:
+        yield folder
+    except DisambigError:
         folder.remove()
+        raise
+    folder.remove()
 
 
 def work_fingerprint(

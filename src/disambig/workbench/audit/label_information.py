@@ -7,12 +7,14 @@ from scipy import sparse
 from scipy.special import entr
 
 from disambig._core.groups import group_maxima
-from disambig._core.typing import FloatArray, Sparse
+from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
 from disambig.workbench.wording import percent
 
-__all__ = ["LabelInformation", "label_information", "likeliest_shares"]
+__all__ = ["LabelInformation", "label_information", "likeliest_shares", "may_have_any_label"]
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ def likeliest_shares(candidates: CandidateLabels) -> FloatArray:
         prior = block.prior()
         largest.append(group_maxima(prior.data, prior.indptr[:-1]))
     return np.concatenate(largest)
+
+
+def may_have_any_label(candidates: CandidateLabels, n_occurring: int) -> BoolArray:
+    """Mark the rows for which every one of the labels that occur is as likely as any other."""
+    return likeliest_shares(candidates) * n_occurring <= 1 + _ROUNDING
 
 
 def _equal_shares(candidates: CandidateLabels) -> Sparse:

@@ -12,7 +12,7 @@ from disambig.candidates.audit import CandidateAudit
 from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
 from disambig.workbench.audit.finding import Finding
-from disambig.workbench.audit.label_information import likeliest_shares
+from disambig.workbench.audit.label_information import may_have_any_label
 from disambig.workbench.audit.repeated_rows import find_repeated_rows
 from disambig.workbench.audit.similar_labels import joined_labels, likely_slips, spelled_alike
 from disambig.workbench.wording import counted_rows, percent, quoted, quoted_list
@@ -22,7 +22,6 @@ __all__ = ["LabelledRows", "find_suspicious"]
 _EXAMPLES = 3
 _NEARLY_ALL = 0.95
 _FEWEST_ROWS = 20  # in fewer, shares say little
-_ROUNDING = 1e-9
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -189,9 +188,7 @@ def _repeated_rows(labelled: LabelledRows) -> Iterator[Finding]:
 def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
     if labelled.n_occurring == 1:
         return
-    # Every label that occurs is as likely as any other.
-    shares = likeliest_shares(labelled.candidates)
-    rows = labelled.numbers[shares * labelled.n_occurring <= 1 + _ROUNDING]
+    rows = labelled.numbers[may_have_any_label(labelled.candidates, labelled.n_occurring)]
     if len(rows) == len(labelled.numbers):
         yield Finding.about(
             _NO_ROWS,
