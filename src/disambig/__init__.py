@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from disambig.workbench.audit.table_audit import audit_table
     from disambig.workbench.cleaning import clean_table
     from disambig.workbench.fitting import fit_table
-    from disambig.workbench.model.table_model import load_model
-    from disambig.workbench.source import read_table
+    from disambig.workbench.model.model_folder import load_model
+    from disambig.workbench.read_table import read_table
 
 __all__ = [
     "AGGD",
@@ -85,8 +85,8 @@ __getattr__, __dir__ = lazy_names(
         "get_method": "disambig.methods.catalogue",
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
-        "load_model": "disambig.workbench.model.table_model",
-        "read_table": "disambig.workbench.source",
+        "load_model": "disambig.workbench.model.model_folder",
+        "read_table": "disambig.workbench.read_table",
     },
     subpackages=(
         "candidates",

@@ -39,6 +39,7 @@ def run_command_here(*words: object, standard_input: bytes = b"") -> Run:
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # as Python itself does
         try:
             main()
         except SystemExit as end:

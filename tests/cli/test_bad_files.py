@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli.command_runs import Run, check_manners, contents, run_command_here
 
+from cli.command_runs import Run, check_manners, contents, run_command_here
 from workbench.small_tables import three_clouds
 
 QUICK = ["--method=plknn", "--folds=2"]
@@ -251,25 +251,30 @@ def test_more_folds_than_rows_leave_no_unfinished_work(folder):
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory) -> Path:
     """A table of 10,000 columns."""
-    values = np.random.default_rng(0).normal(size=(20, 10_000)).round(3)
+    values = np.random.default_rng(0).normal(size=(6, 10_000)).round(3)
     frame = pd.DataFrame(values, columns=[f"column {n}" for n in range(10_000)])
     return written(
-        tmp_path_factory.mktemp("wide") / "wide.csv", frame.assign(label=["cat", "dog|cat"] * 10)
+        tmp_path_factory.mktemp("wide") / "wide.csv", frame.assign(label=["cat", "dog|cat"] * 3)
     )
 
 
 def test_ten_thousand_columns_are_a_table(tmp_path, wide):
     accepted("audit", wide)
-    accepted("fit", wide, f"--out={tmp_path / 'model'}", *QUICK)
-    accepted("predict", tmp_path / "model", wide, f"--out={tmp_path / 'predicted.csv'}")
-    accepted("clean", wide, f"--out={tmp_path / 'out.csv'}", *QUICK)
-    assert len((tmp_path / "out.csv").read_text().splitlines()) == 21
+    accepted("clean", wide, f"--out={tmp_path / 'out.csv'}", "--method=plknn", "--in-sample")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 7
+
+
+@pytest.mark.slow
+def test_a_model_of_ten_thousand_columns(tmp_path, wide):
+    model, out = tmp_path / "model", tmp_path / "predicted.csv"
+    accepted("fit", wide, f"--out={model}", "--method=plknn", "--folds=0")
+    accepted("predict", model, wide, f"--out={out}")
+    assert len(out.read_text().splitlines()) == 7
 
 
 @pytest.mark.parametrize("command", READERS)
 def test_errors_about_ten_thousand_columns_fit_a_screen(folder, wide, command):
-    message = refused(command, folder, wide, "--labels=lable")
-    assert "9,993 more" in message or "more" in message
+    assert "and 9,993 more" in refused(command, folder, wide, "--labels=lable")
 
 
 @pytest.mark.parametrize("command", READERS)
@@ -298,7 +303,12 @@ def test_an_output_may_replace_its_input(folder, command):
     assert table.read_bytes() == again
 
 
-IMPOSSIBLE_PLACES = ["table.csv/out.csv", "/proc/none/out.csv", "/dev/null/out.csv", f"{'x' * 300}.csv"]
+IMPOSSIBLE_PLACES = [
+    "table.csv/out.csv",
+    "/proc/none/out.csv",
+    "/dev/null/out.csv",
+    f"{'x' * 300}.csv",
+]
 
 
 @pytest.mark.parametrize("place", IMPOSSIBLE_PLACES, ids=lambda place: place[:12])

@@ -13,7 +13,18 @@ from disambig.cli.main import app
 
 Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = ["reproduce", "study", "datasets", "fetch", "methods"]
+COMMANDS = [
+    "audit",
+    "fit",
+    "clean",
+    "predict",
+    "example",
+    "reproduce",
+    "study",
+    "datasets",
+    "fetch",
+    "methods",
+]
 
 
 def plain(text: str) -> str:

@@ -27,7 +27,7 @@ def test_without_a_terminal_there_is_a_line_for_every_fit(capsys):
 
 def test_in_a_terminal_a_bar_shows_fit_and_epoch(monkeypatch):
     console = Console(force_terminal=True, width=80, record=True)
-    monkeypatch.setattr(fit_view, "talk", lambda: console)
+    monkeypatch.setattr(fit_view, "people_console", lambda: console)
     view = FitView()
     shown = []
     with view:

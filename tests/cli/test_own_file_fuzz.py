@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
-from cli.command_runs import Run, check_manners, contents, run_command_here
-from cli.generated_tables import GeneratedTable, damages, tables
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from cli.command_runs import Run, check_manners, contents, run_command_here
+from cli.generated_tables import GeneratedTable, damages, tables
 from disambig import read_table
 
 TINY_NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=4"]

@@ -6,7 +6,8 @@ import pytest
 from disambig._core.errors import ParameterError, TableError
 from disambig.metrics import approximated_accuracy, covering_rate
 from disambig.study.split import shuffled_folds
-from disambig.workbench.fitting import as_method, fit_table, fit_task
+from disambig.workbench.chosen_method import chosen_method
+from disambig.workbench.fitting import fit_table, fit_task
 from disambig.workbench.held_out import FitListener
 from disambig.workbench.model.table_model import fit_model
 from disambig.workbench.task import prepare_task
@@ -126,13 +127,13 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, break_off_at):
 
 
 def test_methods_come_by_name_with_parameters():
-    method = as_method("plknn", {"n_neighbors": 3})
+    method = chosen_method("plknn", {"n_neighbors": 3})
     assert method.n_neighbors == 3
 
 
 def test_a_parameter_that_a_method_has_not_is_named():
     with pytest.raises(ParameterError, match="plknn has no parameter 'epochs'. It has"):
-        as_method("plknn", {"epochs": 3})
+        chosen_method("plknn", {"epochs": 3})
 
 
 def test_a_method_that_reads_true_labels_is_refused():

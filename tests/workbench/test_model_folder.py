@@ -18,8 +18,8 @@ from disambig.workbench.columns.values import column_values
 from disambig.workbench.model.model_folder import (
     check_method_can_be_saved,
     check_model_folder_is_free,
-    read_model_folder,
-    write_model_folder,
+    load_model,
+    save_model,
 )
 from disambig.workbench.model.table_model import TableModel, fit_model
 from methods.instances import INSTANCES
@@ -53,7 +53,7 @@ REFUSED = "is no model that can be read: "
 
 @pytest.fixture
 def folder(tmp_path):
-    write_model_folder(MODELS["plknn"], tmp_path / "model")
+    save_model(MODELS["plknn"], tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -64,8 +64,8 @@ def names_in(folder):
 @pytest.mark.parametrize("name", [name for name in INSTANCES if name != "oracle"])
 def test_every_method_predicts_the_same_bits_after_it_was_saved(tmp_path, name):
     model = fitted(name)
-    write_model_folder(model, tmp_path / "model")
-    found = read_model_folder(tmp_path / "model")
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
     np.testing.assert_array_equal(found.predict_proba(TABLE), model.predict_proba(TABLE))
     assert type(found.method) is type(model.method)
     assert found.method.disambiguate().tolist() == model.method.disambiguate().tolist()
@@ -75,7 +75,7 @@ def test_every_method_predicts_the_same_bits_after_it_was_saved(tmp_path, name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_folder_has_three_files_and_says_in_plain_text_what_it_is(tmp_path, name):
-    write_model_folder(MODELS[name], tmp_path / "model")
+    save_model(MODELS[name], tmp_path / "model")
     assert names_in(tmp_path / "model") == FILES[name]
     assert names_in(tmp_path) == ["model"]
     description = description_in(tmp_path / "model")
@@ -90,8 +90,8 @@ def test_a_folder_has_three_files_and_says_in_plain_text_what_it_is(tmp_path, na
 def test_a_model_without_an_estimate_comes_back_without(tmp_path):
     model = MODELS["plknn"]
     bare = TableModel(model.plan, model.transformer, model.method)
-    write_model_folder(bare, tmp_path / "model")
-    assert read_model_folder(tmp_path / "model").estimate is None
+    save_model(bare, tmp_path / "model")
+    assert load_model(tmp_path / "model").estimate is None
 
 
 def test_many_categories_gaps_everywhere_and_odd_names_survive(tmp_path):
@@ -108,8 +108,8 @@ def test_many_categories_gaps_everywhere_and_odd_names_survive(tmp_path):
     plan, _ = plan_columns(table)
     candidates = CandidateLabels.from_sets(labels)
     model = fit_model(column_values(table, plan), candidates, plan, PLKNN(n_neighbors=3))
-    write_model_folder(model, tmp_path / "model")
-    found = read_model_folder(tmp_path / "model")
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
     new = table.assign(kind="unseen", gaps=None)
     np.testing.assert_array_equal(found.predict_proba(table), model.predict_proba(table))
     np.testing.assert_array_equal(found.predict_proba(new), model.predict_proba(new))
@@ -121,8 +121,8 @@ def test_classes_keep_their_type(tmp_path, classes):
     candidates = CandidateLabels(np.asarray(CANDIDATES), classes=classes)
     for method in (PLKNN(), QUICK_NETWORK):
         model = fit_model(VALUES, candidates, PLAN, method)
-        write_model_folder(model, tmp_path / "model")
-        assert read_model_folder(tmp_path / "model").classes.tolist() == model.classes.tolist()
+        save_model(model, tmp_path / "model")
+        assert load_model(tmp_path / "model").classes.tolist() == model.classes.tolist()
 
 
 def test_classes_that_json_cannot_write_are_refused(tmp_path):
@@ -130,13 +130,13 @@ def test_classes_that_json_cannot_write_are_refused(tmp_path):
     candidates = CandidateLabels(np.asarray(CANDIDATES), classes=np.array(days, dtype=object))
     model = fit_model(VALUES, candidates, PLAN, PLKNN())
     with pytest.raises(ParameterError, match="if its labels are texts, numbers or booleans"):
-        write_model_folder(model, tmp_path / "model")
+        save_model(model, tmp_path / "model")
 
 
 def test_a_model_that_is_there_is_replaced(folder):
-    write_model_folder(MODELS["ncpd"], folder)
+    save_model(MODELS["ncpd"], folder)
     assert names_in(folder) == FILES["ncpd"]
-    assert read_model_folder(folder).method.card.name == "ncpd"
+    assert load_model(folder).method.card.name == "ncpd"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_folder_of_somebody_else_is_not_replaced(tmp_path, content):
     with pytest.raises(ParameterError, match="already something else at '.*taken'"):
         check_model_folder_is_free(taken)
     with pytest.raises(ParameterError, match="already something else at '.*taken'"):
-        write_model_folder(MODELS["plknn"], taken)
+        save_model(MODELS["plknn"], taken)
     assert len(names_in(taken)) == 1
 
 
@@ -167,9 +167,9 @@ def test_a_model_that_cannot_be_saved_leaves_the_old_one(folder):
     model = fitted(AverageClassifier())
     model.method._model.solver = iter([])
     with pytest.raises(ParameterError, match="AverageClassifier can be saved if its parts"):
-        write_model_folder(model, folder)
+        save_model(model, folder)
     assert names_in(folder.parent) == ["model"]
-    assert read_model_folder(folder).method.card.name == "plknn"
+    assert load_model(folder).method.card.name == "plknn"
 
 
 def spoil_features(method):
@@ -204,7 +204,7 @@ def test_a_model_that_cannot_predict_is_not_saved(tmp_path, name, spoil, message
     with pytest.raises(
         ParameterError, match=f"must be able to predict. This one is not: {message}"
     ):
-        write_model_folder(model, tmp_path / "model")
+        save_model(model, tmp_path / "model")
     assert names_in(tmp_path) == []
 
 
@@ -218,7 +218,7 @@ def test_methods_from_elsewhere_cannot_be_saved(tmp_path, method):
     with pytest.raises(ParameterError, match=message):
         check_method_can_be_saved(method)
     with pytest.raises(ParameterError, match=message):
-        write_model_folder(fitted(method), tmp_path / "model")
+        save_model(fitted(method), tmp_path / "model")
 
 
 def test_networks_of_ones_own_cannot_be_saved():
@@ -235,8 +235,8 @@ def test_generators_callbacks_and_checkpoints_are_not_stored(tmp_path):
     generator = np.random.default_rng(0)
     model = fitted(PLSVM(max_iter=20, random_state=generator))
     model.method.set_params(random_state=generator)
-    write_model_folder(model, tmp_path / "model")
-    found = read_model_folder(tmp_path / "model")
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
     assert found.method.random_state is None
     assert model.method.random_state is generator
     np.testing.assert_array_equal(found.predict_proba(TABLE), model.predict_proba(TABLE))
@@ -249,25 +249,25 @@ def test_generators_callbacks_and_checkpoints_are_not_stored(tmp_path):
             checkpoint=tmp_path / "secret",
         )
     )  # fmt: skip
-    write_model_folder(network, tmp_path / "network")
+    save_model(network, tmp_path / "network")
     assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "network").iterdir())
-    found = read_model_folder(tmp_path / "network").method
+    found = load_model(tmp_path / "network").method
     assert found.callbacks is found.checkpoint is found.random_state is None
 
 
 def test_a_seed_is_stored(tmp_path):
     model = fitted(PLSVM(max_iter=20, random_state=7))
-    write_model_folder(model, tmp_path / "model")
-    assert read_model_folder(tmp_path / "model").method.random_state == 7
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").method.random_state == 7
 
 
 def test_a_model_is_read_in_another_process(folder):
     TABLE.to_pickle(folder.parent / "table")
     code = (
         "import sys, pandas as pd\n"
-        "from disambig.workbench.model.model_folder import read_model_folder\n"
+        "from disambig.workbench.model.model_folder import load_model\n"
         "table = pd.read_pickle(sys.argv[2])\n"
-        "print(read_model_folder(sys.argv[1]).predict_proba(table).tobytes().hex())\n"
+        "print(load_model(sys.argv[1]).predict_proba(table).tobytes().hex())\n"
     )
     command = [sys.executable, "-c", code, str(folder), str(folder.parent / "table")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -276,15 +276,15 @@ def test_a_model_is_read_in_another_process(folder):
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="There is no model '.*gone'. Check the path"):
-        read_model_folder(tmp_path / "gone")
+        load_model(tmp_path / "gone")
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFileError, match="There is no model '.*file'. Check the path"):
-        read_model_folder(tmp_path / "file")
+        load_model(tmp_path / "file")
 
 
 def test_another_folder_is_no_model(tmp_path):
     with pytest.raises(ModelFileError, match=f"{REFUSED}it has no file model.json"):
-        read_model_folder(tmp_path)
+        load_model(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["features.skops", "method.skops"])
@@ -292,10 +292,10 @@ def test_a_file_that_is_missing_or_changed_is_named(folder, name):
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[:-1])
     with pytest.raises(ModelFileError, match=f"{REFUSED}its {name} is damaged, or belongs to"):
-        read_model_folder(folder)
+        load_model(folder)
     (folder / name).unlink()
     with pytest.raises(ModelFileError, match=f"{REFUSED}it has no file {name}"):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_file_that_is_missing_or_changed_is_named(folder, name):
 def test_a_description_that_is_no_json_is_refused(folder, content):
     (folder / "model.json").write_text(content, encoding="utf-16")
     with pytest.raises(ModelFileError, match=f"{REFUSED}its model.json is damaged"):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 @pytest.mark.parametrize("kind", ["NCPD model", None, 5])
@@ -313,7 +313,7 @@ def test_a_description_of_something_else_is_refused(folder, kind):
     with pytest.raises(
         ModelFileError, match=f"{REFUSED}its model.json was not written by disambig"
     ):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 @pytest.mark.parametrize("version", [0, 2, None, "1"])
@@ -321,7 +321,7 @@ def test_another_version_is_refused(folder, version):
     describe(folder, version=version)
     message = f"it has the version {version!r}, and this disambig reads 1"
     with pytest.raises(ModelFileError, match=message):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 @pytest.mark.parametrize(
@@ -354,30 +354,30 @@ def test_another_version_is_refused(folder, version):
 def test_a_description_that_does_not_fit_is_refused(folder, entry, value, message):
     describe(folder, **{entry: value})
     with pytest.raises(ModelFileError, match=message):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 def test_a_plan_of_other_columns_is_refused(folder):
     columns = description_in(folder)["plan"]["columns"]
     describe(folder, plan={"columns": columns[:-1]})
     with pytest.raises(ModelFileError, match="columns of its features are not those of its plan"):
-        read_model_folder(folder)
+        load_model(folder)
     describe(folder, plan={"columns": columns[::-1]})
     with pytest.raises(ModelFileError, match="columns of its features are not those of its plan"):
-        read_model_folder(folder)
+        load_model(folder)
 
 
 def test_files_of_two_models_do_not_mix(folder, tmp_path):
     other = fit_model(VALUES[["size"]], CANDIDATES, plan_columns(TABLE[["size"]])[0], PLKNN())
-    write_model_folder(other, tmp_path / "other")
+    save_model(other, tmp_path / "other")
     for name in ("features.skops", "method.skops"):
         mixed = shutil.copytree(folder, tmp_path / f"mixed {name}")
         shutil.copy(tmp_path / "other" / name, mixed / name)
         with pytest.raises(ModelFileError, match=f"its {name} is damaged, or belongs to another"):
-            read_model_folder(mixed)
+            load_model(mixed)
         sign(mixed)
         with pytest.raises(ModelFileError, match=REFUSED):
-            read_model_folder(mixed)
+            load_model(mixed)
 
 
 def change_attributes(folder, file, **attributes):
@@ -415,33 +415,33 @@ def change_attributes(folder, file, **attributes):
 def test_parts_that_cannot_predict_are_refused(folder, file, name, value, message):
     change_attributes(folder, file, **{name: value})
     if message is None:  # what a prediction does not need
-        assert read_model_folder(folder).predict_proba(TABLE).shape == (len(TABLE), 3)
+        assert load_model(folder).predict_proba(TABLE).shape == (len(TABLE), 3)
     else:
         with pytest.raises(ModelFileError, match=message):
-            read_model_folder(folder)
+            load_model(folder)
 
 
 def test_claims_of_a_billion_labels_are_refused_before_memory_is_taken(tmp_path):
-    write_model_folder(MODELS["m3pl"], tmp_path / "model")
+    save_model(MODELS["m3pl"], tmp_path / "model")
     schema, members = members_of(tmp_path / "model" / "method.skops")
     attributes_of(attributes_of(schema)["_machine"])["n_classes"] = value_node(10**12)
     write_members(tmp_path / "model" / "method.skops", schema, members)
     sign(tmp_path / "model")
     with pytest.raises(ModelFileError, match="a part of its method is for 1000000000000 labels"):
-        read_model_folder(tmp_path / "model")
+        load_model(tmp_path / "model")
 
 
 def test_a_sparse_part_for_other_labels_is_refused(folder, tmp_path):
     model = fitted("plknn")
     model.method._votes.resize((len(TABLE), 10**6))
     with pytest.raises(ParameterError, match="a part of its method is for 1000000 labels"):
-        write_model_folder(model, tmp_path / "other")
+        save_model(model, tmp_path / "other")
 
 
 def test_another_version_of_scikit_learn_is_said_once(folder):
     describe(folder, scikit_learn="0.1.5")
     with pytest.warns(UserWarning, match="made with scikit-learn 0.1.5, and this is") as caught:
-        read_model_folder(folder)
+        load_model(folder)
     assert len(caught) == 1
 
 
@@ -454,39 +454,39 @@ def test_the_parts_say_nothing_of_their_versions(folder):
     sign(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_model_folder(folder)
+        load_model(folder)
 
 
 def test_networks_that_need_code_are_refused(tmp_path):
     import torch
 
-    write_model_folder(MODELS["ncpd"], tmp_path / "model")
+    save_model(MODELS["ncpd"], tmp_path / "model")
     own = fitted(NCPDClassifier(epochs=2, ramp_epochs=1, network=torch.nn.Linear, device="cpu"))
     own.method.save(tmp_path / "model" / "method.safetensors")
     sign(tmp_path / "model")
     with pytest.raises(ModelFileError, match=f"{REFUSED}.* holds networks of your own making"):
-        read_model_folder(tmp_path / "model")
+        load_model(tmp_path / "model")
 
 
 def test_damaged_networks_are_refused(tmp_path):
-    write_model_folder(MODELS["ncpd"], tmp_path / "model")
+    save_model(MODELS["ncpd"], tmp_path / "model")
     (tmp_path / "model" / "method.safetensors").write_bytes(b"x" * 100)
     sign(tmp_path / "model")
     with pytest.raises(ModelFileError, match="is no NCPD model that can be read"):
-        read_model_folder(tmp_path / "model")
+        load_model(tmp_path / "model")
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     place = tmp_path_factory.mktemp("saved")
     for name, model in MODELS.items():
-        write_model_folder(model, place / name)
+        save_model(model, place / name)
     return place
 
 
 def works_or_is_refused(folder):
     try:
-        found = read_model_folder(folder)
+        found = load_model(folder)
     except ModelFileError:
         return
     probabilities = found.predict_proba(TABLE)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from disambig._core.errors import ParameterError, TableError
+from disambig.workbench.columns.values import column_values
 from disambig.workbench.fitting import fit_table
 from workbench.small_tables import neighbours, three_clouds
 
@@ -59,10 +60,10 @@ def test_missing_columns_are_named(model):
 def test_values_that_were_never_seen_are_told(model):
     strange = FRAME.assign(colour="violet")
     assert np.isfinite(model.predict_proba(strange)).all()
-    (notice,) = model.notices_on(strange)
+    (notice,) = model.notices_on(column_values(strange, model.plan))
     assert "'colour'" in notice
     assert "violet" in notice
-    assert model.notices_on(FRAME) == []
+    assert model.notices_on(column_values(FRAME, model.plan)) == []
 
 
 def test_many_rows_are_predicted_part_by_part(model, monkeypatch):

@@ -1,16 +1,15 @@
 """Work that was interrupted goes on; work on other data starts anew."""
 
-import json
-
 import numpy as np
 import pytest
 
-from disambig._core.errors import TableError
+from disambig._core.errors import ParameterError, TableError
 from disambig.workbench.task import prepare_task
 from disambig.workbench.work_folder import WorkFolder, unfinished_work, work_fingerprint
 from workbench.small_tables import neighbours, quick_network, three_clouds
 
 PROBABILITIES = np.array([[0.25, 0.75], [0.5, 0.5]])
+TASK = prepare_task(three_clouds(), ignore=["truth"])
 
 
 def test_what_is_kept_is_there_for_the_next_one(tmp_path):
@@ -62,33 +61,46 @@ def test_the_state_of_a_training_goes_when_its_part_is_done(tmp_path):
 
 
 def test_the_folder_goes_when_the_work_is_done(tmp_path):
-    with unfinished_work(tmp_path / "w", "print") as work:
+    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
         assert work.path.is_dir()
     assert not (tmp_path / "w").exists()
 
 
 def test_the_folder_stays_when_the_work_breaks_off(tmp_path):
     def break_off() -> None:
-        with unfinished_work(tmp_path / "w", "print") as work:
+        with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
             work.keep("fold-1", PROBABILITIES)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         break_off()
-    kept = WorkFolder(tmp_path / "w", "print").probabilities("fold-1", (2, 2))
+    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+        kept = work.probabilities("fold-1", (2, 2))
     np.testing.assert_array_equal(kept, PROBABILITIES)
+
+
+def test_the_folder_goes_when_what_was_given_is_at_fault(tmp_path):
+    def fail() -> None:
+        with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+            work.keep("fold-1", PROBABILITIES)
+            raise ParameterError("too many folds")
+
+    with pytest.raises(ParameterError, match="too many"):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TableError, match=r"which cannot be made: .* Choose another name"):
+        WorkFolder(tmp_path / "file" / "w", "print")
 
 
 def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with unfinished_work(None, "print") as work:
+    with unfinished_work(None, TASK, neighbours()) as work:
         assert work is None
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_mark_says_whose_folder_it_is(tmp_path):
-    work = WorkFolder(tmp_path / "w", "print")
-    assert json.loads((work.path / "work.json").read_text())["fingerprint"] == "print"
 
 
 def fingerprint(frame, method, **settings):
@@ -114,6 +126,6 @@ def test_the_fingerprint_follows_all_that_the_work_depends_on():
 
 
 def test_a_folder_that_another_run_has_removed_is_no_error(tmp_path):
-    with unfinished_work(tmp_path / "w", "print") as work:
+    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
         work.remove()
         work.keep("fold-1", PROBABILITIES)

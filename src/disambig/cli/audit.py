@@ -1,11 +1,7 @@
 """``disambig audit``: look at a table before training."""
 
-from typing import Annotated
-
-import typer
-
 from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import FeatureOptions, FileOptions, LabelOptions, TableFile
+from disambig.cli.table_options import FeatureOptions, FileOptions, Json, LabelOptions, TableFile
 
 __all__ = ["audit"]
 
@@ -13,10 +9,10 @@ __all__ = ["audit"]
 @with_option_groups
 def audit(
     file: TableFile,
-    how: FileOptions,
     labels: LabelOptions,
     features: FeatureOptions,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    file_options: FileOptions,
+    json: Json = False,
 ) -> None:
     """Say what is in a table whose rows have several labels of which one is right.
 
@@ -24,6 +20,9 @@ def audit(
     ambiguity costs; nothing is trained.
 
     Example: disambig audit vehicles.csv --labels label
+
+    Example, a long table of annotations: disambig audit photos.csv --annotations votes.csv
+    --item photo --annotator who --label said
     """
     # keeps --help quick
     from rich.console import Console
@@ -33,17 +32,10 @@ def audit(
     from disambig.cli.talk import print_json, say_notices
     from disambig.workbench.audit.table_audit import audit_table
 
-    table = load_table(file, how, labels, features)
-    found = audit_table(
-        table.frame,
-        labels=table.labels,
-        truth=table.truth,
-        features=table.features,
-        ignore=table.ignore,
-        id=table.id,
-    )
+    table = load_table(file, file_options, labels, features)
+    found = audit_table(table.frame, **table.columns)
     say_notices(table.notices)
     if json:
-        print_json(found.to_json())
+        print_json({**found.to_json(), "notices": [*table.notices, *found.notices]})
     else:
         print_audit(found, Console())

@@ -6,12 +6,16 @@ import typer
 
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import (
+    LEARNING,
     FeatureOptions,
     FileOptions,
+    Json,
     LabelOptions,
     MethodOptions,
+    Prefix,
     TableFile,
 )
+from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 
 __all__ = ["clean"]
 
@@ -20,37 +24,42 @@ __all__ = ["clean"]
 def clean(
     file: TableFile,
     out: Annotated[
-        str, typer.Option(help="File for the cleaned table; - is standard output.", metavar="CLEAN")
+        str,
+        typer.Option(
+            help="File for the cleaned table; - is standard output, as CSV.", metavar="CLEAN"
+        ),
     ],
-    how: FileOptions,
     labels: LabelOptions,
     features: FeatureOptions,
     learning: MethodOptions,
+    file_options: FileOptions,
     folds: Annotated[
         int,
         typer.Option(
             min=2,
-            help="Models trained on all rows but a fold, which they then judge.",
-            rich_help_panel="Learning",
+            help="Train this many models, each without a part of the rows, which it then judges.",
+            rich_help_panel=LEARNING,
         ),
-    ] = 5,
+    ] = DEFAULT_FOLDS,
     in_sample: Annotated[
         bool,
         typer.Option(
             "--in-sample",
-            help="One model judges the rows it was trained on: quicker, and surer than it should "
-            "be.",
-            rich_help_panel="Learning",
+            help="Train one model that judges the rows it has seen: quicker, and surer than it "
+            "should be.",
+            rich_help_panel=LEARNING,
         ),
     ] = False,
-    find: Annotated[
+    errors_to_find: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Share of the expected errors that a second look is to find."
+            min=0,
+            max=1,
+            help="Mark rows for a second look that hold this share of the expected errors.",
         ),
-    ] = 0.9,
-    prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    ] = DEFAULT_ERRORS_TO_FIND,
+    prefix: Prefix = "",
+    json: Json = False,
 ) -> None:
     """Choose a label for every row, and say how sure that is and where to look again.
 
@@ -59,41 +68,48 @@ def clean(
     Interrupted, the same command goes on where it was.
 
     Example: disambig clean vehicles.csv --labels label --out vehicles-clean.csv
+
+    Example, with rows that a person has settled: disambig clean vehicles.csv --labels label
+    --decisions decisions.csv --out vehicles-clean.csv
     """
     # keeps --help quick
-    from disambig.cli.clean_summary import clean_summary, summary_in_words
     from disambig.cli.fit_view import FitView
     from disambig.cli.loaded_table import load_table, method_of, task_of
-    from disambig.cli.results import check_output, output_delimiter, partial_folder
+    from disambig.cli.results import check_output, output_delimiter, partial_folder, where_it_is
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns, check_new_columns
+    from disambig.workbench.clean_summary import summarise_cleaning
     from disambig.workbench.cleaning import CLEAN_COLUMNS, clean_task
-    from disambig.workbench.work_folder import unfinished_work, work_fingerprint
+    from disambig.workbench.work_folder import unfinished_work
 
     check_output(out, json=json)  # before the work, not after it
     method = method_of(learning)
-    table = load_table(file, how, labels, features)
+    table = load_table(file, file_options, labels, features)
     check_new_columns(table.frame, CLEAN_COLUMNS, prefix)
     task = task_of(table, learning.decisions)
-    say_notices((*table.notices, *task.notices))
+    notices = [*table.notices, *task.notices]
+    say_notices(notices)
     settings = {"folds": None if in_sample else folds, "seed": learning.seed}
-    fingerprint = work_fingerprint(task.values, task.candidates, method, **settings)
-    with unfinished_work(partial_folder(out), fingerprint) as work, FitView() as view:
+    with (
+        unfinished_work(partial_folder(out), task, method, **settings) as work,
+        FitView() as view,
+    ):
         cleaned = clean_task(
             task,
             method,
             in_sample=in_sample,
-            errors_to_find=find,
+            errors_to_find=errors_to_find,
             n_folds=folds,
             seed=learning.seed,
             listener=view,
             work=work,
         )
         result = append_columns(table.frame, cleaned, prefix)
-        write_table(result, out, delimiter=output_delimiter(out, how.delimiter))
-    summary = clean_summary(task, cleaned, out)
+        delimiter = output_delimiter(out, file_options.delimiter)
+        write_table(result, out, delimiter=delimiter)
+    summary = summarise_cleaning(task, cleaned)
     if json:
-        print_json({**summary, "notices": [*table.notices, *task.notices]})
+        print_json({"out": out, **summary.model_dump(), "notices": notices})
     else:
-        say(summary_in_words(summary))
+        say(f"{summary}{where_it_is(out)}")

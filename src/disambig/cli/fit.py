@@ -7,12 +7,15 @@ import typer
 
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import (
+    LEARNING,
     FeatureOptions,
     FileOptions,
+    Json,
     LabelOptions,
     MethodOptions,
     TableFile,
 )
+from disambig.workbench.defaults import DEFAULT_FOLDS
 
 __all__ = ["fit"]
 
@@ -21,19 +24,20 @@ __all__ = ["fit"]
 def fit(
     file: TableFile,
     out: Annotated[Path, typer.Option(help="Folder for the model.", metavar="MODEL")],
-    how: FileOptions,
     labels: LabelOptions,
     features: FeatureOptions,
     learning: MethodOptions,
+    file_options: FileOptions,
     folds: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Models trained on all rows but a fold, for the estimate; 0 leaves it out.",
-            rich_help_panel="Learning",
+            help="Train this many more models, each without a part of the rows, to see how well "
+            "rows are predicted that a model has not seen; 0 leaves that out.",
+            rich_help_panel=LEARNING,
         ),
-    ] = 5,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    ] = DEFAULT_FOLDS,
+    json: Json = False,
 ) -> None:
     """Train a classifier on rows of which one of several labels is right.
 
@@ -41,30 +45,37 @@ def fit(
     Interrupted, the same command goes on where it was.
 
     Example: disambig fit vehicles.csv --labels label --out model
+
+    Example, three annotators: disambig fit photos.csv --labels ann --labels bob --labels eve
+    --votes --out model
     """
     # keeps --help quick
     from disambig.cli.fit_view import FitView
     from disambig.cli.loaded_table import load_table, method_of, task_of
+    from disambig.cli.results import partial_folder
     from disambig.cli.talk import print_json, say, say_notices
-    from disambig.workbench.fitting import check_folds, fit_task
+    from disambig.workbench.fitting import fit_task
+    from disambig.workbench.held_out import check_folds
     from disambig.workbench.model.model_folder import (
         check_method_can_be_saved,
         check_model_folder_is_free,
     )
-    from disambig.workbench.work_folder import unfinished_work, work_fingerprint
+    from disambig.workbench.work_folder import unfinished_work
 
     # Before the work, not after it.
     check_model_folder_is_free(out)
-    check_folds(folds, minimum=0)
+    if folds:
+        check_folds(folds)
     method = method_of(learning)
     check_method_can_be_saved(method)
-    table = load_table(file, how, labels, features)
+    table = load_table(file, file_options, labels, features)
     task = task_of(table, learning.decisions)
-    say_notices((*table.notices, *task.notices))
-    fingerprint = work_fingerprint(
-        task.values, task.candidates, method, folds=folds, seed=learning.seed
-    )
-    with unfinished_work(f"{out}.partial", fingerprint) as work, FitView() as view:
+    notices = [*table.notices, *task.notices]
+    say_notices(notices)
+    with (
+        unfinished_work(partial_folder(out), task, method, folds=folds, seed=learning.seed) as work,
+        FitView() as view,
+    ):
         model = fit_task(task, method, n_folds=folds, seed=learning.seed, listener=view, work=work)
         model.save(out)
     estimate = model.estimate
@@ -74,10 +85,10 @@ def fit(
                 "model": str(out),
                 "method": method.card.name,
                 "rows": len(task.candidates),
-                "features": [column.name for column in task.plan.columns],
+                "features": task.plan.names,
                 "labels": task.candidates.classes.tolist(),
                 "estimate": None if estimate is None else estimate.model_dump(),
-                "notices": [*table.notices, *task.notices],
+                "notices": notices,
             }
         )
         return

@@ -4,7 +4,7 @@ from typing import Self
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from disambig.cli.talk import say, talk
+from disambig.cli.talk import people_console, say
 from disambig.workbench.held_out import FitListener
 
 __all__ = ["FitView"]
@@ -14,7 +14,7 @@ class FitView(FitListener):
     """Show which fit is running, its epochs, and the time left for all of them."""
 
     def __init__(self) -> None:
-        self._console = talk()
+        self._console = people_console()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -1,6 +1,7 @@
 """From the options of a command to a table and the labels of its rows."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import ParameterError
@@ -10,77 +11,73 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from disambig.methods.base import PartialLabelClassifier
-    from disambig.workbench.task import Labels, TableTask
+    from disambig.workbench.task import TableTask
 
-__all__ = ["LoadedTable", "load_table", "method_of", "task_of"]
+__all__ = ["LoadedTable", "load_table", "method_of", "read_file", "task_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedTable:
-    """A table, where its labels are, and which columns are no features."""
+    """A table, what its columns are for, and what a person should know.
+
+    ``columns`` is what ``audit_table`` and ``prepare_task`` take besides the table.
+    """
 
     frame: "pd.DataFrame"
-    labels: "Labels"
-    features: list[str] | None
-    ignore: list[str]
-    truth: str | None
-    id: str | None
+    columns: dict[str, Any]
     notices: tuple[str, ...] = ()
 
 
+def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "pd.DataFrame":
+    """Read the table in a file."""
+    from disambig.workbench.read_table import read_table  # keeps --help quick
+
+    return read_table(
+        file,
+        format=options.format,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        with_truth=with_truth,
+    )
+
+
 def load_table(
-    file: str, how: FileOptions, labels: LabelOptions, features: FeatureOptions
+    file: str, options: FileOptions, labels: LabelOptions, features: FeatureOptions
 ) -> LoadedTable:
     """Read the table that the options name."""
-    from disambig.workbench.source import read_table  # keeps --help quick
-
-    frame = read_table(
-        file,
-        format=how.format,
-        delimiter=how.delimiter,
-        encoding=how.encoding,
-        with_truth=labels.truth is not None,
-    )
-    if any((labels.item, labels.annotator, labels.label, labels.annotations)):
-        return _with_annotations(frame, labels, features)
-    return LoadedTable(
-        frame,
-        _label_columns(labels),
-        features.features,
-        features.ignore or [],
-        labels.truth,
-        features.id,
-    )
+    frame = read_file(file, options, with_truth=labels.truth is not None)
+    columns = {
+        "truth": labels.truth,
+        "features": features.features,
+        "ignore": features.ignore or (),
+        "id": features.id,
+    }
+    if labels.is_long:
+        return _with_annotations(frame, labels, columns)
+    labels.refuse(*labels.LONG_ONLY, reason="goes with a long table of annotations: --item")
+    return LoadedTable(frame, {**columns, "labels": _label_columns(labels)})
 
 
-def task_of(table: LoadedTable, decisions: Any = None) -> "TableTask":
+def task_of(table: LoadedTable, decisions: Path | None) -> "TableTask":
     """Make a table ready to learn from; ``decisions`` is a file of settled rows."""
     from disambig.tables.labels.decisions import read_decisions  # keeps --help quick
-    from disambig.workbench.source import read_table
+    from disambig.workbench.read_table import read_table
     from disambig.workbench.task import prepare_task
 
     settled = None
     if decisions is not None:
-        settled = read_decisions(read_table(decisions), table.frame, id=table.id)
-    return prepare_task(
-        table.frame,
-        labels=table.labels,
-        truth=table.truth,
-        features=table.features,
-        ignore=table.ignore,
-        id=table.id,
-        decisions=settled,
-    )
+        settled = read_decisions(read_table(decisions), table.frame, id=table.columns["id"])
+    return prepare_task(table.frame, **table.columns, decisions=settled)
 
 
 def method_of(options: MethodOptions) -> "PartialLabelClassifier":
     """Return the method that the options name, with its parameters."""
-    from disambig.workbench.fitting import as_method  # keeps --help quick
+    from disambig.workbench.chosen_method import chosen_method  # keeps --help quick
 
-    return as_method(options.method, dict(_parameter(text) for text in options.set or ()))
+    return chosen_method(options.method, dict(_parameter(text) for text in options.set or ()))
 
 
-def _label_columns(options: LabelOptions) -> "Labels":
+def _label_columns(options: LabelOptions) -> Any:
     from disambig.tables.labels.label_columns import LabelColumns  # keeps --help quick
 
     return LabelColumns(
@@ -93,49 +90,41 @@ def _label_columns(options: LabelOptions) -> "Labels":
 
 
 def _with_annotations(
-    frame: "pd.DataFrame", options: LabelOptions, features: FeatureOptions
+    frame: "pd.DataFrame", options: LabelOptions, columns: dict[str, Any]
 ) -> LoadedTable:
     """Read labels from a long table of annotations, the same file or one beside it."""
     from disambig.tables.columns import find_column, listed
     from disambig.tables.labels.annotations import one_row_per_item, read_annotations
-    from disambig.workbench.source import read_table
+    from disambig.workbench.read_table import read_table
 
-    if options.item is None or options.label is None:
+    options.refuse(
+        *options.WIDE_ONLY, reason="does not go with a long table of annotations (--item)"
+    )
+    item, annotator, label = options.item, options.annotator, options.label
+    if item is None or label is None:
         raise ParameterError(
             "A long annotator table needs --item and --label, the columns that say which item and "
             "which label; --annotator says whose."
         )
-    if options.labels:
-        raise ParameterError(
-            "--labels names columns of FILE, --label the column of an annotator table. Give one."
-        )
     notices: tuple[str, ...] = ()
-    item, annotator, label = options.item, options.annotator, options.label
     if options.annotations is None:
+        if columns["id"] not in (None, item):
+            raise ParameterError("In a long table --item names the rows. Leave out --id.")
         annotations, own_id = frame, item
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
             notices = (f"Columns that differ within an item are left out: {listed(varying)}.",)
     else:
-        annotations, own_id = read_table(options.annotations), features.id or item
-    order = find_column(frame, own_id, what="the item of every row")
+        annotations, own_id = read_table(options.annotations), columns["id"] or item
     _, candidates = read_annotations(
         annotations,
         item=item,
         annotator=annotator,
         label=label,
-        order=order,
+        order=find_column(frame, own_id, what="the item of every row"),
         min_votes=options.min_votes,
     )
-    return LoadedTable(
-        frame,
-        candidates,
-        features.features,
-        features.ignore or [],
-        options.truth,
-        own_id,
-        notices,
-    )
+    return LoadedTable(frame, {**columns, "labels": candidates, "id": own_id}, notices)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

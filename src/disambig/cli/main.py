@@ -26,11 +26,14 @@ __all__ = ["app", "main"]
 
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
+# About one screen, whatever a file makes a message say.
+_LONGEST_MESSAGE = 1_600
 
 app = typer.Typer(
     name="disambig",
     help="Learn from rows with several candidate labels of which one is right.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # lines of a paragraph flow together
     pretty_exceptions_enable=False,
 )
 app.command("audit")(audit.audit)
@@ -84,5 +87,8 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> NoReturn:
+    if len(message) > _LONGEST_MESSAGE:  # a name or a cell of the file that goes on and on
+        half = _LONGEST_MESSAGE // 2
+        message = f"{message[:half]} ... {message[-half:]}"
     say(f"disambig: {message}")
     sys.exit(code)

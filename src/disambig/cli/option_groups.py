@@ -18,7 +18,6 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command).parameters
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hints[name] for name in own if hasattr(hints[name], "__dataclass_fields__")}
-    plain = [own[name].replace(annotation=hints[name]) for name in own if name not in groups]
     options = {name: _options_of(group) for name, group in groups.items()}
 
     @wraps(command)
@@ -29,8 +28,12 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **made)
 
-    every = [*plain, *(option for group in options.values() for option in group)]
-    # Arguments come before options, and what is needed before what is not.
+    every = [
+        option
+        for name in own
+        for option in options.get(name, [own[name].replace(annotation=hints[name])])
+    ]
+    # What is needed comes before what is not.
     every.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
     signature = inspect.Signature(
         [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]

@@ -6,20 +6,25 @@ from typing import Annotated
 import typer
 
 from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import FileOptions, TableFile
+from disambig.cli.table_options import FileOptions, Json, Prefix, TableFile
 
 __all__ = ["predict"]
 
 
 @with_option_groups
 def predict(
-    model: Annotated[Path, typer.Argument(help="Folder that 'disambig fit' wrote.")],
+    model: Annotated[
+        Path, typer.Argument(help="Folder that 'disambig fit' wrote.", metavar="MODEL")
+    ],
     file: TableFile,
-    out: Annotated[str, typer.Option(help="File for the predictions; - is standard output.")],
-    how: FileOptions,
+    out: Annotated[
+        str,
+        typer.Option(help="File for the predictions; - is standard output, as CSV.", metavar="OUT"),
+    ],
+    file_options: FileOptions,
     top: Annotated[int, typer.Option(min=1, help="How many labels to name for a row.")] = 1,
-    prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    prefix: Prefix = "",
+    json: Json = False,
 ) -> None:
     """Predict the label of every row of a table, with its probability.
 
@@ -27,25 +32,29 @@ def predict(
     predicted_label and probability, with --top also label_2, probability_2 and so on.
 
     Example: disambig predict model new-vehicles.csv --out predictions.csv --top 2
+
+    Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
-    from disambig.cli.results import check_output, output_delimiter
+    from disambig.cli.loaded_table import read_file
+    from disambig.cli.results import check_output, output_delimiter, where_it_is
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns
-    from disambig.workbench.model.model_folder import read_model_folder
-    from disambig.workbench.source import read_table
+    from disambig.workbench.columns.values import column_values
+    from disambig.workbench.model.model_folder import load_model
 
     check_output(out, json=json)
-    fitted = read_model_folder(model)
-    frame = read_table(file, format=how.format, delimiter=how.delimiter, encoding=how.encoding)
-    predictions = fitted.predict(frame, top=top)
-    notices = fitted.notices_on(frame)
-    result = append_columns(frame, predictions, prefix)
-    write_table(result, out, delimiter=output_delimiter(out, how.delimiter))
-    if json:
-        counts = predictions["predicted_label"].value_counts()
-        print_json({"out": out, "rows": len(frame), "labels": counts.to_dict(), "notices": notices})
-        return
+    fitted = load_model(model)
+    frame = read_file(file, file_options)
+    values = column_values(frame, fitted.plan)
+    notices = fitted.notices_on(values)
     say_notices(notices)
-    say(f"{len(frame):,} rows predicted." + ("" if out == "-" else f" The table is in {out}."))
+    predictions = fitted.predictions_of(values, top=top)
+    result = append_columns(frame, predictions, prefix)
+    write_table(result, out, delimiter=output_delimiter(out, file_options.delimiter))
+    if json:
+        counts = predictions["predicted_label"].value_counts().to_dict()
+        print_json({"out": out, "rows": len(frame), "labels": counts, "notices": notices})
+    else:
+        say(f"{len(frame):,} rows predicted.{where_it_is(out)}")

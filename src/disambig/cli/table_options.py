@@ -1,23 +1,30 @@
 """The options of commands that read a table of the user's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
+from disambig._core.errors import ParameterError
+from disambig.workbench.defaults import DEFAULT_METHOD
+
 __all__ = [
+    "LEARNING",
     "Empty",
     "FeatureOptions",
     "FileOptions",
+    "Json",
     "LabelOptions",
     "MethodOptions",
+    "Prefix",
     "TableFile",
 ]
 
-_FILE, _LABELS = "The table", "The labels"
-_ANNOTATORS, _FEATURES, _LEARNING = "Long annotator table", "The features", "Learning"
+LEARNING = "Learning"
+_FILE, _LABELS, _FEATURES = "The file", "The labels", "The features"
+_ANNOTATORS = "The labels, in a long table with a row for each annotation"
 
 TableFile = Annotated[
     str,
@@ -26,6 +33,8 @@ TableFile = Annotated[
         help="A table: .csv, .tsv, .jsonl, .parquet, .xlsx, .mat or .npz; - is standard input.",
     ),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
+Prefix = Annotated[str, typer.Option(help="Put this before the names of the new columns.")]
 
 
 class Empty(StrEnum):
@@ -42,17 +51,23 @@ class FileOptions:
     format: Annotated[
         str | None,
         typer.Option(
-            help="csv, tsv, jsonl, parquet or xlsx, where the name does not tell.",
+            help="Format of FILE, where its name does not tell: csv, tsv, jsonl, parquet or xlsx.",
             rich_help_panel=_FILE,
         ),
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option(help="What stands between two cells of a text file.", rich_help_panel=_FILE),
+        typer.Option(
+            help="What stands between two cells of a text file, such as ';'.",
+            rich_help_panel=_FILE,
+        ),
     ] = None
     encoding: Annotated[
         str | None,
-        typer.Option(help="Of a text file, such as latin-1.", rich_help_panel=_FILE),
+        typer.Option(
+            help="Encoding of a text file, such as latin-1; UTF-8 by default.",
+            rich_help_panel=_FILE,
+        ),
     ] = None
 
 
@@ -60,25 +75,28 @@ class FileOptions:
 class LabelOptions:
     """Where the candidate labels are, and how they are written."""
 
+    LONG_ONLY: ClassVar = ("min_votes",)
+    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "literal_labels", "empty")
+
     labels: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column that says cat|dog: one of these labels is right. Also a JSON list, "
-            "cat:0.7|dog:0.3 with weights, or !cat for anything but cat. Repeat it for several "
-            "columns. By default 'label'.",
+            help="Column that says cat|dog: one of these labels is right. A cell may also be a "
+            "JSON list, have weights (cat:0.7|dog:0.3), or say what is wrong (!cat: anything but "
+            "cat). Repeat the option for several columns. By default the column 'label'.",
             metavar="COLUMN",
             rich_help_panel=_LABELS,
         ),
     ] = None
     separator: Annotated[
         str,
-        typer.Option(help="What stands between two labels.", rich_help_panel=_LABELS),
+        typer.Option(help="What stands between two labels in a cell.", rich_help_panel=_LABELS),
     ] = "|"
     votes: Annotated[
         bool,
         typer.Option(
             "--votes",
-            help="The label columns are annotators: count their votes.",
+            help="Each of the label columns is an annotator: count how many say what.",
             rich_help_panel=_LABELS,
         ),
     ] = False
@@ -86,21 +104,22 @@ class LabelOptions:
         bool,
         typer.Option(
             "--literal-labels",
-            help="Signs such as ! and : and [ in a label mean nothing special.",
+            help="Take the signs !, : and [ as parts of the labels.",
             rich_help_panel=_LABELS,
         ),
     ] = False
     empty: Annotated[
         Empty,
         typer.Option(
-            help="What a row without a label means: a mistake, or that any label may be right.",
+            help="A row without a label is a mistake (refuse), or may have any label (all).",
             rich_help_panel=_LABELS,
         ),
     ] = Empty.refuse
     truth: Annotated[
         str | None,
         typer.Option(
-            help="Column of true labels, for judging alone; it may be mostly empty.",
+            help="Column of true labels, where some are known; it may be mostly empty. Only used "
+            "to report how many are met.",
             metavar="COLUMN",
             rich_help_panel=_LABELS,
         ),
@@ -108,7 +127,7 @@ class LabelOptions:
     item: Annotated[
         str | None,
         typer.Option(
-            help="Column that says which item an annotation is about.",
+            help="Column that says which item was annotated.",
             metavar="COLUMN",
             rich_help_panel=_ANNOTATORS,
         ),
@@ -116,13 +135,15 @@ class LabelOptions:
     annotator: Annotated[
         str | None,
         typer.Option(
-            help="Column that says whose it is.", metavar="COLUMN", rich_help_panel=_ANNOTATORS
+            help="Column with the annotator's name.",
+            metavar="COLUMN",
+            rich_help_panel=_ANNOTATORS,
         ),
     ] = None
     label: Annotated[
         str | None,
         typer.Option(
-            help="Column with the one label of an annotation.",
+            help="Column with the label that was given.",
             metavar="COLUMN",
             rich_help_panel=_ANNOTATORS,
         ),
@@ -130,7 +151,7 @@ class LabelOptions:
     annotations: Annotated[
         Path | None,
         typer.Option(
-            help="The table of annotations; by default FILE itself, one row for each.",
+            help="The long table, if it is another file than FILE, which then holds the features.",
             metavar="FILE",
             rich_help_panel=_ANNOTATORS,
         ),
@@ -138,9 +159,21 @@ class LabelOptions:
     min_votes: Annotated[
         int,
         typer.Option(
-            min=1, help="Votes that make a label a candidate.", rich_help_panel=_ANNOTATORS
+            min=1, help="Annotators that a label needs to count.", rich_help_panel=_ANNOTATORS
         ),
     ] = 1
+
+    @property
+    def is_long(self) -> bool:
+        """Whether labels come from a long table of annotations."""
+        return any((self.item, self.annotator, self.label, self.annotations))
+
+    def refuse(self, *names: str, reason: str) -> None:
+        """Refuse options that were given and would mean nothing."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names:
+            if getattr(self, name) != defaults[name]:
+                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave one of them out.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +183,7 @@ class FeatureOptions:
     features: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column to learn from; repeat it. By default all that can be used.",
+            help="A column to learn from; repeat the option. By default all that can be used.",
             metavar="COLUMN",
             rich_help_panel=_FEATURES,
         ),
@@ -158,13 +191,17 @@ class FeatureOptions:
     ignore: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column to leave out; repeat it.", metavar="COLUMN", rich_help_panel=_FEATURES
+            help="A column to leave out; repeat the option.",
+            metavar="COLUMN",
+            rich_help_panel=_FEATURES,
         ),
     ] = None
     id: Annotated[
         str | None,
         typer.Option(
-            help="The column that names the rows.", metavar="COLUMN", rich_help_panel=_FEATURES
+            help="The column that names the rows; nothing is learned from it.",
+            metavar="COLUMN",
+            rich_help_panel=_FEATURES,
         ),
     ] = None
 
@@ -175,25 +212,30 @@ class MethodOptions:
 
     method: Annotated[
         str,
-        typer.Option(help="What learns; see 'disambig methods'.", rich_help_panel=_LEARNING),
-    ] = "ncpd"
+        typer.Option(help="What learns; 'disambig methods' lists them.", rich_help_panel=LEARNING),
+    ] = DEFAULT_METHOD
     set: Annotated[
         list[str] | None,
         typer.Option(
-            help="A parameter of the method, such as epochs=50; repeat it.",
+            help="A parameter of the method, such as epochs=50; repeat the option.",
             metavar="NAME=VALUE",
-            rich_help_panel=_LEARNING,
+            rich_help_panel=LEARNING,
         ),
     ] = None
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="Table of rows that a person has settled: 'row' (from 1) or the --id column, "
-            "and 'label'.",
+            help="Table of rows that a person has settled: a column 'label', and a column 'row' "
+            "(counted from 1) or the one named by --id.",
             metavar="FILE",
-            rich_help_panel=_LEARNING,
+            rich_help_panel=LEARNING,
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(min=0, help="Of everything random.", rich_help_panel=_LEARNING)
+        int,
+        typer.Option(
+            min=0,
+            help="Seed of everything random: the same seed gives the same result.",
+            rich_help_panel=LEARNING,
+        ),
     ] = 0

@@ -7,17 +7,17 @@ from rich.console import Console
 
 from disambig.workbench.wording import printable
 
-__all__ = ["print_json", "say", "say_notices", "talk"]
+__all__ = ["people_console", "print_json", "say", "say_notices"]
 
 
-def talk() -> Console:
+def people_console() -> Console:
     """Return the console for people."""
     return Console(stderr=True)
 
 
 def say(text: str, console: Console | None = None) -> None:
     """Print a text as it is: nothing in it is taken for markup, or for orders to the terminal."""
-    console = console or talk()
+    console = console or people_console()
     console.print(
         "\n".join(printable(line) for line in text.split("\n")),
         markup=False,

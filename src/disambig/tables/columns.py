@@ -18,13 +18,18 @@ __all__ = [
 ]
 
 _MOST_NAMES = 8
+_LONGEST_NAME = 60
 
 
 def listed(names: Iterable[object], most: int = _MOST_NAMES) -> str:
     """Return names for a sentence, the first ones of many."""
     every = [str(name) for name in names]
-    shown = ", ".join(every[:most])
+    shown = ", ".join(map(_cut, every[:most]))
     return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def row_in_words(row: int) -> str:

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from disambig.workbench.audit.table_audit import TableAudit, audit_table
     from disambig.workbench.cleaning import clean_table
     from disambig.workbench.estimate import Estimate
+    from disambig.workbench.example import example_tables
     from disambig.workbench.fitting import fit_table
-    from disambig.workbench.model.table_model import TableModel, load_model
-    from disambig.workbench.source import read_table
+    from disambig.workbench.model.model_folder import load_model
+    from disambig.workbench.model.table_model import TableModel
+    from disambig.workbench.read_table import read_table
 
 __all__ = [
     "Estimate",
@@ -18,6 +20,7 @@ __all__ = [
     "TableModel",
     "audit_table",
     "clean_table",
+    "example_tables",
     "fit_table",
     "load_model",
     "read_table",
@@ -31,8 +34,9 @@ __getattr__, __dir__ = lazy_names(
         "TableModel": "disambig.workbench.model.table_model",
         "audit_table": "disambig.workbench.audit.table_audit",
         "clean_table": "disambig.workbench.cleaning",
+        "example_tables": "disambig.workbench.example",
         "fit_table": "disambig.workbench.fitting",
-        "load_model": "disambig.workbench.model.table_model",
-        "read_table": "disambig.workbench.source",
+        "load_model": "disambig.workbench.model.model_folder",
+        "read_table": "disambig.workbench.read_table",
     },
 )

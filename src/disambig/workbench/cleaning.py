@@ -1,9 +1,6 @@
 """``clean_table``: the label to believe in every row, how much, and the rows worth a look."""
 
-import json
-import re
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,15 +11,17 @@ from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.confidence import confidence_from_scores
+from disambig.tables.labels.weighted_cells import weighted_cells
 from disambig.tables.new_columns import append_columns, check_new_columns
-from disambig.workbench.fitting import (
-    DEFAULT_FOLDS,
-    as_method,
+from disambig.workbench.chosen_method import chosen_method
+from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
+from disambig.workbench.held_out import (
+    FitListener,
     check_folds,
-    warn_of_notices,
+    fit_whole,
+    held_out_probabilities,
 )
-from disambig.workbench.held_out import FitListener, fit_whole, held_out_probabilities
-from disambig.workbench.task import Labels, TableTask, prepare_task
+from disambig.workbench.task import Labels, Names, TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 
 __all__ = ["CLEAN_COLUMNS", "clean_table", "clean_task", "second_look"]
@@ -34,27 +33,26 @@ CLEAN_COLUMNS = (
     "second_look",
     "candidate_confidences",
 )
-_ERRORS_TO_FIND = 0.9
 # Below this share of doubt nobody would look twice, whatever the other rows are like.
 _LEAST_DOUBT = 1e-3
 _DECIMALS = 6
-# What could not be told from the marks of a delimited cell.
-_MEANS_SOMETHING = re.compile(r"[|:]|^[!\[{]|^\s|\s$")
 
 
 def clean_table(
     frame: pd.DataFrame,
     *,
     labels: Labels = "label",
-    method: str | PartialLabelClassifier = "ncpd",
-    features: list[str] | None = None,
-    ignore: list[str] | None = None,
+    method: str | PartialLabelClassifier = DEFAULT_METHOD,
+    truth: str | None = None,
+    features: Names | None = None,
+    ignore: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     in_sample: bool = False,
-    errors_to_find: float = _ERRORS_TO_FIND,
+    errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
+    prefix: str = "",
 ) -> pd.DataFrame:
     """Return a table with the label to believe in every row, and how sure that is.
 
@@ -66,12 +64,14 @@ def clean_table(
         Where the candidate labels are.
     method : str or PartialLabelClassifier, default="ncpd"
         What learns: a name from ``all_methods``, or a method with parameters of your choice.
-    features, ignore : list of str, optional
+    truth : str, optional
+        Column of true labels, which is not looked at.
+    features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
     id : str, optional
         Column that names the rows, and is no feature.
     decisions : mapping of int to str, optional
-        Label of rows that a person has settled, by their position.
+        Labels of rows that a person has settled, as ``read_decisions`` gives them.
     in_sample : bool, default=False
         Whether one model of all rows judges them, instead of models that did not see the row.
     errors_to_find : float, default=0.9
@@ -80,6 +80,8 @@ def clean_table(
         Models that are trained, each on the rows of all folds but one.
     random_state : int, default=0
         Seed of everything.
+    prefix : str, default=""
+        Put before the names of the new columns.
 
     Returns
     -------
@@ -87,20 +89,26 @@ def clean_table(
         All columns and rows as they were, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
     """
-    check_new_columns(frame, CLEAN_COLUMNS)
+    check_new_columns(frame, CLEAN_COLUMNS, prefix)
     task = prepare_task(
-        frame, labels=labels, features=features, ignore=ignore or (), id=id, decisions=decisions
+        frame,
+        labels=labels,
+        truth=truth,
+        features=features,
+        ignore=ignore,
+        id=id,
+        decisions=decisions,
     )
-    warn_of_notices(task)
+    task.warn_of_notices()
     cleaned = clean_task(
         task,
-        as_method(method),
+        chosen_method(method),
         in_sample=in_sample,
         errors_to_find=errors_to_find,
         n_folds=n_folds,
         seed=random_state,
     )
-    return append_columns(frame, cleaned)
+    return append_columns(frame, cleaned, prefix)
 
 
 def clean_task(
@@ -108,7 +116,7 @@ def clean_task(
     method: PartialLabelClassifier,
     *,
     in_sample: bool = False,
-    errors_to_find: float = _ERRORS_TO_FIND,
+    errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int = DEFAULT_FOLDS,
     seed: int = 0,
     listener: FitListener | None = None,
@@ -122,7 +130,7 @@ def clean_task(
         model = fit_whole(task, method, seed=seed, listener=listener, work=work)
         confidences = model.method.candidate_confidence_
     else:
-        check_folds(n_folds, minimum=2)
+        check_folds(n_folds)
         listener.on_fits_start(n_folds)
         probabilities = held_out_probabilities(
             task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
@@ -169,7 +177,7 @@ def _described(
         confidence,
         np.round(largest - second, _DECIMALS),
         second_look(confidence, errors_to_find),
-        _confidence_texts(candidates, values),
+        weighted_cells(candidates, np.round(values, _DECIMALS)),
     )
     return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
 
@@ -183,15 +191,3 @@ def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[Float
     _, first_of_row = np.unique(rows[at_largest], return_index=True)
     rest[at_largest[first_of_row]] = 0
     return largest, group_maxima(rest, candidates.starts)
-
-
-def _confidence_texts(candidates: CandidateLabels, values: FloatArray) -> list[str]:
-    """Return ``cat:0.9|dog:0.1`` for every row, which can be read again as weighted labels."""
-    _, columns = candidates.pairs()
-    names = candidates.classes[columns].tolist()
-    pairs = list(zip(names, np.round(values, _DECIMALS).tolist(), strict=True))
-    ends = [*candidates.starts.tolist(), len(pairs)]
-    rows = (pairs[start:end] for start, end in pairwise(ends))
-    if any(_MEANS_SOMETHING.search(name) for name in candidates.classes.tolist()):
-        return [json.dumps(dict(row), ensure_ascii=False) for row in rows]
-    return ["|".join(f"{name}:{share:g}" for name, share in row) for row in rows]

@@ -13,18 +13,20 @@ from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics.label_free import approximated_accuracy, covering_rate
 
-__all__ = ["Accuracy", "Estimate", "estimate_quality", "known_accuracy"]
+__all__ = ["Accuracy", "Count", "Estimate", "Measured", "estimate_quality", "known_accuracy"]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 _CONFIDENCE_LEVEL = 0.95
 
 
-class _Measured(BaseModel):
+class Measured(BaseModel):
+    """Numbers as they were measured: none of them changes, and others have no place."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Accuracy(_Measured):
+class Accuracy(Measured):
     """Share of right predictions where the true label is known, with its 95 % interval."""
 
     share: Share
@@ -39,7 +41,7 @@ class Accuracy(_Measured):
         return self
 
 
-class Estimate(_Measured):
+class Estimate(Measured):
     """What held-out rows say about a model.
 
     Attributes
@@ -69,7 +71,8 @@ class Estimate(_Measured):
             f"  covering rate          {self.covering_rate:.3f}  the prediction is one of the "
             "row's labels",
             f"    by blind guessing    {self.blind_covering_rate:.3f}",
-            f"  approximated accuracy  {self.approximated_accuracy:.3f}  how firmly, among them",
+            f"  approximated accuracy  {self.approximated_accuracy:.3f}  the same, counting how "
+            "sure it is",
         ]
         if self.accuracy is not None:
             known = self.accuracy

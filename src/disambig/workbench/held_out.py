@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from disambig._core.errors import TableError
+from disambig._core.errors import ParameterError, TableError
+from disambig._core.parameters import check_integer
 from disambig._core.seeding import spawn_seeds
 from disambig._core.typing import FloatArray
 from disambig.methods.base import PartialLabelClassifier
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from disambig.engine.training import Training
     from disambig.workbench.work_folder import WorkFolder
 
-__all__ = ["FitListener", "fit_whole", "held_out_probabilities"]
+__all__ = ["FitListener", "check_folds", "fit_whole", "held_out_probabilities"]
 
-_FOLLOWED_BY = ("callbacks", "checkpoint")
+_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
 
 class FitListener:
@@ -48,6 +49,13 @@ class _EpochTeller:
 
     def on_epoch_end(self, training: "Training") -> None:
         self._listener.on_epoch_end(training.epoch, training.settings.epochs)
+
+
+def check_folds(n_folds: int) -> None:
+    """Refuse a number of folds that leaves no rows to train on."""
+    check_integer("n_folds", n_folds, minimum=1)
+    if n_folds == 1:
+        raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
 
 
 def held_out_probabilities(
@@ -77,16 +85,17 @@ def held_out_probabilities(
     n_rows, n_classes = task.candidates.shape
     if n_rows < n_folds:
         raise TableError(
-            f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer folds, or "
-            "none."
+            f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer "
+            "folds (--folds, in Python n_folds)."
         )
     probabilities = np.empty((n_rows, n_classes))
+    seeds = spawn_seeds(seed, n_folds)
     for fold, (train, test) in enumerate(shuffled_folds(n_rows, n_folds, seed)):
         name = f"fold-{fold + 1}"
         done = None if work is None else work.probabilities(name, (len(test), n_classes))
         with _told(listener, f"fold {fold + 1} of {n_folds}"):
             if done is None:
-                own = _prepared(method, spawn_seeds(seed, fold + 1)[fold], listener, work, name)
+                own = _prepared(method, seeds[fold], listener, work, name)
                 model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
                 done = model.probabilities_of(task.values.iloc[test])
                 if work is not None:
@@ -109,7 +118,7 @@ def fit_whole(
         model = fit_model(task.values, task.candidates, task.plan, own)
     # Whoever followed this fit has nothing to do with the next one.
     followed = method.get_params(deep=False).items()
-    model.method.set_params(**{name: value for name, value in followed if name in _FOLLOWED_BY})
+    model.method.set_params(**{name: value for name, value in followed if name in _SET_FOR_ONE_FIT})
     return model
 
 

@@ -1,6 +1,7 @@
 """A table made ready to learn from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +19,12 @@ from disambig.tables.labels.label_columns import LabelColumns, check_labels_diff
 from disambig.workbench.audit.label_information import may_have_any_label
 from disambig.workbench.columns.plan import ColumnPlan, check_column_names, plan_columns
 from disambig.workbench.columns.values import column_values
+from disambig.workbench.given_labels import Labels, label_column_names, sets_of_rows
 
-__all__ = [
-    "Labels",
-    "TableTask",
-    "check_one_set_a_row",
-    "check_reserved",
-    "prepare_task",
-    "reserved_columns",
-]
+__all__ = ["Labels", "Names", "TableTask", "prepare_task", "reserved_columns"]
 
-# Where candidate labels come from: columns of the table, or sets made elsewhere.
-Labels = str | Sequence[str] | LabelColumns | CandidateLabels
+# Of columns.
+Names = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +51,19 @@ class TableTask:
     truth: AnyArray | None
     notices: tuple[str, ...]
 
+    def warn_of_notices(self) -> None:
+        """Say them to whoever called from Python a function that calls this."""
+        for notice in self.notices:
+            warnings.warn(notice, stacklevel=3)
+
 
 def prepare_task(
     frame: pd.DataFrame,
     *,
     labels: Labels = "label",
     truth: str | None = None,
-    features: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
+    features: Names | None = None,
+    ignore: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
 ) -> TableTask:
@@ -77,66 +77,49 @@ def prepare_task(
         Where the candidate labels are.
     truth : str, optional
         Column of true labels, which may be mostly empty.
-    features, ignore : iterable of str, optional
+    features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
     id : str, optional
         Column that names the rows, and is no feature.
     decisions : mapping of int to str, optional
         Label of rows that a person has settled, by their position.
     """
-    check_column_names(frame)
-    check_reserved(frame, truth=truth, id=id)
+    reserved = reserved_columns(frame, labels, truth=truth, id=id)
     candidates, label_notices = _read_labels(frame, labels)
     if decisions:
         candidates = settle(candidates, decisions)
         check_labels_differ(candidates)
     _check_labels_tell_something(candidates)
     true_labels = None if truth is None else _true_labels(frame, truth, candidates.classes)
-    reserved = reserved_columns(labels, truth, id)
-    plan, column_notices = plan_columns(
-        frame,
-        features=None if features is None else list(features),
-        ignore=list(ignore),
-        reserved=reserved,
-    )
+    plan, column_notices = plan_columns(frame, features=features, ignore=ignore, reserved=reserved)
     return TableTask(
         plan, column_values(frame, plan), candidates, true_labels, (*label_notices, *column_notices)
     )
 
 
-def check_reserved(
+def reserved_columns(
     frame: pd.DataFrame,
+    labels: Labels,
     *,
     truth: str | None,
     id: str | None,  # noqa: A002  # as people call it
-) -> None:
-    """Refuse columns of true labels and of names that are not there."""
+) -> list[str]:
+    """Return the columns that are never features; refuse those that are not there."""
+    check_column_names(frame)
+    names = list(label_column_names(labels))
     for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
         if name is not None:
             find_column(frame, name, what=what)
-
-
-def check_one_set_a_row(frame: pd.DataFrame, candidates: CandidateLabels) -> None:
-    """Refuse sets made elsewhere that are not those of the rows of a table."""
-    if len(candidates) != len(frame):
-        raise TableError(
-            "The table and the candidate sets need the same number of rows. "
-            f"Got {len(frame):,} rows and {len(candidates):,} sets."
-        )
-
-
-def reserved_columns(labels: Labels, *others: str | None) -> list[str]:
-    """Return the columns that are never features."""
-    own = () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
-    return list(dict.fromkeys([*own, *(name for name in others if name is not None)]))
+            names.append(name)
+    return names
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
     """Return the candidate sets, and what a person should know about how they were read."""
     if isinstance(labels, CandidateLabels):
-        check_one_set_a_row(frame, labels)
-        check_labels_differ(labels)
-        return labels, []
+        candidates = sets_of_rows(labels, frame)
+        check_labels_differ(candidates)
+        return candidates, []
     columns = LabelColumns.of(labels)
     candidates = columns.read(frame)
     if candidates.weights is None or columns.votes:

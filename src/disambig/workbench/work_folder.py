@@ -19,6 +19,7 @@ from disambig._core.typing import FloatArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
+from disambig.workbench.task import TableTask
 
 __all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
 
@@ -40,6 +41,18 @@ class WorkFolder:
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self.path = Path(path)
+        try:
+            self._begin(fingerprint)
+        except OSError as error:
+            if error.errno in _NOT_OF_THE_NAME:
+                raise
+            raise TableError(
+                f"Unfinished work is kept in {os.fspath(self.path)!r}, which cannot be made: "
+                f"{error.strerror or error}. Choose another name for the output, or check whether "
+                "you may write there."
+            ) from error
+
+    def _begin(self, fingerprint: str) -> None:
         if self.path.exists() and self._mark() is None:
             raise TableError(
                 f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
@@ -85,16 +98,31 @@ class WorkFolder:
 
 @contextmanager
 def unfinished_work(
-    path: str | os.PathLike[str] | None, fingerprint: str
+    path: str | os.PathLike[str] | None,
+    task: TableTask,
+    method: PartialLabelClassifier,
+    **settings: object,
 ) -> Iterator[WorkFolder | None]:
     """Give a folder to keep what is done in; it goes when all of it is done, not before.
 
     It also goes if what was given is at fault: the same work would end there again. Without a path
     nothing is kept.
+
+    Parameters
+    ----------
+    path : path or None
+        Where the folder is to be.
+    task : TableTask
+        What is learned from.
+    method : PartialLabelClassifier
+        What learns.
+    **settings : object
+        What the result depends on besides.
     """
     if path is None:
         yield None
         return
+    fingerprint = work_fingerprint(task.values, task.candidates, method, **settings)
     folder = WorkFolder(path, fingerprint)
     try:
         yield folder

@@ -1,6 +1,6 @@
 """``audit_table``: what a table with candidate labels holds, before anything is trained on it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,20 +11,15 @@ from disambig._core.errors import TableError
 from disambig._core.typing import BoolArray, Label
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.candidates.labels import CandidateLabels
-from disambig.tables.columns import missing_columns_message
 from disambig.tables.labels.label_columns import LabelColumns
 from disambig.workbench.audit.audit_text import audit_text
 from disambig.workbench.audit.finding import Finding
 from disambig.workbench.audit.label_information import LabelInformation, label_information
 from disambig.workbench.audit.suspicious import LabelledRows, find_suspicious
-from disambig.workbench.columns.plan import check_column_names, plan_columns
+from disambig.workbench.columns.plan import chosen_columns, plan_columns
 from disambig.workbench.columns.values import column_values
-from disambig.workbench.task import (
-    Labels,
-    check_one_set_a_row,
-    check_reserved,
-    reserved_columns,
-)
+from disambig.workbench.given_labels import Labels, sets_of_rows
+from disambig.workbench.task import Names, reserved_columns
 from disambig.workbench.wording import counted_rows
 
 __all__ = ["TableAudit", "audit_table"]
@@ -108,8 +103,8 @@ def audit_table(
     *,
     labels: Labels = "label",
     truth: str | None = None,
-    features: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
+    features: Names | None = None,
+    ignore: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
 ) -> TableAudit:
     """Look at a table before anything is trained on it.
@@ -122,21 +117,16 @@ def audit_table(
         Where the candidate labels are.
     truth : str, optional
         Column of true labels, which is not looked at.
-    features, ignore : iterable of str, optional
+    features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
     id : str, optional
         Column that names the rows, and is no feature.
     """
-    check_column_names(frame)
-    chosen = None if features is None else list(features)
-    left_out = list(ignore)
-    # A slip in what was asked for is no finding about the table.
-    _check_present(frame, [*(chosen or ()), *left_out])
-    check_reserved(frame, truth=truth, id=id)
+    reserved = reserved_columns(frame, labels, truth=truth, id=id)
+    columns: dict[str, Any] = {"features": features, "ignore": ignore, "reserved": reserved}
+    chosen_columns(frame, **columns)  # a slip in what was asked for is no finding about the table
     read = _read_labels(frame, labels)
-    kinds, notices, values, unusable = _read_features(
-        frame, chosen, left_out, reserved_columns(labels, truth, id)
-    )
+    kinds, notices, values, unusable = _read_features(frame, columns)
     sets = audit_candidates(read.candidates)
     findings = [*unusable, *_unlabelled(read), *find_suspicious(_labelled(read, sets, values))]
     return TableAudit(
@@ -171,15 +161,13 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> _ReadLabels:
         columns = LabelColumns.of(labels)
         said = columns.parse(frame)
         return _ReadLabels(said.candidates, said.empty, said.negative, len(columns.columns))
-    check_one_set_a_row(frame, labels)
-    return _ReadLabels(labels, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
+    sets = sets_of_rows(labels, frame)
+    return _ReadLabels(sets, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
 
 
-def _read_features(
-    frame: pd.DataFrame, features: list[str] | None, ignore: list[str], reserved: list[str]
-) -> _ReadFeatures:
+def _read_features(frame: pd.DataFrame, columns: dict[str, Any]) -> _ReadFeatures:
     try:
-        plan, notices = plan_columns(frame, features=features, ignore=ignore, reserved=reserved)
+        plan, notices = plan_columns(frame, **columns)
         values = column_values(frame, plan)
     except TableError as error:
         # The labels can still be looked at.
@@ -218,14 +206,6 @@ def _labelled(read: _ReadLabels, sets: CandidateAudit, values: pd.DataFrame | No
             sets = audit_candidates(candidates)
     separator_unused = read.n_columns > 1 or sets.singleton_share == 1
     return LabelledRows(candidates, sets, np.flatnonzero(named), values, separator_unused)
-
-
-def _check_present(frame: pd.DataFrame, names: list[str]) -> None:
-    present = list(frame.columns)
-    missing = [name for name in names if name not in present]
-    if missing:
-        what = "a feature, or left out" if len(missing) == 1 else "features, or left out"
-        raise TableError(missing_columns_message(missing, present, what=what))
 
 
 def _plain(label: Label) -> str | int | float | bool:

@@ -10,7 +10,13 @@ from disambig.tables.columns import listed, missing_columns_message
 from disambig.workbench.columns.dates import DateFormat
 from disambig.workbench.columns.kinds import ColumnKind, FeatureKind, describe_column
 
-__all__ = ["ColumnPlan", "PlannedColumn", "check_column_names", "plan_columns"]
+__all__ = [
+    "ColumnPlan",
+    "PlannedColumn",
+    "check_column_names",
+    "chosen_columns",
+    "plan_columns",
+]
 
 _MOST_REMARKS = 5
 _GIVING_AWAY = ("identifier", "counter")
@@ -90,8 +96,7 @@ def plan_columns(
     TableError
         If a column is not in the table, cannot be read or holds free text, or none is left.
     """
-    check_column_names(frame)
-    names = _chosen_names(frame, features, _as_names(ignore), _as_names(reserved))
+    names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
     kinds = {name: describe_column(frame[name]) for name in names}
     _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
     by_hand = features is not None
@@ -123,29 +128,37 @@ def check_column_names(frame: Any) -> None:
         )
 
 
-def _as_names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
-
-
-def _chosen_names(
-    frame: Any, features: str | Sequence[str] | None, ignore: list[str], reserved: list[str]
+def chosen_columns(
+    frame: Any,
+    *,
+    features: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
+    reserved: str | Sequence[str] = (),
 ) -> list[str]:
-    """Return the columns to look at, in the order of the table."""
+    """Return the columns that may be features, in the order of the table; refuse slips.
+
+    The parameters are those of ``plan_columns``.
+    """
+    check_column_names(frame)
     present = list(frame.columns)
-    _check_present(ignore, present, "left out")
-    left_out = {*ignore, *reserved}
+    _check_present(_as_names(ignore), present, "left out")
+    left_out = {*_as_names(ignore), *_as_names(reserved)}
     if features is None:
         return [name for name in present if name not in left_out]
     chosen = set(_as_names(features))
     _check_present(_as_names(features), present, "a feature" if len(chosen) == 1 else "features")
     for others, role in ((ignore, "to be left out"), (reserved, "no feature, but a label or such")):
-        both = [name for name in present if name in chosen and name in set(others)]
+        both = [name for name in present if name in chosen and name in _as_names(others)]
         if both:
             raise TableError(
                 f"A column is a feature or it is not. {listed(map(repr, both))} was chosen as a "
                 f"feature, and is also {role}: keep one."
             )
     return [name for name in present if name in chosen]
+
+
+def _as_names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
 def _check_present(names: Iterable[str], present: list[str], what: str) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import sklearn
@@ -25,15 +25,13 @@ from disambig.workbench.columns.plan import ColumnPlan
 from disambig.workbench.estimate import Estimate
 from disambig.workbench.model.model_checks import check_model
 from disambig.workbench.model.skops_file import one_line, read_skops, write_skops
-
-if TYPE_CHECKING:
-    from disambig.workbench.model.table_model import TableModel
+from disambig.workbench.model.table_model import TableModel
 
 __all__ = [
     "check_method_can_be_saved",
     "check_model_folder_is_free",
-    "read_model_folder",
-    "write_model_folder",
+    "load_model",
+    "save_model",
 ]
 
 _KIND: Final = "disambig table model"
@@ -100,7 +98,7 @@ def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
         )
 
 
-def write_model_folder(model: "TableModel", folder: str | os.PathLike[str]) -> None:
+def save_model(model: TableModel, folder: str | os.PathLike[str]) -> None:
     """Write a model; one that is there is replaced when the new one is complete.
 
     Parameters
@@ -141,7 +139,7 @@ def write_model_folder(model: "TableModel", folder: str | os.PathLike[str]) -> N
         )
 
 
-def read_model_folder(folder: str | os.PathLike[str]) -> "TableModel":
+def load_model(folder: str | os.PathLike[str]) -> TableModel:
     """Return the model in a folder; nothing in it is run, whoever wrote it.
 
     Parameters
@@ -149,10 +147,6 @@ def read_model_folder(folder: str | os.PathLike[str]) -> "TableModel":
     folder : path
         The folder.
     """
-    from disambig.workbench.model.table_model import (
-        TableModel,  # which imports this file to save itself
-    )
-
     place = Path(folder)
     if not place.is_dir():
         raise ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")

@@ -23,7 +23,7 @@ from disambig.workbench.columns.transformer import (
 from disambig.workbench.columns.values import column_values
 from disambig.workbench.estimate import Estimate
 
-__all__ = ["TableModel", "fit_model", "load_model"]
+__all__ = ["TableModel", "fit_model"]
 
 _ROWS_AT_A_TIME = 65536
 # Of what people read; predict_proba gives all of them.
@@ -76,9 +76,12 @@ class TableModel:
         predictions : DataFrame
             ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
         """
+        return self.predictions_of(column_values(frame, self.plan), top=top)
+
+    def predictions_of(self, values: pd.DataFrame, *, top: int = 1) -> pd.DataFrame:
+        """Return the same for values that ``column_values`` made."""
         check_integer("top", top, minimum=1)
         count = min(top, len(self.classes))
-        values = column_values(frame, self.plan)
         # Some rows at a time: a million rows of many classes would take gigabytes.
         parts = [
             _most_probable(self.probabilities_of(values.iloc[rows]), count)
@@ -97,9 +100,9 @@ class TableModel:
         """Return the same for values that ``column_values`` made."""
         return self.method.predict_proba(transform_values(self.transformer, values))
 
-    def notices_on(self, frame: pd.DataFrame) -> list[str]:
-        """Return what a person should know about the predictions for a table."""
-        unseen = unseen_categories(self.transformer, column_values(frame, self.plan))
+    def notices_on(self, values: pd.DataFrame) -> list[str]:
+        """Return what a person should know about the predictions for such values."""
+        unseen = unseen_categories(self.transformer, values)
         return [
             f"Column {name!r} has values that the training table did not have, which tell "
             f"nothing: {listed(values)}."
@@ -114,22 +117,10 @@ class TableModel:
         folder : path
             A model that is there is replaced, anything else is left alone.
         """
-        from disambig.workbench.model.model_folder import write_model_folder  # needs skops
+        # Which knows this class.
+        from disambig.workbench.model.model_folder import save_model
 
-        write_model_folder(self, folder)
-
-
-def load_model(folder: str | os.PathLike[str]) -> TableModel:
-    """Return the model that ``TableModel.save`` wrote; nothing in the folder is run.
-
-    Parameters
-    ----------
-    folder : path
-        The folder.
-    """
-    from disambig.workbench.model.model_folder import read_model_folder  # needs skops
-
-    return read_model_folder(folder)
+        save_model(self, folder)
 
 
 def fit_model(

@@ -1,0 +1,9 @@
+"""What is done unless somebody says otherwise; the help of the commands shows it."""
+
+__all__ = ["DEFAULT_ERRORS_TO_FIND", "DEFAULT_FOLDS", "DEFAULT_METHOD"]
+
+DEFAULT_METHOD = "ncpd"
+# Models that judge the rows that they were not trained on.
+DEFAULT_FOLDS = 5
+# Share of the expected errors that a second look is to find.
+DEFAULT_ERRORS_TO_FIND = 0.9
