@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test lint bench reproduce clean
+.PHONY: install run test lint bench reproduce clean
+
+install: $(INSTALLED)
 
 run: $(INSTALLED)
 	$(BIN)/disambig reproduce curves --quick --jobs 2

@@ -24,6 +24,7 @@ from results_page import FOLDER, markdown_table, write_page
 
 DATASETS = ("glass", "vehicle", "ecoli")
 METHODS = ("ncpd", "plknn")
+IN_SAMPLE = "plknn in-sample"
 SEEDS = range(5)
 SHARES = np.linspace(0, 1, 101)
 NAME = "own_file_cleaning"
@@ -40,7 +41,9 @@ class Cleaned:
     found_by_share: np.ndarray
 
 
-def clean(dataset: str, method: str, seed: int, folder: Path) -> Cleaned:
+def clean(
+    dataset: str, method: str, seed: int, folder: Path, *, in_sample: bool = False
+) -> Cleaned:
     """Write a table, read it, clean it, and judge."""
     data = load_dataset(dataset)
     truth = np.asarray(data.true_labels).astype(str)
@@ -49,7 +52,9 @@ def clean(dataset: str, method: str, seed: int, folder: Path) -> Cleaned:
     )
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(label=sets.to_strings())
     write_table(frame, folder / "table.csv")
-    cleaned = clean_table(read_table(folder / "table.csv"), method=method, random_state=seed)
+    cleaned = clean_table(
+        read_table(folder / "table.csv"), method=method, in_sample=in_sample, random_state=seed
+    )
     wrong = cleaned["chosen_label"].to_numpy() != truth
     return Cleaned(
         right=float(1 - wrong.mean()),
@@ -103,23 +108,33 @@ def main() -> None:
             for method in METHODS:
                 runs = [clean(dataset, method, seed, Path(folder)) for seed in SEEDS]
                 results[dataset, method] = runs
-                right = [f"{run.right:.3f}" for run in runs]
-                print(dataset, method, *right, flush=True)
+                print(dataset, method, *(f"{run.right:.3f}" for run in runs), flush=True)
+            results[dataset, IN_SAMPLE] = [
+                clean(dataset, "plknn", seed, Path(folder), in_sample=True) for seed in SEEDS
+            ]
     draw(results)
 
     def mean(dataset: str, method: str, what: str) -> str:
         return f"{np.mean([getattr(run, what) for run in results[dataset, method]]):.3f}"
 
+    def wins(dataset: str) -> int:
+        rivals = [results[dataset, "plknn"], results[dataset, IN_SAMPLE]]
+        best = [max(run.right for run in runs) for runs in zip(*rivals, strict=True)]
+        ours = [run.right for run in results[dataset, "ncpd"]]
+        return sum(own > other for own, other in zip(ours, best, strict=True))
+
     header = [
-        "table", "NCPD right", "PLKNN right", "uniform guess right", "rows for a second look",
-        "errors among them",
+        "table", "NCPD right", "PLKNN right", "PLKNN in-sample right", "uniform guess right",
+        "ahead of all", "rows for a second look", "errors among them",
     ]  # fmt: skip
     rows = [
         [
             dataset,
             mean(dataset, "ncpd", "right"),
             mean(dataset, "plknn", "right"),
+            mean(dataset, IN_SAMPLE, "right"),
             mean(dataset, "ncpd", "guessed"),
+            f"{wins(dataset)} of {len(SEEDS)}",
             mean(dataset, "ncpd", "flagged"),
             mean(dataset, "ncpd", "found_by_flag"),
         ]
@@ -131,7 +146,8 @@ def main() -> None:
         f"benchmarks/{NAME}.py",
         f"Candidate sets with p = .7, r = 2, written as CSV, read and cleaned by `clean_table` "
         f"with its defaults; mean over {len(SEEDS)} draws of the sets. "
-        "Right means that the chosen label is the true one, in all rows of the table. The last two "
+        "Right means that the chosen label is the true one, in all rows of the table; *ahead of "
+        "all* counts the draws in which NCPD is right in more rows than the others. The last two "
         "columns are shares: of all rows that NCPD marks `second_look`, and of all wrong choices "
         "that are among them.",
         markdown_table(header, rows),
@@ -140,15 +156,14 @@ def main() -> None:
         real_data=False,
     )
     behind = [
-        f"{dataset}, seed {seed}"
+        dataset
         for dataset in DATASETS
-        for seed, ours, theirs in zip(
-            SEEDS, results[dataset, "ncpd"], results[dataset, "plknn"], strict=True
-        )
-        if ours.right <= max(theirs.right, theirs.guessed) or ours.found_by_flag <= 0.5
+        if mean(dataset, "ncpd", "right")
+        <= max(mean(dataset, other, "right") for other in ("plknn", IN_SAMPLE))
+        or float(mean(dataset, "ncpd", "found_by_flag")) <= 0.5
     ]
     if behind:
-        print(f"Not ahead, or half of the errors not found: {', '.join(behind)}.")
+        raise SystemExit(f"Not ahead, or half of the errors not found: {', '.join(behind)}.")
 
 
 if __name__ == "__main__":

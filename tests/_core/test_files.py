@@ -25,3 +25,13 @@ def test_a_failed_block_leaves_the_old_file_and_nothing_else(tmp_path):
         write_half()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_who_may_read_a_file_does_not_change_with_its_content(tmp_path):
+    path = tmp_path / "private.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    with written_atomically(path) as temporary:
+        temporary.write_text("new")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == "new"

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+import pandas as pd
+
 from disambig.cli.main import main
 
 SCREEN_WIDTH, SCREEN_HEIGHT = 80, 24
@@ -68,6 +70,19 @@ def check_manners(run: Run, codes: tuple[int, ...] = (0, 2)) -> None:
     if run.code:
         assert run.err.strip(), told
         assert screen_lines(run.err) <= SCREEN_HEIGHT, told
+
+
+def accepted(*words: object) -> Run:
+    """Run a command that must succeed."""
+    run = run_command_here(*words)
+    check_manners(run, codes=(0,))
+    return run
+
+
+def written(path: Path, frame: pd.DataFrame) -> Path:
+    """Write a table as CSV, and return where it is."""
+    frame.to_csv(path, index=False)
+    return path
 
 
 def screen_lines(text: str) -> int:

@@ -240,3 +240,58 @@ def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert ended.code == 1
     assert "No space left on device" in ended.err
+
+
+def test_an_example_never_takes_the_place_of_a_file(tmp_path, run_main, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("vehicles.csv").write_text("mine")
+    ended = run_main("example")
+    assert ended.code == 2
+    assert Path("vehicles.csv").read_text() == "mine"
+    assert run_main("example", "elsewhere").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--min-votes", "2"], "--min-votes goes with a long table"),
+        (["--item", "a", "--label", "b", "--votes"], "--votes does not go with a long table"),
+        (["--item", "a", "--label", "b", "--separator", ";"], "--separator does not go with"),
+    ],
+)
+def test_options_that_would_mean_nothing_are_refused(table, run_main, words, message):
+    ended = run_main("audit", table, *words)
+    assert ended.code == 2
+    assert message in ended.err
+
+
+def test_code_cannot_be_given_as_a_parameter(table, run_main):
+    ended = run_main("fit", table, "--out", "model", "--set", "callbacks=3")
+    assert ended.code == 2
+    assert "has no parameter 'callbacks'" in ended.err
+
+
+def test_the_files_beside_a_table_are_separated_like_it(table, run_main):
+    three_clouds().to_csv(table, sep=";", index=False)
+    Path("decisions.csv").write_text("row;label\n2;fox\n")
+    words = ("clean", table, "--delimiter", ";", "--truth", "truth", "--out", "clean.csv", *QUICK)
+    assert run_main(*words, "--decisions", "decisions.csv").code == 0
+    assert pd.read_csv("clean.csv", sep=";")["chosen_label"][1] == "fox"
+
+
+def test_an_excel_file_is_not_cleaned_in_place(table, run_main):
+    three_clouds().to_excel("animals.xlsx", index=False)
+    before = Path("animals.xlsx").read_bytes()
+    ended = run_main("clean", "animals.xlsx", "--truth", "truth", "--out", "animals.xlsx", *QUICK)
+    assert ended.code == 2
+    assert "other sheets would be lost" in ended.err
+    assert Path("animals.xlsx").read_bytes() == before
+
+
+def test_folds_that_are_done_are_kept_when_the_table_cannot_be_written(table, run_main):
+    frame = three_clouds().assign(note="x" * 40_000)
+    frame.to_csv(table, index=False)
+    words = ("clean", table, "--truth", "truth", "--ignore", "note", *QUICK)
+    ended = run_main(*words, "--out", "clean.xlsx")
+    assert ended.code == 2
+    assert len(list(Path("clean.xlsx.partial").glob("*.npy"))) == 3

@@ -62,6 +62,19 @@ def test_an_item_whose_labels_are_all_blank_has_no_annotation(annotations):
         read(annotations, order=["p1", "p2"])
 
 
+def test_a_word_for_nothing_is_no_vote_unless_it_is_said_to_be(annotations):
+    annotations["label"] = annotations["label"].replace({"dog": "NA"})
+    assert read(annotations)[0] == ["p2"]
+    assert read(annotations, literal=True)[1].to_strings() == ["NA|cat", "NA"]
+    with pytest.raises(TableError, match="1 of 2 items .* 'NA' counts as empty; .* --literal-lab"):
+        read(annotations, order=["p1", "p2"])
+
+
+def test_a_word_for_nothing_may_name_an_item_or_an_annotator(annotations):
+    named = annotations.replace({"p1": "NA", "ann": "nan"})
+    assert read(named)[1] == read(annotations)[1]
+
+
 def test_annotations_of_other_items_are_refused(annotations):
     with pytest.raises(TableError, match="1 of 2 are not, the first is 'p2'"):
         read(annotations, order=["p1"])
@@ -101,7 +114,9 @@ def test_several_labels_in_one_annotation_are_refused():
 
 
 def test_columns_that_are_missing_and_tables_without_labels_are_refused(annotations):
-    with pytest.raises(TableError, match="no column 'foto'.*Did you mean 'photo'"):
+    with pytest.raises(
+        TableError, match="The table of annotations has no column 'foto'.*Did you mean 'photo'"
+    ):
         read(annotations, item="foto")
     with pytest.raises(TableError, match="No row has a label in column 'label'"):
         read(annotations.assign(label=None))
@@ -116,6 +131,16 @@ def test_one_row_per_item_keeps_what_is_the_same_for_all_its_rows(annotations):
     assert varying == ["seconds"]
     expected = {"photo": ["p2", "p1"], "width": [2.5, np.nan], "tags": [["x"], ["y", "z"]]}
     pd.testing.assert_frame_equal(frame, pd.DataFrame(expected), check_dtype=False)
+
+
+def test_an_empty_cell_does_not_differ_from_a_filled_one_of_the_same_item(annotations):
+    annotations["width"] = [np.nan, 4, np.nan, 2.5, np.nan, 2.5]
+    annotations["town"] = ["", "NA", "Rome", "n/a", " ", "Rome"]
+    annotations["seconds"] = [None, 2, None, 4, 5, None]
+    frame, varying = one_row_per_item(annotations, item="photo", annotator="who", label="label")
+    assert varying == ["seconds"]
+    assert frame["width"].tolist() == [2.5, 4]
+    assert frame["town"].tolist() == ["Rome", "NA"]
 
 
 def test_one_row_per_item_without_annotators_treats_them_as_any_column(annotations):

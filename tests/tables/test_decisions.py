@@ -42,8 +42,12 @@ def test_a_blank_line_says_nothing():
 @pytest.mark.parametrize(
     ("frame", "name", "message"),
     [
-        (decided([1], ["x"]).drop(columns="label"), None, "no column 'label'"),
-        (decided([1], ["x"], "rows"), None, "no column 'row'.*Did you mean 'rows'"),
+        (decided([1], ["x"]).drop(columns="label"), None, "decisions has no column 'label'"),
+        (
+            decided([1], ["x"], "rows"),
+            None,
+            "The table of decisions has no column 'row'.*Did you mean 'rows'.* --id",
+        ),
         (decided([1, 6], ["x", "y"]), None, "rows 1 to 5 .* Got 6 in row 2 of the decisions"),
         (decided([0], [None]), None, "Got 0 in row 1"),
         (decided(["-1"], ["x"]), None, "Got -1 in row 1"),
@@ -79,6 +83,12 @@ def test_settled_rows_have_their_label_and_no_other():
 def test_a_class_that_is_no_text_is_settled_by_its_text():
     settled = settle(CandidateLabels.from_sets([[1, 2], [2, 3]]), {1: "3"})
     assert settled.to_sets() == [{1, 2}, {3}]
+
+
+@pytest.mark.parametrize("label", [3, 3.0, np.int64(3), " 3"])
+def test_a_label_may_be_decided_on_as_a_number(label):
+    settled = settle(CandidateLabels.from_strings(["1|2", "2|3"]), {1: label})
+    assert settled.to_strings() == ["1|2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tables.labels.distinct_cells import distinct_cells, text_of, texts_of
+from disambig.tables.cell_text import text_of
+from disambig.tables.labels.distinct_cells import distinct_cells, texts_of
 from disambig.tables.labels.label_cells import LabelProblem, make_cell_reader
 
 

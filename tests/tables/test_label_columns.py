@@ -37,7 +37,7 @@ def test_negative_labels_mean_all_other_classes():
     parsed = LabelColumns().parse(frame_of("!cat", "cat|dog|!dog", "bird", "!cat|!dog"))
     assert parsed.candidates.to_strings() == ["bird|dog", "cat", "bird", "bird"]
     assert parsed.negative
-    assert not parsed.weighted
+    assert parsed.candidates.weights is None
 
 
 def test_a_label_that_is_only_ruled_out_is_a_class():
@@ -53,7 +53,6 @@ def test_plain_rows_have_weights_of_one_where_others_are_weighted():
     parsed = LabelColumns().parse(frame_of("cat:0.7|dog:0.3", "dog|cat", "!cat", "cat:2|!dog"))
     assert weights_of(parsed.candidates) == [[0.7, 0.3], [1, 1], [0, 1], [2, 0]]
     assert parsed.candidates.to_strings() == ["cat|dog", "cat|dog", "dog", "cat"]
-    assert parsed.weighted
 
 
 def test_a_label_of_weight_zero_stays_a_candidate():
@@ -73,6 +72,14 @@ def test_a_label_that_is_repeated_in_a_cell_adds_up_its_weights():
     assert weights_of(LabelColumns().read(frame_of("cat:1|cat:2", "dog:1"))) == [[3, 0], [0, 1]]
 
 
+def test_a_bare_cell_among_json_changes_nothing_for_the_others():
+    frame = frame_of('["cat", "dog"]', "dog|bird", '{"cat": 2}', "[rare] bird", "")
+    read = LabelColumns(empty="all").parse(frame).candidates
+    assert read.to_sets()[:4] == [{"cat", "dog"}, {"dog", "bird"}, {"cat"}, {"[rare] bird"}]
+    assert weights_of(read)[2] == [0, 0, 2, 0]
+    assert LabelColumns(literal=True).read(frame[:3]).to_sets()[2] == {'{"cat": 2}'}
+
+
 def test_every_column_is_judged_for_json_by_itself():
     frame = pd.DataFrame({"a": ['["cat"]', ""], "b": ["", "dog|[x]"]})
     read = LabelColumns(columns=("a", "b")).read(frame)
@@ -90,7 +97,6 @@ def test_votes_are_counted():
     parsed = LabelColumns(columns=("ann", "ben", "eve"), votes=True).parse(frame)
     assert parsed.candidates.classes.tolist() == ["bird", "cat", "dog"]
     assert weights_of(parsed.candidates) == [[0, 2, 1], [1, 1, 2], [0, 0, 1], [2, 1, 2]]
-    assert parsed.weighted
 
 
 def test_classes_that_are_given_keep_their_order():
@@ -103,8 +109,8 @@ def test_classes_that_are_given_keep_their_order():
 
 def test_rows_without_a_label_are_set_apart():
     parsed = LabelColumns().parse(frame_of("cat", None, "|", "dog", "[]"))
-    assert parsed.empty.tolist() == [False, True, True, False, False]
-    assert parsed.candidates.to_strings() == ["cat", "dog", "[]"]
+    assert parsed.empty.tolist() == [False, True, True, False, True]
+    assert parsed.candidates.to_strings() == ["cat", "dog"]
 
 
 def test_rows_without_a_label_may_have_any():
@@ -116,6 +122,41 @@ def test_rows_without_a_label_may_have_any():
 def test_rows_without_a_label_are_refused_by_read():
     with pytest.raises(TableError, match=r"column 'label'\. There is none in 2 rows, .* row 2\. "):
         LabelColumns().read(frame_of("cat", "", np.nan, "dog"))
+
+
+@pytest.mark.parametrize(
+    "word", ["NA", " NaN", "nan", "N/A", "null", "NULL", "None", "#N/A", "<NA>"]
+)
+def test_a_word_for_nothing_alone_in_a_cell_is_no_label(word):
+    frame = frame_of("cat", word, f"{word}|dog")
+    assert LabelColumns(empty="all").read(frame).to_sets()[1] == {"cat", "dog", word.strip()}
+    message = (
+        rf"none in row 2\. .* The cell '{word}' counts as empty; if it is a label, say --liter"
+    )
+    with pytest.raises(TableError, match=message):
+        LabelColumns().read(frame)
+    assert LabelColumns(literal=True).read(frame).to_sets()[1] == {word.strip()}
+
+
+def test_a_column_of_words_for_nothing_is_refused_with_what_they_were_taken_for():
+    with pytest.raises(TableError, match=r"all 2 are empty\. .* 'NA' counts as empty"):
+        LabelColumns().parse(frame_of("NA", "NA"))
+
+
+def test_an_annotator_who_wrote_a_word_for_nothing_has_not_voted():
+    frame = pd.DataFrame({"ann": ["cat", "NA"], "ben": ["n/a", "dog"]})
+    parsed = LabelColumns(columns=("ann", "ben"), votes=True).parse(frame)
+    assert weights_of(parsed.candidates) == [[1, 0], [0, 1]]
+
+
+def test_a_weight_that_was_meant_for_a_part_of_the_label_is_pointed_out():
+    message = (
+        r"as in 'grade:1', was read as a weight: say --literal-labels \(in Python literal=True"
+    )
+    with pytest.raises(TableError, match=message):
+        LabelColumns().read(frame_of("grade:1|grade:2", "grade:2"))
+    with pytest.raises(TableError, match=r"other labels\.$"):
+        LabelColumns(columns=("a", "b"), votes=True).read(pd.DataFrame({"a": ["x"], "b": ["x"]}))
 
 
 def test_labels_that_are_all_alike_can_be_parsed_but_not_read():

@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as arrays
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
 from disambig.tables.labels.label_columns import LabelColumns
-from disambig.workbench.cleaning import CLEAN_COLUMNS, clean_table, clean_task, second_look
+from disambig.workbench.clean_columns import CLEAN_COLUMNS
+from disambig.workbench.cleaning import clean_table, clean_task, second_look
 from disambig.workbench.held_out import FitListener, held_out_probabilities
 from disambig.workbench.task import prepare_task
 from workbench.small_tables import neighbours, quick_network, three_clouds

@@ -42,7 +42,7 @@ def test_people_are_told_what_was_left_out_and_why(table):
     _, notices = plan_columns(table, reserved=["label"])
     assert notices == [
         "Left out 'id', which is an identifier, because it can give the label away; use --features "
-        "to keep it.",
+        "(in Python features=) to keep it.",
         "Left out 'unit', which has one value in all rows: it teaches nothing.",
         "Left out 'notes', which is empty: it teaches nothing.",
     ]
@@ -114,6 +114,24 @@ def test_a_column_cannot_be_chosen_and_left_out(table):
         plan_columns(table, features=["height", "color"], ignore=["color"])
     with pytest.raises(TableError, match="'label' was chosen as a feature, and is also no feature"):
         plan_columns(table, features=["label"], reserved=["label"])
+
+
+def test_columns_can_be_said_to_hold_categories():
+    table = pd.DataFrame({"zip": [1001, 90210, 1001], "id": [3, 1, 2], "x": [1, 2, 2]})
+    plan, notices = plan_columns(table, categories=["zip", "id"])
+    assert kinds(plan) == {"zip": "category", "id": "category", "x": "number"}
+    assert notices == []
+    assert kinds(plan_columns(table, categories="zip")[0])["zip"] == "category"
+
+
+def test_a_category_must_be_a_feature(table):
+    with pytest.raises(TableError, match="no column 'colour', .* a category.*Did you mean 'color'"):
+        plan_columns(table, categories=["colour"])
+    with pytest.raises(TableError, match="'label' is none: it holds labels"):
+        plan_columns(table, reserved=["label"], categories=["label"])
+    with pytest.raises(TableError, match="'color' is none: .* or other features were chosen"):
+        plan_columns(table, features=["height"], categories=["color"])
+    assert "color" not in plan_columns(table, ignore=["color"], categories=["color"])[0].names
 
 
 def test_a_table_without_features_is_refused_and_says_why(table):

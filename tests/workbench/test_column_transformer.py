@@ -129,7 +129,11 @@ def test_a_fitted_transformer_is_saved_without_code(table):
     plan, transformer = prepared(table)
     saved = skops.io.dumps(transformer)
     untrusted = skops.io.get_untrusted_types(data=saved)
-    assert set(untrusted) == {"disambig.methods.scaling.FeatureScaler", "numpy.dtype"}
+    assert set(untrusted) == {
+        "disambig.methods.scaling.FeatureScaler",
+        "disambig.workbench.columns.seen_range.SeenRange",
+        "numpy.dtype",
+    }
     loaded = skops.io.loads(saved, trusted=untrusted)
     values = column_values(table, plan)
     assert_array_equal(transform_values(loaded, values), transform_values(transformer, values))
@@ -143,3 +147,29 @@ def test_the_largest_numbers_do_not_overflow():
         warnings.simplefilter("error")
         features = transform_values(transformer, column_values(table, plan))
     assert np.isfinite(features).all()
+
+
+def test_a_number_further_out_than_all_that_was_learned_from_counts_as_the_furthest():
+    learned = pd.DataFrame({"x": [4e-200, 1e-200, 2e-200]})
+    plan, transformer = prepared(learned)
+    far = column_values(pd.DataFrame({"x": [1e300, -1e300]}), plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = transform_values(transformer, far)
+    assert_array_equal(features, transform_values(transformer, column_values(learned[:2], plan)))
+
+
+def test_times_of_days_that_had_none_where_they_were_learned_from_change_nothing():
+    days = pd.DataFrame({"day": ["2024-01-01", "2024-03-05", "2024-05-02"]})
+    plan, transformer = prepared(days)
+    timed = transform_values(transformer, column_values(days + " 13:30", plan))
+    plain = transform_values(transformer, column_values(days, plan))
+    assert np.abs(timed - plain).max() < 0.02  # half a day of four months
+
+
+def test_a_number_that_was_constant_in_the_rows_of_a_fit_tells_nothing_later():
+    plan, _ = plan_columns(pd.DataFrame({"x": [7, 7, 7, 7e9], "y": [1, 2, 4, 3]}))
+    values = column_values(pd.DataFrame({"x": [7, 7, 7], "y": [1, 2, 4]}), plan)
+    transformer = make_transformer(plan).fit(values)
+    rare = column_values(pd.DataFrame({"x": [7e9, None], "y": [1, 1]}), plan)
+    assert_array_equal(transform_values(transformer, rare)[:, 0], [0, 0])

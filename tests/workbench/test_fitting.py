@@ -76,9 +76,9 @@ def test_true_labels_may_be_mostly_empty():
     assert estimate.accuracy.n_rows == 2
 
 
-def test_a_true_label_that_is_no_label_is_named():
-    few = FRAME.assign(truth=[*[""] * 58, "cta", "dog"])
-    with pytest.raises(TableError, match=r"not so for row 59: 'cta'. Did you mean 'cat'\?"):
+def test_true_labels_none_of_which_is_a_label_are_refused():
+    few = FRAME.assign(truth=[*[""] * 58, "cta", "dgo"])
+    with pytest.raises(TableError, match=r"None of them is: 'cta' in 2 rows, the first is row 59"):
         fit_table(few, method=neighbours(), truth="truth")
 
 
@@ -160,3 +160,13 @@ def test_sets_made_elsewhere_are_taken_as_they_are():
 def test_one_fold_is_refused():
     with pytest.raises(ParameterError, match="One fold leaves no rows to train on"):
         fit_table(FRAME, ignore=["truth"], n_folds=1)
+
+
+def test_a_true_label_that_is_nowhere_a_candidate_counts_as_an_error():
+    few = FRAME.assign(truth=["cat", *[""] * 58, "cta"])
+    task = prepare_task(few, truth="truth")
+    (notice,) = [text for text in task.notices if "count as errors" in text]
+    assert "'cta' in row 60. Did you mean 'cat'?" in notice
+    accuracy = fit_task(task, neighbours(), n_folds=2).estimate.accuracy
+    assert accuracy.n_rows == 2
+    assert accuracy.share <= 0.5

@@ -71,7 +71,7 @@ def test_many_rows_are_summed_block_by_block():
 def test_the_text_says_it_in_rows():
     sets = [["a"], ["b"], ["a", "b"], ["a", "b"]]
     assert str(label_information(CandidateLabels.from_sets(sets))) == (
-        "The sets tell 50 % of what full labels would: about 2 of 4 rows' worth.\n"
+        "These labels are worth about as much as 2 rows (50 %) with one certain label each.\n"
         "A blind guess inside the sets would be right for 75 % of the rows."
     )
 
@@ -83,6 +83,6 @@ def test_the_text_does_not_vouch_for_weights():
 
 def test_the_text_does_not_round_to_all_or_nothing():
     sets = [["a"], ["b"]] * 2000 + [["a", "b"]]
-    assert "tell over 99 % of" in str(label_information(CandidateLabels.from_sets(sets)))
+    assert "(over 99 %)" in str(label_information(CandidateLabels.from_sets(sets)))
     sets = [["a"], ["b"]] + [["a", "b"]] * 2000
-    assert "tell under 1 % of" in str(label_information(CandidateLabels.from_sets(sets)))
+    assert "(under 1 %)" in str(label_information(CandidateLabels.from_sets(sets)))

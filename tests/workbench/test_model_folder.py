@@ -421,6 +421,24 @@ def test_parts_that_cannot_predict_are_refused(folder, file, name, value, messag
             load_model(folder)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda low: np.stack([low, low]), "do not have one range each"),
+        (lambda low: low[:1], "do not have one range each"),
+        (lambda low: low + 1e9, "the range of one of its features is none"),
+        (lambda low: low * np.nan, "the range of one of its features is none"),
+    ],
+    ids=["rows", "one", "backwards", "gaps"],
+)
+def test_a_range_that_no_rows_can_have_is_refused(tmp_path, change, message):
+    model = fitted("plknn")
+    seen = model.transformer.named_transformers_["numbers"].named_steps["keep"]
+    seen.low_ = change(seen.low_)
+    with pytest.raises(ParameterError, match=message):
+        save_model(model, tmp_path / "other")
+
+
 def test_claims_of_a_billion_labels_are_refused_before_memory_is_taken(tmp_path):
     save_model(MODELS["m3pl"], tmp_path / "model")
     schema, members = members_of(tmp_path / "model" / "method.skops")

@@ -67,7 +67,7 @@ def test_values_that_were_never_seen_are_told(model):
 
 
 def test_many_rows_are_predicted_part_by_part(model, monkeypatch):
-    monkeypatch.setattr("disambig.workbench.model.table_model._ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr("disambig.workbench.model.table_model._PROBABILITIES_AT_A_TIME", 20)
     parts = model.predict(FRAME, top=2)
     monkeypatch.undo()
     assert parts.equals(model.predict(FRAME, top=2))

@@ -79,15 +79,23 @@ def test_the_folder_stays_when_the_work_breaks_off(tmp_path):
     np.testing.assert_array_equal(kept, PROBABILITIES)
 
 
-def test_the_folder_goes_when_what_was_given_is_at_fault(tmp_path):
-    def fail() -> None:
-        with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+def fail_after(tmp_path, *, keep: bool) -> None:
+    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+        if keep:
             work.keep("fold-1", PROBABILITIES)
-            raise ParameterError("too many folds")
+        raise ParameterError("too many folds")
 
+
+def test_the_folder_goes_where_something_is_wrong_from_the_start(tmp_path):
     with pytest.raises(ParameterError, match="too many"):
-        fail()
+        fail_after(tmp_path, keep=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_done_is_kept_when_something_goes_wrong_later(tmp_path):
+    with pytest.raises(ParameterError, match="too many"):
+        fail_after(tmp_path, keep=True)
+    assert (tmp_path / "w" / "fold-1.npy").exists()
 
 
 def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
@@ -125,7 +133,13 @@ def test_the_fingerprint_follows_all_that_the_work_depends_on():
     assert fingerprint(three_clouds(), quick_network(), seed=0) == prints[0]
 
 
-def test_a_folder_that_another_run_has_removed_is_no_error(tmp_path):
+def test_a_folder_that_another_run_has_removed_is_made_again_and_removed(tmp_path):
     with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
         work.remove()
         work.keep("fold-1", PROBABILITIES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_is_taken_over(tmp_path):
+    (tmp_path / "w").mkdir()
+    WorkFolder(tmp_path / "w", "print").keep("fold-1", PROBABILITIES)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from disambig._core.names import closest_name
+from disambig._core.names import did_you_mean
 
 __all__ = [
     "CandidateError",
@@ -93,8 +93,7 @@ class UnknownNameError(DisambigError, ValueError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        suggestion = closest_name(name, names)
-        hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+        hint = did_you_mean(name, names)
         super().__init__(f"There is no {kind} called {name!r}.{hint} Known: {', '.join(names)}.")
         self._arguments = (kind, name, names)
 

@@ -1,6 +1,7 @@
 """Write files so that a reader sees the old content or the new, never half of it."""
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = target.with_name(f".{target.stem}-{uuid.uuid4().hex}{target.suffix}")
     try:
         yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)  # who may read it does not change
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

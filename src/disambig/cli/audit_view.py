@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from disambig.tables.wording import printable
 from disambig.workbench.audit.audit_text import (
     HEADINGS,
     contents_sentence,
@@ -15,7 +16,6 @@ from disambig.workbench.audit.audit_text import (
     reading_sentences,
     size_lines,
 )
-from disambig.workbench.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -79,15 +79,16 @@ def clean(
     from disambig.cli.talk import print_json, say, say_notices
     from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns, check_new_columns
+    from disambig.workbench.clean_columns import CLEAN_COLUMNS
     from disambig.workbench.clean_summary import summarise_cleaning
-    from disambig.workbench.cleaning import CLEAN_COLUMNS, clean_task
+    from disambig.workbench.cleaning import clean_task
     from disambig.workbench.work_folder import unfinished_work
 
-    check_output(out, json=json)  # before the work, not after it
+    check_output(out, json=json, source=file)  # before the work, not after it
     method = method_of(learning)
     table = load_table(file, file_options, labels, features)
     check_new_columns(table.frame, CLEAN_COLUMNS, prefix)
-    task = task_of(table, learning.decisions)
+    task = task_of(table, learning.decisions, file_options)
     notices = [*table.notices, *task.notices]
     say_notices(notices)
     settings = {"folds": None if in_sample else folds, "seed": learning.seed}

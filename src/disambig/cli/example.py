@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from disambig._core.errors import ParameterError
+
 __all__ = ["example"]
 
 
@@ -20,6 +22,10 @@ def example(
     from disambig.tables.files.write import write_table
     from disambig.workbench.example import example_tables
 
-    for name, frame in example_tables().items():
+    tables = example_tables()
+    there = next((folder / name for name in tables if (folder / name).exists()), None)
+    if there is not None:
+        raise ParameterError(f"{there} is there already, and is left as it is. Name a folder.")
+    for name, frame in tables.items():
         write_table(frame, folder / name)
         say(f"{folder / name}: {len(frame)} rows, {len(frame.columns)} columns")

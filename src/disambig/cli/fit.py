@@ -69,7 +69,7 @@ def fit(
     method = method_of(learning)
     check_method_can_be_saved(method)
     table = load_table(file, file_options, labels, features)
-    task = task_of(table, learning.decisions)
+    task = task_of(table, learning.decisions, file_options)
     notices = [*table.notices, *task.notices]
     say_notices(notices)
     with (

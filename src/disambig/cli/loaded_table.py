@@ -1,6 +1,6 @@
 """From the options of a command to a table and the labels of its rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,23 +50,24 @@ def load_table(
         "truth": labels.truth,
         "features": features.features,
         "ignore": features.ignore or (),
+        "categories": features.category or (),
         "id": features.id,
     }
     if labels.is_long:
-        return _with_annotations(frame, labels, columns)
+        return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="goes with a long table of annotations: --item")
     return LoadedTable(frame, {**columns, "labels": _label_columns(labels)})
 
 
-def task_of(table: LoadedTable, decisions: Path | None) -> "TableTask":
+def task_of(table: LoadedTable, decisions: Path | None, options: FileOptions) -> "TableTask":
     """Make a table ready to learn from; ``decisions`` is a file of settled rows."""
     from disambig.tables.labels.decisions import read_decisions  # keeps --help quick
-    from disambig.workbench.read_table import read_table
     from disambig.workbench.task import prepare_task
 
     settled = None
     if decisions is not None:
-        settled = read_decisions(read_table(decisions), table.frame, id=table.columns["id"])
+        others = _read_beside(decisions, options)
+        settled = read_decisions(others, table.frame, id=table.columns["id"])
     return prepare_task(table.frame, **table.columns, decisions=settled)
 
 
@@ -89,13 +90,22 @@ def _label_columns(options: LabelOptions) -> Any:
     )
 
 
+def _read_beside(path: Path, options: FileOptions) -> "pd.DataFrame":
+    """Read another table, in the delimiter and encoding of the first where both are CSV."""
+    alike = options if path.suffix.lower() == ".csv" else FileOptions()
+    return read_file(str(path), replace(alike, format=None))
+
+
 def _with_annotations(
-    frame: "pd.DataFrame", options: LabelOptions, columns: dict[str, Any]
+    frame: "pd.DataFrame",
+    file_options: FileOptions,
+    options: LabelOptions,
+    columns: dict[str, Any],
 ) -> LoadedTable:
     """Read labels from a long table of annotations, the same file or one beside it."""
-    from disambig.tables.columns import find_column, listed
+    from disambig.tables.columns import find_column
     from disambig.tables.labels.annotations import one_row_per_item, read_annotations
-    from disambig.workbench.read_table import read_table
+    from disambig.tables.wording import listed
 
     options.refuse(
         *options.WIDE_ONLY, reason="does not go with a long table of annotations (--item)"
@@ -114,8 +124,10 @@ def _with_annotations(
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
             notices = (f"Columns that differ within an item are left out: {listed(varying)}.",)
+            columns["ignore"] = [name for name in columns["ignore"] if name not in varying]
     else:
-        annotations, own_id = read_table(options.annotations), columns["id"] or item
+        annotations = _read_beside(options.annotations, file_options)
+        own_id = columns["id"] or item
     _, candidates = read_annotations(
         annotations,
         item=item,

@@ -1,5 +1,6 @@
 """The command ``disambig`` and how it ends: 0 done, 1 the work failed, 2 bad input."""
 
+import io
 import os
 import sys
 from typing import Annotated, NoReturn
@@ -68,6 +69,9 @@ def _options(
 
 def main() -> None:
     """Run the command; whatever goes wrong ends in a message and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What an old console has no character for is shown as \u4e2d, as on standard error.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except DisambigError as error:
@@ -81,7 +85,7 @@ def main() -> None:
             raise
         _end(
             f"This should not happen, and is a mistake in disambig: {type(error).__name__}: "
-            f"{error}. Nothing was written. Please report it, with what DISAMBIG_DEBUG=1 shows.",
+            f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
             1,
         )
 

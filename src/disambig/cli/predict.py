@@ -22,7 +22,9 @@ def predict(
         typer.Option(help="File for the predictions; - is standard output, as CSV.", metavar="OUT"),
     ],
     file_options: FileOptions,
-    top: Annotated[int, typer.Option(min=1, help="How many labels to name for a row.")] = 1,
+    top: Annotated[
+        int, typer.Option(min=1, help="How many labels to name for a row, if there are as many.")
+    ] = 1,
     prefix: Prefix = "",
     json: Json = False,
 ) -> None:
@@ -44,7 +46,7 @@ def predict(
     from disambig.workbench.columns.values import column_values
     from disambig.workbench.model.model_folder import load_model
 
-    check_output(out, json=json)
+    check_output(out, json=json, source=file)
     fitted = load_model(model)
     frame = read_file(file, file_options)
     values = column_values(frame, fitted.plan)

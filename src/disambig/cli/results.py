@@ -3,14 +3,25 @@
 from pathlib import Path
 
 from disambig._core.errors import ParameterError, TableError
+from disambig._core.optional import import_extra
 
 __all__ = ["STANDARD_OUTPUT", "check_output", "output_delimiter", "partial_folder", "where_it_is"]
 
 STANDARD_OUTPUT = "-"
+# What writes a format, and which extra of disambig installs it.
+_EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
 
 
-def check_output(out: str, *, json: bool) -> None:
-    """Refuse a place that no table can be written to."""
+def check_output(out: str, *, json: bool, source: str) -> None:
+    """Refuse a place that no table can be written to, or where more than the table would go.
+
+    Parameters
+    ----------
+    out, source : str
+        Where the table goes, and where it comes from.
+    json : bool
+        Whether something else goes to standard output.
+    """
     from disambig.tables.files.formats import SUFFIXES  # keeps --help quick
 
     if out == STANDARD_OUTPUT:
@@ -20,12 +31,27 @@ def check_output(out: str, *, json: bool) -> None:
             )
         return
     path = Path(out)
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:  # a name that is too long, and the like
+        raise TableError(
+            f"{out} cannot be written: {error.strerror or error}. Name another file."
+        ) from error
+    if is_folder:
         raise TableError(f"{out} is a folder. Give --out the name of a file.")
-    if path.suffix.lower() not in SUFFIXES:
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
         raise TableError(
             f"--out needs a name that ends in one of {', '.join(SUFFIXES)}, or - for a CSV on "
             f"standard output. Got {out!r}."
+        )
+    if kind in _EXTRAS:
+        module, extra = _EXTRAS[kind]
+        import_extra(module, extra=extra)
+    if kind == "xlsx" and path.resolve() == Path(source).resolve():
+        raise TableError(
+            f"{out} is the file that is read. Its formulas and other sheets would be lost: give "
+            "--out another name."
         )
 
 
@@ -36,7 +62,7 @@ def output_delimiter(out: str, delimiter: str | None) -> str | None:
 
 def partial_folder(out: str | Path) -> str | None:
     """Return where unfinished work for an output is kept; nowhere for standard output."""
-    return None if out == STANDARD_OUTPUT else f"{out}.partial"
+    return None if out == STANDARD_OUTPUT else f"{Path(out).resolve()}.partial"
 
 
 def where_it_is(out: str) -> str:

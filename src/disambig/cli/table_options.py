@@ -196,6 +196,15 @@ class FeatureOptions:
             rich_help_panel=_FEATURES,
         ),
     ] = None
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of codes, such as postal codes, that are no numbers even if they look "
+            "like it; repeat the option.",
+            metavar="COLUMN",
+            rich_help_panel=_FEATURES,
+        ),
+    ] = None
     id: Annotated[
         str | None,
         typer.Option(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 
-from disambig.workbench.wording import printable
+from disambig.tables.wording import printable
 
 __all__ = ["people_console", "print_json", "say", "say_notices"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from disambig._core.errors import TableError
-from disambig.tables.columns import listed
+from disambig.tables.wording import listed, option
 
 __all__ = ["append_columns", "check_new_columns"]
 
@@ -15,7 +15,7 @@ def check_new_columns(frame: Any, names: Iterable[str], prefix: str = "") -> Non
     if clash:
         raise TableError(
             f"The table already has columns of names that are to be added: {listed(clash)}. "
-            "Choose a prefix for the new ones (--prefix), or give the table without them."
+            f"Choose a prefix for the new ones, {option('prefix')}, or give the table without them."
         )
 
 

@@ -14,25 +14,21 @@ from disambig.methods.confidence import confidence_from_scores
 from disambig.tables.labels.weighted_cells import weighted_cells
 from disambig.tables.new_columns import append_columns, check_new_columns
 from disambig.workbench.chosen_method import chosen_method
+from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
+from disambig.workbench.feature_plan import Names
+from disambig.workbench.given_labels import Labels
 from disambig.workbench.held_out import (
     FitListener,
     check_folds,
     fit_whole,
     held_out_probabilities,
 )
-from disambig.workbench.task import Labels, Names, TableTask, prepare_task
+from disambig.workbench.task import TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 
-__all__ = ["CLEAN_COLUMNS", "clean_table", "clean_task", "second_look"]
+__all__ = ["clean_table", "clean_task", "second_look"]
 
-CLEAN_COLUMNS = (
-    "chosen_label",
-    "confidence",
-    "margin",
-    "second_look",
-    "candidate_confidences",
-)
 # Below this share of doubt nobody would look twice, whatever the other rows are like.
 _LEAST_DOUBT = 1e-3
 _DECIMALS = 6
@@ -46,6 +42,7 @@ def clean_table(
     truth: str | None = None,
     features: Names | None = None,
     ignore: Names = (),
+    categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     in_sample: bool = False,
@@ -68,6 +65,8 @@ def clean_table(
         Column of true labels, which is not looked at.
     features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
+    categories : str or sequence of str, optional
+        Columns whose values are codes, even if they look like numbers.
     id : str, optional
         Column that names the rows, and is no feature.
     decisions : mapping of int to str, optional
@@ -96,6 +95,7 @@ def clean_table(
         truth=truth,
         features=features,
         ignore=ignore,
+        categories=categories,
         id=id,
         decisions=decisions,
     )

@@ -9,6 +9,8 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.workbench.chosen_method import chosen_method
 from disambig.workbench.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.workbench.estimate import estimate_quality
+from disambig.workbench.feature_plan import Names
+from disambig.workbench.given_labels import Labels
 from disambig.workbench.held_out import (
     FitListener,
     check_folds,
@@ -16,7 +18,7 @@ from disambig.workbench.held_out import (
     held_out_probabilities,
 )
 from disambig.workbench.model.table_model import TableModel
-from disambig.workbench.task import Labels, Names, TableTask, prepare_task
+from disambig.workbench.task import TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 
 __all__ = ["fit_table", "fit_task"]
@@ -30,6 +32,7 @@ def fit_table(
     truth: str | None = None,
     features: Names | None = None,
     ignore: Names = (),
+    categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     n_folds: int = DEFAULT_FOLDS,
@@ -49,6 +52,8 @@ def fit_table(
         Column of true labels, for the accuracy and nothing else; it may be mostly empty.
     features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
+    categories : str or sequence of str, optional
+        Columns whose values are codes, even if they look like numbers.
     id : str, optional
         Column that names the rows, and is no feature.
     decisions : mapping of int to str, optional
@@ -64,6 +69,7 @@ def fit_table(
         truth=truth,
         features=features,
         ignore=ignore,
+        categories=categories,
         id=id,
         decisions=decisions,
     )

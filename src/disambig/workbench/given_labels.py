@@ -6,7 +6,7 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig.candidates.labels import CandidateLabels
-from disambig.tables.labels.distinct_cells import text_of
+from disambig.tables.cell_text import text_of
 from disambig.tables.labels.label_columns import LabelColumns
 
 __all__ = ["Labels", "label_column_names", "sets_of_rows"]

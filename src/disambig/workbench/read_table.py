@@ -10,8 +10,8 @@ from disambig._core.errors import DatasetNotFoundError, TableError
 from disambig.datasets.dataset import PartialLabelDataset
 from disambig.datasets.readers.mat import read_mat
 from disambig.datasets.readers.npz import read_npz
-from disambig.tables.columns import listed
 from disambig.tables.files.read import read_table_file
+from disambig.tables.wording import listed
 
 __all__ = ["read_table"]
 

@@ -1,30 +1,28 @@
 """A table made ready to learn from."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.names import closest_name
+from disambig._core.names import did_you_mean
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.classes import known_columns_of
 from disambig.candidates.labels import CandidateLabels
-from disambig.tables.columns import describe_table_rows, find_column
 from disambig.tables.labels.decisions import settle
 from disambig.tables.labels.distinct_cells import texts_of
 from disambig.tables.labels.label_columns import LabelColumns, check_labels_differ
+from disambig.tables.wording import describe_table_rows
 from disambig.workbench.audit.label_information import may_have_any_label
-from disambig.workbench.columns.plan import ColumnPlan, check_column_names, plan_columns
+from disambig.workbench.columns.plan import ColumnPlan
 from disambig.workbench.columns.values import column_values
-from disambig.workbench.given_labels import Labels, label_column_names, sets_of_rows
+from disambig.workbench.feature_plan import FeatureColumns, Names
+from disambig.workbench.given_labels import Labels, sets_of_rows
 
-__all__ = ["Labels", "Names", "TableTask", "prepare_task", "reserved_columns"]
-
-# Of columns.
-Names = str | Sequence[str]
+__all__ = ["TableTask", "prepare_task"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +62,7 @@ def prepare_task(
     truth: str | None = None,
     features: Names | None = None,
     ignore: Names = (),
+    categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
 ) -> TableTask:
@@ -79,39 +78,34 @@ def prepare_task(
         Column of true labels, which may be mostly empty.
     features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
+    categories : str or sequence of str, optional
+        Columns whose values are codes, even if they look like numbers.
     id : str, optional
         Column that names the rows, and is no feature.
     decisions : mapping of int to str, optional
         Label of rows that a person has settled, by their position.
     """
-    reserved = reserved_columns(frame, labels, truth=truth, id=id)
-    candidates, label_notices = _read_labels(frame, labels)
+    columns = FeatureColumns(
+        frame,
+        labels,
+        truth=truth,
+        id=id,
+        features=features,
+        ignore=ignore,
+        categories=categories,
+    )
+    candidates, notices = _read_labels(frame, labels)
     if decisions:
         candidates = settle(candidates, decisions)
         check_labels_differ(candidates)
     _check_labels_tell_something(candidates)
-    true_labels = None if truth is None else _true_labels(frame, truth, candidates.classes)
-    plan, column_notices = plan_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    return TableTask(
-        plan, column_values(frame, plan), candidates, true_labels, (*label_notices, *column_notices)
-    )
-
-
-def reserved_columns(
-    frame: pd.DataFrame,
-    labels: Labels,
-    *,
-    truth: str | None,
-    id: str | None,  # noqa: A002  # as people call it
-) -> list[str]:
-    """Return the columns that are never features; refuse those that are not there."""
-    check_column_names(frame)
-    names = list(label_column_names(labels))
-    for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
-        if name is not None:
-            find_column(frame, name, what=what)
-            names.append(name)
-    return names
+    true_labels = None
+    if truth is not None:
+        true_labels, truth_notices = _true_labels(frame, truth, candidates.classes)
+        notices += truth_notices
+    plan, column_notices = columns.plan(candidates)
+    values = column_values(frame, plan)
+    return TableTask(plan, values, candidates, true_labels, (*notices, *column_notices))
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
@@ -143,18 +137,22 @@ def _check_labels_tell_something(candidates: CandidateLabels) -> None:
         )
 
 
-def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> AnyArray:
+def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> tuple[AnyArray, list[str]]:
+    """Return true labels, None where there is none, and what a person should know about them."""
     labels = texts_of(frame[name], what="a true label")
     known: BoolArray = np.array([label is not None for label in labels], dtype=bool)
     unknown = np.zeros(len(labels), dtype=bool)
     unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
-    if unknown.any():
-        label = labels[int(unknown.argmax())]
-        suggestion = closest_name(label, classes.tolist())
-        hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+    if not unknown.any():
+        return labels, []
+    label = labels[int(unknown.argmax())]
+    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
+    if unknown[known].all():
         raise TableError(
-            f"A true label must be one of the labels that occur as candidates. In column {name!r} "
-            f"that is not so for {describe_table_rows(unknown)}: {label!r}.{hint} Correct it, or "
-            "leave the cell empty."
+            f"The true labels in column {name!r} must be among the labels that occur as "
+            f"candidates. None of them is: {which} Check that this is the column you meant."
         )
-    return labels
+    return labels, [
+        f"True labels in column {name!r} that are nowhere a candidate cannot be met, and count as "
+        f"errors: {which}"
+    ]

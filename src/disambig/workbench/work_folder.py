@@ -4,9 +4,9 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +53,16 @@ class WorkFolder:
             ) from error
 
     def _begin(self, fingerprint: str) -> None:
-        if self.path.exists() and self._mark() is None:
+        is_strange = self.path.exists() and not (self.path.is_dir() and self._is_ours_or_empty())
+        if is_strange:
             raise TableError(
                 f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
                 "else. Move it away, or choose another name for the output."
             )
         if self._mark() != fingerprint:
             self.remove()
-        self.path.mkdir(parents=True, exist_ok=True)
-        with written_atomically(self.path / _MARK) as temporary:
-            temporary.write_text(json.dumps({"disambig": "work", "fingerprint": fingerprint}))
+        self._fingerprint = fingerprint
+        self._write_mark()
 
     def checkpoint(self, name: str) -> Path:
         """Return where a training called ``name`` may keep its state."""
@@ -78,14 +78,35 @@ class WorkFolder:
 
     def keep(self, name: str, probabilities: FloatArray) -> None:
         """Keep the probabilities of a part that is done; its training state can go."""
+        self._write_mark()  # another run may have ended here, and taken the folder along
         with written_atomically(self.path / f"{name}.npy") as temporary:
             np.save(temporary, probabilities, allow_pickle=False)
         self.checkpoint(name).unlink(missing_ok=True)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not any(path.name != _MARK for path in self.path.iterdir())
+
     def remove(self) -> None:
         """Remove the folder, unless it is gone or has become something else."""
-        if self._mark() is not None:
-            shutil.rmtree(self.path, ignore_errors=True)  # as far as another run leaves it alone
+        if self._mark() is None:
+            return
+        for path in self.path.iterdir():
+            if path.name != _MARK:
+                path.unlink(missing_ok=True)
+        # Last, so that a run that is killed here leaves a folder that the next one knows.
+        (self.path / _MARK).unlink(missing_ok=True)
+        with suppress(OSError):  # another run may be keeping something just now
+            self.path.rmdir()
+
+    def _is_ours_or_empty(self) -> bool:
+        return self._mark() is not None or not any(self.path.iterdir())
+
+    def _write_mark(self) -> None:
+        mark = {"disambig": "work", "fingerprint": self._fingerprint}
+        with written_atomically(self.path / _MARK) as temporary:
+            temporary.write_text(json.dumps(mark))
 
     def _mark(self) -> str | None:
         try:
@@ -105,8 +126,7 @@ def unfinished_work(
 ) -> Iterator[WorkFolder | None]:
     """Give a folder to keep what is done in; it goes when all of it is done, not before.
 
-    It also goes if what was given is at fault: the same work would end there again. Without a path
-    nothing is kept.
+    It also goes where something is wrong before anything is kept. Without a path nothing is kept.
 
     Parameters
     ----------
@@ -127,7 +147,8 @@ def unfinished_work(
     try:
         yield folder
     except DisambigError:
-        folder.remove()
+        if folder.is_empty:
+            folder.remove()
         raise
     folder.remove()
 
@@ -140,7 +161,8 @@ def work_fingerprint(
 ) -> str:
     """Return a hash of the data, the method with its parameters, and the settings."""
     digest = hashlib.sha256()
-    digest.update(repr((__version__, type(method), list(values.columns))).encode())
+    versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
+    digest.update(repr((__version__, versions, type(method), list(values.columns))).encode())
     digest.update(repr(sorted(method.get_params().items(), key=str)).encode())
     digest.update(repr(sorted(settings.items())).encode())
     digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())

@@ -70,9 +70,9 @@ def test_labels_that_look_like_numbers_stay_as_they_are_written(path: Path) -> N
 
 @pytest.mark.parametrize("label", ["NA", "nan", "null", "None", "N/A"])
 def test_a_word_for_nothing_is_a_label_like_any_other(label: str, path: Path) -> None:
-    dataset = read(path, f"a,label,truth\n1,{label}|cat,{label}\n", truth="truth")
-    assert dataset.candidates.to_sets() == [{label, "cat"}]
-    assert dataset.true_labels.tolist() == [label]
+    dataset = read(path, f"a,label,truth\n1,{label}|cat,{label}\n2,{label},cat\n", truth="truth")
+    assert dataset.candidates.to_sets() == [{label, "cat"}, {label}]
+    assert dataset.true_labels.tolist() == [label, "cat"]
 
 
 def test_quotes_and_a_byte_order_mark_are_understood(path: Path) -> None:
@@ -118,7 +118,7 @@ def test_objects_from_label_to_weight_carry_weights(tmp_path: Path) -> None:
 def test_a_row_without_a_list_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "toys.jsonl"
     path.write_text('{"a": 1, "label": ["cat"]}\n{"a": 2, "label": null}\n')
-    with pytest.raises(DatasetFormatError, match="'label' in .*Got none for 1 sample, at row 1"):
+    with pytest.raises(DatasetFormatError, match="'label' of .* Got none for 1 sample, at row 1"):
         read_labelled_table(path)
 
 
@@ -194,7 +194,7 @@ def test_a_missing_or_infinite_feature_is_refused(value: str, path: Path) -> Non
 
 
 def test_a_row_without_labels_is_refused(path: Path) -> None:
-    with pytest.raises(DatasetFormatError, match="'label' in .*Got none for 1 sample, at row 1"):
+    with pytest.raises(DatasetFormatError, match="'label' of .* Got none for 1 sample, at row 1"):
         read(path, "a,label\n1,cat\n2,\n")
 
 

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 from disambig._core.errors import TableError
 from disambig._core.optional import import_extra
 from disambig.candidates.classes import is_missing
-from disambig.tables.columns import row_in_words
+from disambig.tables.cell_text import is_collection
 from disambig.tables.files.file_content import FileContent
 from disambig.tables.files.plain_values import plain_value, written_text
-from disambig.tables.labels.distinct_cells import is_collection
+from disambig.tables.wording import row_in_words
 
 __all__ = ["read_excel", "write_excel"]
 

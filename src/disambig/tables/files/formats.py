@@ -7,7 +7,6 @@ from disambig._core.errors import ParameterError, TableError, UnknownNameError
 
 __all__ = ["FORMATS", "SUFFIXES", "checked_delimiter", "format_of"]
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx")
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -16,6 +15,7 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".xlsx": "xlsx",
 }
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 

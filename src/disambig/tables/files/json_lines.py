@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from disambig._core.errors import TableError
+from disambig.tables.cell_text import LARGEST_EXACT_INTEGER
 from disambig.tables.column_names import checked_names
 from disambig.tables.files.decoding import decoded_lines
 from disambig.tables.files.file_content import FileContent
@@ -14,8 +15,6 @@ from disambig.tables.files.plain_values import plain_value
 __all__ = ["read_json_lines", "write_json_lines"]
 
 _ROWS_AT_ONCE = 2_000
-# Every whole number up to here is a float, too.
-_LARGEST_EXACT = 2**53
 _WORDS = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
 
 
@@ -109,7 +108,7 @@ def _as_series(values: list[Any]) -> Any:
         dtype = "int64"
     elif float in kinds and kinds <= {int, float, type(None)}:
         whole = (value for value in values if type(value) is int)
-        if all(abs(value) <= _LARGEST_EXACT for value in whole):
+        if all(abs(value) <= LARGEST_EXACT_INTEGER for value in whole):
             dtype = "float64"
     return pd.Series(values, dtype=dtype)
 

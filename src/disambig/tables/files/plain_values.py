@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from disambig.candidates.classes import is_missing
-from disambig.tables.labels.distinct_cells import is_collection
+from disambig.tables.cell_text import is_collection
 
 __all__ = ["plain_value", "written_text"]
 

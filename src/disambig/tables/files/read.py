@@ -1,6 +1,7 @@
 """``read_table_file``: a file, or standard input, as a data frame."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from disambig._core.errors import DisambigError, ParameterError, TableError
@@ -13,6 +14,9 @@ from disambig.tables.files.parquet import read_parquet
 from disambig.tables.files.text import read_text
 
 __all__ = ["read_table_file"]
+
+# Of formats that are no text.
+_READERS: dict[str, Callable[[FileContent], Any]] = {"parquet": read_parquet, "xlsx": read_excel}
 
 
 def read_table_file(
@@ -69,4 +73,4 @@ def _read(content: FileContent, kind: str, delimiter: str | None, encoding: str 
             f"An encoding goes with csv, tsv and jsonl only. Got {encoding!r} for {kind}. "
             "Leave it out."
         )
-    return read_parquet(content) if kind == "parquet" else read_excel(content)
+    return _READERS[kind](content)

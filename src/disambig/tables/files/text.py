@@ -14,11 +14,11 @@ from typing import Any, BinaryIO, NoReturn
 
 from disambig._core.errors import TableError
 from disambig.tables.column_names import checked_names
-from disambig.tables.columns import row_in_words
 from disambig.tables.files.decoding import decoded_lines
 from disambig.tables.files.file_content import FileContent
 from disambig.tables.files.plain_values import written_text
 from disambig.tables.files.text_columns import text_columns
+from disambig.tables.wording import row_in_words
 
 __all__ = ["read_text", "write_text"]
 

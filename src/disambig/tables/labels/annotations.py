@@ -9,8 +9,11 @@ from disambig._core.errors import CandidateError, TableError
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.classes import as_list
-from disambig.tables.columns import describe_table_rows, find_column, row_in_words
-from disambig.tables.labels.distinct_cells import distinct_cells, text_of, texts_of
+from disambig.tables.cell_text import is_blank, text_of
+from disambig.tables.columns import find_column
+from disambig.tables.labels.distinct_cells import distinct_cells, texts_of
+from disambig.tables.labels.label_cells import note_on_blank_texts
+from disambig.tables.wording import describe_table_rows, row_in_words
 
 __all__ = ["one_row_per_item", "read_annotations"]
 
@@ -23,6 +26,7 @@ def read_annotations(
     label: str,
     order: Iterable[Any] | None = None,
     min_votes: int = 1,
+    literal: bool = False,
 ) -> tuple[list[str], CandidateLabels]:
     """Return the items, and for each one the labels that annotators gave it; votes are weights.
 
@@ -42,25 +46,29 @@ def read_annotations(
         items that have a label, as they first appear.
     min_votes : int, default=1
         Annotators a label needs to be a candidate.
+    literal : bool, default=False
+        Take "NA" and the like for labels, and not for empty cells.
     """
-    items = texts_of(find_column(long_frame, item, what="the items"), what="items")
-    labels = texts_of(find_column(long_frame, label, what="the labels"), what="labels")
+    items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
+    label_column = _column(long_frame, label, "the labels")
+    labels = texts_of(label_column, what="labels", literal=literal)
     is_vote = _filled(labels)
+    note = "" if literal else note_on_blank_texts(label_column[~is_vote])
     if not is_vote.any():
         raise TableError(
-            f"No row has a label in column {label!r}. Name the column that holds the labels."
+            f"No row has a label in column {label!r}. Name the column that holds the labels.{note}"
         )
     _check_filled(items, is_vote, f"the item it is about, in column {item!r}", "")
     if annotator is None:
         voters = np.arange(len(labels))
     else:
-        column = find_column(long_frame, annotator, what="the annotators")
-        voters = texts_of(column, what="annotators")
+        column = _column(long_frame, annotator, "the annotators")
+        voters = texts_of(column, what="annotators", literal=True)
         advice = " Leave the annotator out if every row is a vote of its own."
         _check_filled(voters, is_vote, f"an annotator, in column {annotator!r}", advice)
     voted = list(dict.fromkeys(items[is_vote]))
     rows = voted if order is None else _items_in_order(order)
-    _check_same_items(rows, voted, item)
+    _check_same_items(rows, voted, item, note)
     try:
         candidates = CandidateLabels.from_annotations(
             items[is_vote], voters[is_vote], labels[is_vote], min_votes=min_votes, order=rows
@@ -75,9 +83,10 @@ def one_row_per_item(
 ) -> tuple[Any, list[str]]:
     """Return a table with one row per item, where the long table carries the features, too.
 
-    Items are in the order in which they first appear. The second result names the columns that
-    are left out because they differ between the rows of an item; those of the annotator and of
-    the label are left out silently.
+    Items are in the order in which they first appear. What is empty in one row of an item and not
+    in another is taken from the first that has it. The second result names the columns that are
+    left out because they differ between the rows of an item; those of the annotator and of the
+    label are left out silently.
 
     Parameters
     ----------
@@ -90,28 +99,39 @@ def one_row_per_item(
     """
     import pandas as pd  # slow to import
 
-    items = texts_of(find_column(long_frame, item, what="the items"), what="items")
-    find_column(long_frame, label, what="the labels")
+    items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
+    _column(long_frame, label, "the labels")
     if annotator is not None:
-        find_column(long_frame, annotator, what="the annotators")
+        _column(long_frame, annotator, "the annotators")
     every = np.ones(len(items), dtype=bool)
     _check_filled(items, every, f"the item it is about, in column {item!r}", "")
     number, _ = pd.factorize(items)
     _, first_rows = np.unique(number, return_index=True)
-    others = [name for name in long_frame.columns if name not in (item, annotator, label)]
-    varying = [name for name in others if _varies(long_frame[name], first_rows[number])]
-    kept = [
-        name
-        for name in long_frame.columns
-        if name not in (annotator, label) and name not in set(varying)
-    ]
-    return long_frame[kept].iloc[first_rows].reset_index(drop=True), varying
+    kept, varying = {}, []
+    for name in long_frame.columns:
+        if name in (annotator, label):
+            continue
+        rows = first_rows if name == item else _telling_rows(long_frame[name], number, first_rows)
+        if rows is None:
+            varying.append(name)
+        else:
+            kept[name] = long_frame[name].iloc[rows].reset_index(drop=True)
+    return pd.DataFrame(kept, copy=False), varying
 
 
-def _varies(column: Any, first_rows: IntArray) -> bool:
-    """Tell whether a cell differs from the one in the first row of the same item."""
-    codes, _ = distinct_cells(column)
-    return bool((codes != codes[first_rows]).any())
+def _telling_rows(column: Any, item_of_row: IntArray, first_rows: IntArray) -> IntArray | None:
+    """Return for every item the first row whose cell is not empty; None if other cells differ."""
+    codes, cells = distinct_cells(column)
+    filled = np.flatnonzero(~np.array([is_blank(cell) for cell in cells])[codes])
+    items, first_filled = np.unique(item_of_row[filled], return_index=True)
+    rows = first_rows.copy()
+    rows[items] = filled[first_filled]
+    differ = codes[filled] != codes[rows[item_of_row[filled]]]
+    return None if differ.any() else rows
+
+
+def _column(long_frame: Any, name: str, what: str) -> Any:
+    return find_column(long_frame, name, what=what, table="The table of annotations")
 
 
 def _filled(texts: AnyArray) -> BoolArray:
@@ -146,14 +166,14 @@ def _items_in_order(order: Iterable[Any]) -> list[str]:
     return list(rows)
 
 
-def _check_same_items(rows: list[str], voted: list[str], column: str) -> None:
+def _check_same_items(rows: list[str], voted: list[str], column: str, note: str) -> None:
     with_votes, in_table = set(voted), set(rows)
     silent = [name for name in rows if name not in with_votes]
     if silent:
         raise TableError(
             f"Every item needs an annotation. {len(silent):,} of {len(rows):,} items have none "
             f"with a label, the first is {silent[0]!r}. Drop them from the table, or check that "
-            f"column {column!r} of the annotations holds the same items."
+            f"column {column!r} of the annotations holds the same items.{note}"
         )
     strangers = [name for name in voted if name not in in_table]
     if strangers:

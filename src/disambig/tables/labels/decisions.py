@@ -10,14 +10,17 @@ from scipy import sparse
 from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
-from disambig.tables.columns import find_column, row_in_words
-from disambig.tables.labels.distinct_cells import cell_in_words, text_of, texts_of
+from disambig.tables.cell_text import text_of
+from disambig.tables.columns import find_column
+from disambig.tables.labels.distinct_cells import texts_of
 from disambig.tables.labels.label_rows import unknown_label
+from disambig.tables.wording import in_words, option, row_in_words
 
 __all__ = ["read_decisions", "settle"]
 
 _LABEL = "label"
 _ROW = "row"
+_TABLE = "The table of decisions"
 # Also "7.0", as a column with gaps is written.
 _INTEGER = re.compile(r"([+-]?\d{1,15})(\.0*)?", re.ASCII)
 
@@ -37,12 +40,19 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
     id : str, optional
         The column, of both tables, that tells which row; compared as text.
     """
-    labels = texts_of(
-        find_column(decisions_frame, _LABEL, what="the decided labels"), what="decided labels"
-    )
     name = _ROW if id is None else id
-    column = find_column(decisions_frame, name, what="which row is decided on")
-    places = texts_of(column, what="which row is decided on")
+    by_id = f"Or name a column that identifies rows in both tables: {option('id')}."
+    labels, places = (
+        texts_of(
+            find_column(decisions_frame, column, what=what, table=_TABLE, advice=advice),
+            what=what,
+            literal=True,
+        )
+        for column, what, advice in (
+            (_LABEL, "the decided labels", ""),
+            (name, "the rows decided on", by_id if id is None else ""),
+        )
+    )
     rows_of_id = None if id is None else _rows_of_id(frame, id)
     decisions: dict[int, str] = {}
     for number, (place, label) in enumerate(zip(places, labels, strict=True)):
@@ -64,7 +74,7 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
     return decisions
 
 
-def settle(candidates: CandidateLabels, decisions: Mapping[int, str]) -> CandidateLabels:
+def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
     """Return candidate sets in which every decided row has its label and no other.
 
     The label need not have been among the candidates of the row, but must be one of the classes;
@@ -75,13 +85,14 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, str]) -> Candida
     candidates : CandidateLabels
         The sets of all rows.
     decisions : mapping from position to label
-        As from ``read_decisions``.
+        As from ``read_decisions``; a label may also be given as a number.
     """
     if not decisions:
         return candidates
     names = [text_of(name) or "" for name in candidates.classes.tolist()]
     column_of = {name: column for column, name in enumerate(names)}
-    for row, label in decisions.items():
+    labels = [text_of(label) or "" for label in decisions.values()]
+    for row, label in zip(decisions, labels, strict=True):
         if not 0 <= row < len(candidates):
             raise TableError(
                 f"A decision must be about one of the {len(candidates):,} rows. "
@@ -93,7 +104,7 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, str]) -> Candida
                 f"{unknown_label(label, names)}"
             )
     rows = np.fromiter(decisions, np.int64, count=len(decisions))
-    columns = np.array([column_of[label] for label in decisions.values()], dtype=np.int64)
+    columns = np.array([column_of[label] for label in labels], dtype=np.int64)
     mask = _with_one_entry(candidates.to_sparse(), rows, columns)
     weights = candidates.weights
     if weights is not None:
@@ -120,8 +131,8 @@ def _row_number(place: str, number: int, n_rows: int) -> int:
     if match is None:
         raise TableError(
             f"Column {_ROW!r} of the decisions holds row numbers, counted from 1. Got "
-            f"{cell_in_words(place)} in its {row_in_words(number)}. Correct it, or name the column "
-            "that identifies rows."
+            f"{in_words(place)} in its {row_in_words(number)}. Correct it, or name the column "
+            f"that identifies rows: {option('id')}."
         )
     row = int(match[1])
     if not 1 <= row <= n_rows:
@@ -135,7 +146,8 @@ def _row_number(place: str, number: int, n_rows: int) -> int:
 
 def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
     """Return the rows of every identifier; of rightful ones there is one."""
-    texts = texts_of(find_column(frame, name, what="what identifies rows"), what="identifiers")
+    column = find_column(frame, name, what="what identifies rows")
+    texts = texts_of(column, what="identifiers", literal=True)
     rows: dict[str, list[int]] = {}
     for row, text in enumerate(texts):
         if text is not None:
@@ -148,13 +160,13 @@ def _row_of_id(place: str, number: int, name: str, rows_of_id: Mapping[str, list
     if not found:
         raise TableError(
             f"{row_in_words(number).capitalize()} of the decisions is about "
-            f"{cell_in_words(place)}, which column {name!r} of the table does not hold. Check that "
+            f"{in_words(place)}, which column {name!r} of the table does not hold. Check that "
             "the decisions belong to this table."
         )
     if len(found) > 1:
         raise TableError(
             f"A decision is about one row. Column {name!r} of the table holds "
-            f"{cell_in_words(place)} in {len(found):,} rows, among them {row_in_words(found[0])} "
+            f"{in_words(place)} in {len(found):,} rows, among them {row_in_words(found[0])} "
             f"and {row_in_words(found[1])}. Make it unique, or decide by row number."
         )
     return found[0]

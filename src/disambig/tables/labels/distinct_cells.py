@@ -1,10 +1,10 @@
-"""Every distinct cell of a column once, and the text that a cell stands for.
+"""Every distinct cell of a column once.
 
 Columns of a million rows often hold a few hundred distinct cells: whoever reads these, and looks
 up the rows by number, is done quickly.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,10 @@ import numpy as np
 from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.classes import is_missing
-from disambig.tables.columns import row_in_words
+from disambig.tables.cell_text import is_blank, is_collection, text_of
+from disambig.tables.wording import in_words, row_in_words
 
-__all__ = [
-    "cell_in_words",
-    "distinct_cells",
-    "distinct_combinations",
-    "is_collection",
-    "text_of",
-    "texts_of",
-]
-
-_MOST_CHARACTERS = 60
-# Above it not every integer is a float, so a float no longer stands for one integer.
-_LARGEST_EXACT_INTEGER = 2**53
+__all__ = ["distinct_cells", "distinct_combinations", "texts_of"]
 
 
 def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
@@ -59,12 +49,20 @@ def distinct_combinations(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray
     return combined, first_rows
 
 
-def texts_of(column: Any, *, what: str) -> AnyArray:
+def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
     """Return the text of every cell as objects, None where a cell is missing or blank.
 
     Values are compared as texts because files disagree on types: an identifier comes as 3 from
-    one, as "3" from another, and as 3.0 from a column with gaps. ``what`` says in the error what
-    the column holds.
+    one, as "3" from another, and as 3.0 from a column with gaps.
+
+    Parameters
+    ----------
+    column : Series
+        The cells.
+    what : str
+        What the column holds, for the error.
+    literal : bool, default=False
+        Take "NA" and the like for texts, and not for empty cells.
     """
     codes, cells = distinct_cells(column)
     for position, cell in enumerate(cells):
@@ -72,38 +70,11 @@ def texts_of(column: Any, *, what: str) -> AnyArray:
             row = row_in_words(int(np.flatnonzero(codes == position)[0]))
             raise TableError(
                 f"Column {column.name!r} holds {what}, one text or number in every row. "
-                f"Got {cell_in_words(cell)} in {row}. Write a single value there."
+                f"Got {in_words(cell)} in {row}. Write a single value there."
             )
     texts = np.empty(len(cells), dtype=object)
-    texts[:] = [text_of(cell) for cell in cells]
+    texts[:] = [text_of(cell) if literal or not is_blank(cell) else None for cell in cells]
     return texts[codes]
-
-
-def text_of(value: Any) -> str | None:
-    """Return the text that a single value stands for, or None if it is missing or blank."""
-    if value is None or isinstance(value, str):
-        return (value and value.strip()) or None
-    if is_missing(value):
-        return None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip() or None
-    if isinstance(value, float | np.floating) and value.is_integer():
-        # Excel, JSON and columns with gaps turn integers into floats.
-        return str(int(value)) if abs(float(value)) <= _LARGEST_EXACT_INTEGER else str(value)
-    return str(value).strip() or None
-
-
-def is_collection(cell: Any) -> bool:
-    """Tell whether a cell holds several values, as those of JSON lines and parquet may."""
-    return isinstance(cell, list | tuple | set | frozenset | np.ndarray | Mapping)
-
-
-def cell_in_words(cell: Any) -> str:
-    """Return how messages show a cell: quoted if it is a text, the start of a long one."""
-    text = str(cell)
-    if len(text) > _MOST_CHARACTERS:
-        text = f"{text[: _MOST_CHARACTERS - 3]}..."
-    return repr(text) if isinstance(cell, str) else text
 
 
 def _distinct_objects(column: Any) -> tuple[IntArray, list[Any]]:

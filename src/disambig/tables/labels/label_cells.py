@@ -16,14 +16,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from disambig.candidates.classes import is_missing
-from disambig.tables.labels.distinct_cells import cell_in_words, is_collection, text_of
+from disambig.tables.cell_text import MISSING_TEXTS, is_blank, is_collection, text_of
+from disambig.tables.wording import in_words
 
-__all__ = ["LabelProblem", "Said", "make_cell_reader", "said_together"]
+__all__ = [
+    "LITERALLY",
+    "LabelProblem",
+    "Said",
+    "make_cell_reader",
+    "note_on_blank_texts",
+    "said_together",
+]
+
+# How to say that signs and words have no meaning.
+LITERALLY = "--literal-labels (in Python literal=True)"
 
 # No sign, no comma and no "inf": what else follows a colon is a part of the label.
 _WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_PIECES = 2**16
-_AS_IT_IS = "If these signs belong to your labels, say --literal-labels (in Python literal=True)."
+_JSON_STARTS = ("[", "{")
+_AS_IT_IS = f"If these signs belong to your labels, say {LITERALLY}."
 
 
 class LabelProblem(Exception):  # noqa: N818  # not for users, who get a TableError that names the row
@@ -63,25 +75,30 @@ def make_cell_reader(
     Parameters
     ----------
     cells : iterable
-        All distinct cells of the column: texts are read as JSON only if all of them look like it.
+        All distinct cells of the column: where all texts begin as JSON does, all must be JSON.
     separator : str
         What stands between two labels in a text.
     literal : bool
-        Whether "!", ":" and JSON have no meaning.
+        Whether "!", ":", JSON and words for nothing, such as NA, have no meaning.
     """
     # A column mostly has far fewer distinct pieces than cells.
     read_piece = _plain_piece if literal else lru_cache(_MOST_PIECES)(_read_piece)
-    if not literal and _are_json(cells):
-        read_text = partial(_read_json, read_piece=read_piece, literal=literal)
-    else:
-        read_text = partial(_read_delimited, read_piece=read_piece, separator=separator)
+    read_text = partial(_read_delimited, read_piece=read_piece, separator=separator)
+    if not literal:
+        texts = (cell for cell in cells if isinstance(cell, str) and not is_blank(cell))
+        all_json = all(text.lstrip().startswith(_JSON_STARTS) for text in texts)
+        read_text = partial(
+            _read_text, read_piece=read_piece, read_delimited=read_text, all_json=all_json
+        )
     return partial(_read_cell, read_text=read_text, read_piece=read_piece, literal=literal)
 
 
-def _are_json(cells: Iterable[Any]) -> bool:
-    """Tell whether all texts that are not blank begin as JSON does, and there is one."""
-    beginnings = {cell.lstrip()[:1] for cell in cells if isinstance(cell, str)} - {""}
-    return bool(beginnings) and beginnings <= {"[", "{"}
+def note_on_blank_texts(cells: Iterable[Any]) -> str:
+    """Return a sentence, after a space, on texts such as NA that count as empty, if there are."""
+    for cell in cells:
+        if isinstance(cell, str) and cell.strip() and is_blank(cell):
+            return f" The cell {in_words(cell)} counts as empty; if it is a label, say {LITERALLY}."
+    return ""
 
 
 def _read_cell(
@@ -108,19 +125,30 @@ def _read_delimited(text: str, *, read_piece: Callable[[str], Said], separator: 
     return said_together([read_piece(piece.strip()) for piece in text.split(separator)])
 
 
-def _read_json(text: str, *, read_piece: Callable[[str], Said], literal: bool) -> Said:
-    if not text.strip():
+def _read_text(
+    text: str,
+    *,
+    read_piece: Callable[[str], Said],
+    read_delimited: Callable[[str], Said],
+    all_json: bool,
+) -> Said:
+    """Read JSON where it is some, and labels between separators elsewhere."""
+    stripped = text.strip()
+    if stripped in MISSING_TEXTS:
         return _NOTHING
+    if not stripped.startswith(_JSON_STARTS):
+        return read_delimited(text)
     try:
         value = json.loads(text, object_pairs_hook=_refuse_repeated_names)
     except (ValueError, RecursionError):
+        if not all_json:
+            return read_delimited(text)
         raise LabelProblem(
             "Every cell of this column begins with '[' or '{', so it was read as JSON, and this "
-            "one is not JSON. Correct it. If brackets belong to your labels, say --literal-labels "
-            "(in Python literal=True)."
+            f"one is not JSON. Correct it. If brackets belong to your labels, say {LITERALLY}."
         ) from None
     if isinstance(value, dict):
-        return _read_weights(value, literal=literal)
+        return _read_weights(value, literal=False)
     return _read_list(value, read_piece=read_piece)
 
 
@@ -146,7 +174,7 @@ def _read_list(values: Any, *, read_piece: Callable[[str], Said]) -> Said:
     inner = next((label for label in labels if is_collection(label)), None)
     if inner is not None:
         raise LabelProblem(
-            f"A list of labels holds texts or numbers. Got {cell_in_words(inner)} inside it. "
+            f"A list of labels holds texts or numbers. Got {in_words(inner)} inside it. "
             "Write the labels one after the other, or as an object from label to weight."
         )
     return said_together(
@@ -171,8 +199,8 @@ def _read_weights(weights: Mapping[Any, Any], *, literal: bool) -> Said:
             raise LabelProblem(_weight_of_a_negative(label))
         if not 0 <= weight < math.inf:
             raise LabelProblem(
-                f"A weight is a finite number, 0 or more. {cell_in_words(label)} has "
-                f"{cell_in_words(value)}. Correct it."
+                f"A weight is a finite number, 0 or more. {in_words(label)} has "
+                f"{in_words(value)}. Correct it."
             )
         pairs.append((label, weight))
     return Said(weighted=pairs)
@@ -203,9 +231,7 @@ def _read_piece(text: str) -> Said:
         if weight is None:
             return _plain_piece(label)
         if not label:
-            raise LabelProblem(
-                f"The weight in {cell_in_words(text)} belongs to no label. {_AS_IT_IS}"
-            )
+            raise LabelProblem(f"The weight in {in_words(text)} belongs to no label. {_AS_IT_IS}")
         return Said(weighted=((label, weight),))
     if weight is not None:
         raise LabelProblem(_weight_of_a_negative(text))
@@ -213,7 +239,7 @@ def _read_piece(text: str) -> Said:
     if not name or name.startswith("!"):
         raise LabelProblem(
             f"'!' stands before the label that is ruled out, as in '!cat'. Got "
-            f"{cell_in_words(label)}. {_AS_IT_IS}"
+            f"{in_words(label)}. {_AS_IT_IS}"
         )
     return Said(excluded=(name,))
 
@@ -228,6 +254,6 @@ def _split_weight(text: str) -> tuple[str, float | None]:
 
 def _weight_of_a_negative(text: str) -> str:
     return (
-        f"A label that is ruled out has no weight. Got {cell_in_words(text)} with one. "
+        f"A label that is ruled out has no weight. Got {in_words(text)} with one. "
         f"Write '!cat' or 'cat:0.7'. {_AS_IT_IS}"
     )

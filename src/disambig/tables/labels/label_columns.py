@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,15 +12,16 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.classes import first_repeated
-from disambig.tables.columns import describe_table_rows, find_column, listed
-from disambig.tables.labels.distinct_cells import (
-    cell_in_words,
-    distinct_cells,
-    distinct_combinations,
-    is_collection,
-    text_of,
+from disambig.tables.cell_text import is_collection, text_of
+from disambig.tables.columns import find_column
+from disambig.tables.labels.distinct_cells import distinct_cells, distinct_combinations
+from disambig.tables.labels.label_cells import (
+    LITERALLY,
+    LabelProblem,
+    make_cell_reader,
+    note_on_blank_texts,
+    said_together,
 )
-from disambig.tables.labels.label_cells import LabelProblem, make_cell_reader, said_together
 from disambig.tables.labels.label_rows import (
     CollectedRows,
     RowLabels,
@@ -27,10 +29,12 @@ from disambig.tables.labels.label_rows import (
     row_labels,
     unknown_label,
 )
+from disambig.tables.wording import describe_table_rows, in_words, listed, option
 
 __all__ = ["LabelColumns", "LabelsInTable", "check_labels_differ"]
 
 _MOST_CELLS = 3
+_LONGEST_CELL = 150  # with the name of its column
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +47,16 @@ class LabelsInTable:
         Of the rows that have a label, in order; of all rows where ``empty="all"``.
     empty : array of bool
         The rows of the table without a label.
-    weighted : bool
-        Whether weights were read, or votes counted.
     negative : bool
         Whether labels were ruled out, as in "!cat".
+    note : str
+        Ends a message on rows without a label: what was taken for an empty cell, if anything was.
     """
 
     candidates: CandidateLabels
     empty: BoolArray
-    weighted: bool
     negative: bool
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,7 @@ class LabelColumns:
     separator : str, default="|"
         What stands between two labels of a cell.
     literal : bool, default=False
-        Take "!", ":" and brackets for parts of the labels.
+        Take "!", ":" and brackets for parts of the labels, and "NA" and the like for labels.
     votes : bool, default=False
         Every column is an annotator with one vote for each label in its cell; the votes of a row
         are counted and become weights.
@@ -124,7 +128,7 @@ class LabelColumns:
             return cls(columns=(labels,) if isinstance(labels, str) else tuple(labels))
         raise ParameterError(
             "'labels' must be the name of a column, several names, or a LabelColumns. "
-            f"Got {cell_in_words(labels)} instead."
+            f"Got {in_words(labels)} instead."
         )
 
     def read(self, frame: Any) -> CandidateLabels:
@@ -135,11 +139,13 @@ class LabelColumns:
         labels = self.parse(frame)
         if labels.empty.any() and self.empty == "refuse":
             raise TableError(
-                f"Every row needs a label in {_in_words(self.columns)}. There is none in "
+                f"Every row needs a label in {_columns_in_words(self.columns)}. There is none in "
                 f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or say "
-                "--empty all (in Python empty='all') if such a row may have any label."
+                f"{option('empty', 'all')} if such a row may have any label."
+                f"{labels.note}"
             )
-        check_labels_differ(labels.candidates)
+        weights_were_read = labels.candidates.weights is not None and not self.votes
+        check_labels_differ(labels.candidates, weights_were_read=weights_were_read)
         return labels.candidates
 
     def parse(self, frame: Any) -> LabelsInTable:
@@ -149,10 +155,12 @@ class LabelColumns:
         for row in self._distinct_rows(cells):
             rows.add(row)
         nothing = rows.empty()
+        blank = () if self.literal or not nothing.any() else chain(*cells.distinct)
+        note = note_on_blank_texts(blank)
         if nothing.all():
             raise TableError(
-                f"No row has a label in {_in_words(self.columns)}: all {len(cells.codes):,} are "
-                "empty. Name the column that holds the labels."
+                f"No row has a label in {_columns_in_words(self.columns)}: all "
+                f"{len(cells.codes):,} are empty. Name the column that holds the labels.{note}"
             )
         if self.empty == "all":
             rows.allow_any_label(nothing)
@@ -160,7 +168,7 @@ class LabelColumns:
         empty = nothing[cells.codes]
         codes = cells.codes if self.empty == "all" else cells.codes[~empty]
         candidates = rows.candidates(classes, codes)
-        return LabelsInTable(candidates, empty, rows.weighted, rows.negative)
+        return LabelsInTable(candidates, empty, rows.negative, note)
 
     def _distinct_rows(self, cells: "_Cells") -> Iterator[RowLabels]:
         """Read every distinct combination of cells once."""
@@ -191,8 +199,9 @@ class LabelColumns:
         without = rows.excludes_all(classes)
         if without is not None:
             problem = (
-                f"It rules out every label there is ({listed(classes)}). Give all 'classes' if "
-                "there are more, or correct the cell."
+                f"It rules out every label there is ({listed(classes)}). Correct the cell; if "
+                "there are more labels, one of them must be in some row (or, in Python, in "
+                "classes=)."
             )
             raise cells.refusal(without, LabelProblem(problem))
         return classes
@@ -247,23 +256,29 @@ class _Cells(NamedTuple):
         return _refusal(self.column_codes[column] == number, held, problem)
 
 
-def check_labels_differ(candidates: CandidateLabels) -> None:
+def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool = False) -> None:
     """Refuse candidate sets that name one label in all: nothing can be learned from them."""
     _, columns = candidates.pairs()
     occurring = candidates.classes[np.unique(columns)]
     if len(occurring) < 2:
+        label = str(occurring[0])
+        hint = (
+            f" A number behind a colon, as in {in_words(f'{label}:1')}, was read as a weight: say "
+            f"{LITERALLY} if it belongs to the label."
+        )
         raise TableError(
             f"A classifier needs at least two labels. All {len(candidates):,} rows have "
-            f"{cell_in_words(str(occurring[0]))} and no other. Check that this is the column you "
-            "meant, or add rows with other labels."
+            f"{in_words(label)} and no other. Check that this is the column you "
+            f"meant, or add rows with other labels.{hint if weights_were_read else ''}"
         )
 
 
 def _refusal(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
     filled = {name: cell for name, cell in held.items() if is_collection(cell) or text_of(cell)}
     shown = listed(
-        (f"column {name!r} holds {cell_in_words(cell)}" for name, cell in filled.items()),
+        (f"column {name!r} holds {in_words(cell)}" for name, cell in filled.items()),
         most=_MOST_CELLS,
+        longest=_LONGEST_CELL,
     )
     return TableError(f"Labels cannot be read in {describe_table_rows(bad)}: {shown}. {problem}")
 
@@ -272,13 +287,13 @@ def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ParameterError(
             f"'{parameter}' must be the name of at least one {what}, none of them blank. "
-            f"Got {cell_in_words(names)} instead."
+            f"Got {in_words(names)} instead."
         )
     repeated = first_repeated(names)
     if repeated is not None:
         raise ParameterError(f"'{parameter}' must name every {what} once. Got {repeated!r} twice.")
 
 
-def _in_words(columns: tuple[str, ...]) -> str:
+def _columns_in_words(columns: tuple[str, ...]) -> str:
     quoted = listed(repr(name) for name in columns)
     return f"column {quoted}" if len(columns) == 1 else f"one of the columns {quoted}"

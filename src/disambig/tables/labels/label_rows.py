@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from disambig._core.names import closest_name
+from disambig._core.names import did_you_mean
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
-from disambig.tables.columns import listed
-from disambig.tables.labels.distinct_cells import cell_in_words
-from disambig.tables.labels.label_cells import LabelProblem, Said
+from disambig.tables.labels.label_cells import LITERALLY, LabelProblem, Said
+from disambig.tables.wording import in_words, listed
 
 __all__ = ["CollectedRows", "RowLabels", "count_votes", "row_labels", "unknown_label"]
 
@@ -46,10 +45,10 @@ def row_labels(said: Said) -> RowLabels:
     """Return the candidate set that the cells of a row describe together."""
     if said.plain and said.weighted:
         raise LabelProblem(
-            f"{cell_in_words(said.weighted[0][0])} has a weight and "
-            f"{cell_in_words(said.plain[0])} has none. Give all labels of a row a weight (a number "
-            "such as 0.7, not below 0), or none of them; say --literal-labels (in Python "
-            "literal=True) if ':' belongs to your labels."
+            f"{in_words(said.weighted[0][0])} has a weight and "
+            f"{in_words(said.plain[0])} has none. Give all labels of a row a weight (a number "
+            f"such as 0.7, not below 0), or none of them; say {LITERALLY} if ':' belongs to your "
+            "labels."
         )
     excluded = frozenset(said.excluded)
     labels = _added_up(said.weighted) if said.weighted else dict.fromkeys(said.plain, 1.0)
@@ -62,8 +61,7 @@ def row_labels(said: Said) -> RowLabels:
     if said.plain or said.weighted:
         raise LabelProblem(
             "All of its labels are ruled out by a '!', so none is left. Take the label or its "
-            "denial away; say --literal-labels (in Python literal=True) if '!' belongs to your "
-            "labels."
+            f"denial away; say {LITERALLY} if '!' belongs to your labels."
         )
     return RowLabels(all_but=(excluded,), excluded=excluded) if excluded else RowLabels()
 
@@ -98,7 +96,7 @@ def count_votes(opinions: Iterable[RowLabels]) -> RowLabels:
             raise LabelProblem(
                 "An annotator has one vote for each label, and no weights. Take the weights away, "
                 "or do without votes: weights of several columns add up by themselves. Say "
-                "--literal-labels (in Python literal=True) if ':' belongs to your labels."
+                f"{LITERALLY} if ':' belongs to your labels."
             )
         for label in opinion.labels:
             votes[label] = votes.get(label, 0.0) + 1
@@ -199,11 +197,9 @@ class CollectedRows:
 
 def unknown_label(label: str, classes: Sequence[str]) -> LabelProblem:
     """Return the problem that a label is none of the classes, with what it may be a slip of."""
-    suggestion = closest_name(label, classes)
-    hint = f" Did you mean {suggestion!r}?" if suggestion else ""
     return LabelProblem(
-        f"{cell_in_words(label)} is none of the {len(classes):,} classes "
-        f"({listed(classes)}).{hint} Correct the label, or add it to the classes."
+        f"{in_words(label)} is none of the {len(classes):,} classes ({listed(classes)})."
+        f"{did_you_mean(label, classes)} Correct the label."
     )
 
 

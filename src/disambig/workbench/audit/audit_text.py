@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from disambig.workbench.wording import counted_rows, percent, printable, quoted
+from disambig.tables.wording import counted_rows, in_words, percent, printable
 
 if TYPE_CHECKING:
     from disambig.candidates.audit import CandidateAudit
@@ -145,6 +145,6 @@ def label_lines(sets: "CandidateAudit") -> tuple[list[LabelLine], str]:
 def pair_lines(sets: "CandidateAudit") -> list[str]:
     """Return the labels that are most often possible together."""
     return [
-        f"{quoted(first)} and {quoted(second)}: {counted_rows(count)}"
+        f"{in_words(first)} and {in_words(second)}: {counted_rows(count)}"
         for first, second, count in sets.most_common_pairs(_MOST_PAIRS)
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from disambig._core.typing import IntArray
-from disambig.workbench.wording import row_list
+from disambig.tables.wording import row_list
 
 __all__ = ["Finding"]
 

@@ -10,7 +10,7 @@ from disambig._core.groups import group_maxima
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
-from disambig.workbench.wording import percent
+from disambig.tables.wording import counted_rows, percent
 
 __all__ = ["LabelInformation", "label_information", "likeliest_shares", "may_have_any_label"]
 
@@ -48,8 +48,8 @@ class LabelInformation:
         guess = "The label of highest weight" if self.weighted else "A blind guess inside the sets"
         condition = ", if the weights are right" if self.weighted else ""
         return (
-            f"The sets tell {percent(self.known_share)} of what full labels would: about "
-            f"{self.equivalent_rows:,.0f} of {self.n_rows:,} rows' worth.\n"
+            f"These labels are worth about as much as {counted_rows(round(self.equivalent_rows))} "
+            f"({percent(self.known_share)}) with one certain label each.\n"
             f"{guess} would be right for {percent(self.blind_guess_share)} of the rows{condition}."
         )
 

@@ -11,11 +11,11 @@ from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit
 from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
+from disambig.tables.wording import counted_rows, in_words, option, percent, quoted_list
 from disambig.workbench.audit.finding import Finding
 from disambig.workbench.audit.label_information import may_have_any_label
 from disambig.workbench.audit.repeated_rows import find_repeated_rows
 from disambig.workbench.audit.similar_labels import joined_labels, likely_slips, spelled_alike
-from disambig.workbench.wording import counted_rows, percent, quoted, quoted_list
 
 __all__ = ["LabelledRows", "find_suspicious"]
 
@@ -99,7 +99,7 @@ def _one_label(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             _NO_ROWS,
             "one_label",
-            f"{quoted(label)} is the only label in the whole table.",
+            f"{in_words(label)} is the only label in the whole table.",
             "Check that this is the column of labels. From one label nothing can be learned.",
             [[label]],
         )
@@ -124,8 +124,8 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
             rows,
             "other_separator",
             f"{counted_rows(len(rows))} may have several labels with {found.separator!r} between "
-            f"them, such as {quoted(found.labels[0])}, that were read as one.",
-            f"If so, say that the separator is {found.separator!r}.",
+            f"them, such as {in_words(found.labels[0])}, that were read as one.",
+            f"If so, say {option('separator', found.separator)}.",
             [[label] for label in found.labels],
         )
 
@@ -251,7 +251,7 @@ def _never_candidates(labelled: LabelledRows) -> Iterator[Finding]:
 
 
 def _with_count(label: str, counts: Mapping[str, int]) -> str:
-    return f"{quoted(label)} ({counted_rows(counts[label])})"
+    return f"{in_words(label)} ({counted_rows(counts[label])})"
 
 
 def _few(examples: Iterable[str]) -> str:

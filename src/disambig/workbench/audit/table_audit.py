@@ -8,19 +8,18 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.typing import BoolArray, Label
+from disambig._core.typing import BoolArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.labels.label_columns import LabelColumns
+from disambig.tables.wording import counted_rows, option
 from disambig.workbench.audit.audit_text import audit_text
 from disambig.workbench.audit.finding import Finding
 from disambig.workbench.audit.label_information import LabelInformation, label_information
 from disambig.workbench.audit.suspicious import LabelledRows, find_suspicious
-from disambig.workbench.columns.plan import chosen_columns, plan_columns
 from disambig.workbench.columns.values import column_values
+from disambig.workbench.feature_plan import FeatureColumns, Names
 from disambig.workbench.given_labels import Labels, sets_of_rows
-from disambig.workbench.task import Names, reserved_columns
-from disambig.workbench.wording import counted_rows
 
 __all__ = ["TableAudit", "audit_table"]
 
@@ -81,14 +80,14 @@ class TableAudit:
             "average_candidates": sets.average_candidates,
             "singleton_share": sets.singleton_share,
             "labels": [
-                {"label": _plain(label), "candidate_in": candidate, "alone_in": alone}
+                {"label": label, "candidate_in": candidate, "alone_in": alone}
                 for label, candidate, alone in counts
             ],
             "pairs": [
-                {"labels": [_plain(first), _plain(second)], "rows": count}
+                {"labels": [first, second], "rows": count}
                 for first, second, count in sets.most_common_pairs(_PAIRS_IN_JSON)
             ],
-            "always_together": [list(map(_plain, group)) for group in sets.inseparable],
+            "always_together": [list(group) for group in sets.inseparable],
             "cost": {
                 "known_share": information.known_share,
                 "equivalent_rows": information.equivalent_rows,
@@ -105,6 +104,7 @@ def audit_table(
     truth: str | None = None,
     features: Names | None = None,
     ignore: Names = (),
+    categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
 ) -> TableAudit:
     """Look at a table before anything is trained on it.
@@ -119,14 +119,23 @@ def audit_table(
         Column of true labels, which is not looked at.
     features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
+    categories : str or sequence of str, optional
+        Columns whose values are codes, even if they look like numbers.
     id : str, optional
         Column that names the rows, and is no feature.
     """
-    reserved = reserved_columns(frame, labels, truth=truth, id=id)
-    columns: dict[str, Any] = {"features": features, "ignore": ignore, "reserved": reserved}
-    chosen_columns(frame, **columns)  # a slip in what was asked for is no finding about the table
+    # A slip in what was asked for is no finding about the table.
+    columns = FeatureColumns(
+        frame,
+        labels,
+        truth=truth,
+        id=id,
+        features=features,
+        ignore=ignore,
+        categories=categories,
+    )
     read = _read_labels(frame, labels)
-    kinds, notices, values, unusable = _read_features(frame, columns)
+    kinds, notices, values, unusable = _read_features(frame, columns, read.candidates)
     sets = audit_candidates(read.candidates)
     findings = [*unusable, *_unlabelled(read), *find_suspicious(_labelled(read, sets, values))]
     return TableAudit(
@@ -147,6 +156,7 @@ class _ReadLabels(NamedTuple):
     empty: BoolArray  # rows of the table that name no label
     negative: bool
     n_columns: int
+    note: str = ""  # on cells that were taken for empty
 
 
 class _ReadFeatures(NamedTuple):
@@ -160,14 +170,17 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> _ReadLabels:
     if not isinstance(labels, CandidateLabels):
         columns = LabelColumns.of(labels)
         said = columns.parse(frame)
-        return _ReadLabels(said.candidates, said.empty, said.negative, len(columns.columns))
+        n_columns = len(columns.columns)
+        return _ReadLabels(said.candidates, said.empty, said.negative, n_columns, said.note)
     sets = sets_of_rows(labels, frame)
     return _ReadLabels(sets, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
 
 
-def _read_features(frame: pd.DataFrame, columns: dict[str, Any]) -> _ReadFeatures:
+def _read_features(
+    frame: pd.DataFrame, columns: FeatureColumns, candidates: CandidateLabels
+) -> _ReadFeatures:
     try:
-        plan, notices = plan_columns(frame, **columns)
+        plan, notices = columns.plan(candidates)
         values = column_values(frame, plan)
     except TableError as error:
         # The labels can still be looked at.
@@ -183,17 +196,15 @@ def _unlabelled(read: _ReadLabels) -> list[Finding]:
     rows = np.flatnonzero(read.empty)
     if not len(rows):
         return []
-    may_be_any = len(read.candidates) == len(read.empty)
-    return [
-        Finding.about(
-            rows,
-            "no_label",
-            f"{counted_rows(len(rows))} {'has' if len(rows) == 1 else 'have'} no label.",
-            "They may have any, as you said: next to nothing is learned from them."
-            if may_be_any
-            else "Fill them in, drop these rows, or say that a row without a label may have any.",
-        )
-    ]
+    one = len(rows) == 1
+    if len(read.candidates) == len(read.empty):
+        they, them = ("It", "it") if one else ("They", "them")
+        advice = f"{they} may have any, as you said: next to nothing is learned from {them}."
+    else:
+        fill_in = "Fill it in, drop the row," if one else "Fill them in, drop these rows,"
+        advice = f"{fill_in} or say {option('empty', 'all')} if a row without one may have any."
+    message = f"{counted_rows(len(rows))} {'has' if one else 'have'} no label.{read.note}"
+    return [Finding.about(rows, "no_label", message, advice)]
 
 
 def _labelled(read: _ReadLabels, sets: CandidateAudit, values: pd.DataFrame | None) -> LabelledRows:
@@ -206,7 +217,3 @@ def _labelled(read: _ReadLabels, sets: CandidateAudit, values: pd.DataFrame | No
             sets = audit_candidates(candidates)
     separator_unused = read.n_columns > 1 or sets.singleton_share == 1
     return LabelledRows(candidates, sets, np.flatnonzero(named), values, separator_unused)
-
-
-def _plain(label: Label) -> str | int | float | bool:
-    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -6,7 +6,6 @@ mean. Types only save the reading.
 
 import datetime
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,34 +15,25 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from disambig.tables.columns import describe_table_rows, row_in_words
+from disambig._core.typing import AnyArray, BoolArray, FloatArray
+from disambig.tables.cell_text import MISSING_TEXTS
+from disambig.tables.wording import describe_table_rows, in_words, row_in_words, written
+from disambig.workbench.columns.unusable_cells import LEAVE_OUT, unusable
 
 __all__ = [
     "LARGEST_NUMBER",
     "Cells",
-    "as_texts",
+    "are_codes",
     "check_sizes",
-    "distinct_texts",
     "is_number",
     "parse_numbers",
-    "quoted",
     "read_cells",
 ]
 
 Form = Literal["numbers", "booleans", "dates", "texts"]
 
-# What pandas takes for missing in a file of text, kept here so that a saved model reads alike with
-# any version of pandas.
-_MISSING_TEXTS = {
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-}
 # Sums and squares in what follows must stay below the largest double.
 LARGEST_NUMBER = 1e300
-_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)\.0+")
-_LONGEST_QUOTE = 40
-_MOST_BITS = 10_000
 # From here on a column is read at once if its start is numbers: a try that fails is slow.
 _LONG = 10_000
 _START = 100
@@ -75,7 +65,7 @@ def read_cells(column: Any) -> Cells:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return read_cells(column.astype(object))
     if kind == "c":
-        raise _unusable(column.name, "complex numbers", "give real and imaginary part as columns")
+        raise unusable(column.name, complex)
     if pd.api.types.is_bool_dtype(column.dtype) and kind != "O":
         return _floats(column, "booleans")
     if kind in "iuf":
@@ -120,6 +110,15 @@ def is_number(text: str) -> bool:
     return "_" not in text and text.isascii() and not math.isnan(number)
 
 
+def are_codes(cells: Cells) -> bool:
+    """Tell whether all cells are digits, some with zeros before them as in 01001: no amounts."""
+    if cells.form != "texts" and not isinstance(cells.column.dtype, pd.StringDtype):
+        return False
+    texts = pd.Series(cells.values) if cells.form == "texts" else cells.column
+    present = texts[~cells.missing].str
+    return bool(present.fullmatch("0[0-9]+").any() and present.fullmatch("[0-9]+").all())
+
+
 def check_sizes(cells: Cells, numbers: FloatArray) -> None:
     """Refuse numbers that are infinite or too large to compute with."""
     too_large = np.abs(numbers) > LARGEST_NUMBER
@@ -128,38 +127,9 @@ def check_sizes(cells: Cells, numbers: FloatArray) -> None:
     row = int(np.flatnonzero(too_large)[0])
     raise TableError(
         f"Numbers must be finite and at most {LARGEST_NUMBER:g} in size. Column {cells.name!r} has "
-        f"{quoted(cells.column.iloc[row])} ({describe_table_rows(too_large)}). Leave such cells "
-        f"empty, or leave the column out with --ignore."
+        f"{in_words(cells.column.iloc[row])} ({describe_table_rows(too_large)}). Leave such cells "
+        f"empty, or {LEAVE_OUT}."
     )
-
-
-def distinct_texts(cells: Cells) -> tuple[IntArray, list[str]]:
-    """Return the distinct texts of the cells, and which of them each cell is (-1: missing).
-
-    3, 3.0 and "3" are the same text, so that a category does not depend on the type of its column.
-    """
-    # Typed numbers and booleans are written out as they came: large integers are no doubles.
-    typed = cells.form in ("numbers", "booleans")
-    source = cells.column if typed else cells.values
-    present_codes, distinct = pd.factorize(source[~cells.missing])
-    is_date = cells.form == "dates"
-    written = pd.DatetimeIndex(distinct).astype(str) if is_date else map(_written, distinct)
-    present_codes, texts = _merged(present_codes, [_canonical(text) for text in written])
-    codes = np.full(len(cells.values), -1)
-    codes[~cells.missing] = present_codes
-    return codes, texts
-
-
-def as_texts(cells: Cells) -> AnyArray:
-    """Return the cells as text, None where missing."""
-    codes, texts = distinct_texts(cells)
-    return np.array([*texts, None], dtype=object)[codes]
-
-
-def quoted(value: object) -> str:
-    """Return a cell for a message, the start of a long one."""
-    text = repr(value) if isinstance(value, str) else _written(value)
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
 
 
 def _floats(column: Any, form: Form) -> Cells:
@@ -175,10 +145,10 @@ def _numbers_in_arrow(column: Any) -> Cells | None:
     that it does not read (+1) is left to ``parse_numbers``.
     """
     stripped = column.str.strip()
-    start = (text for text in stripped.iloc[:_START].dropna() if text not in _MISSING_TEXTS)
+    start = (text for text in stripped.iloc[:_START].dropna() if text not in MISSING_TEXTS)
     if not all(map(is_number, start)):
         return None
-    missing = (stripped.isna() | stripped.isin(_MISSING_TEXTS)).to_numpy(dtype=bool)
+    missing = (stripped.isna() | stripped.isin(MISSING_TEXTS)).to_numpy(dtype=bool)
     if missing.any():
         stripped = stripped.mask(missing)
     try:
@@ -202,7 +172,7 @@ def _texts(column: Any, values: AnyArray, missing: BoolArray) -> Cells:
     values[missing] = ""
     texts = np.empty(len(values), dtype=object)
     texts[:] = list(map(str.strip, values))
-    missing = np.fromiter(map(_MISSING_TEXTS.__contains__, texts), bool, len(texts))
+    missing = np.fromiter(map(MISSING_TEXTS.__contains__, texts), bool, len(texts))
     texts[missing] = None
     return Cells(str(column.name), "texts", texts, missing, column)
 
@@ -214,7 +184,10 @@ def _read_objects(column: Any) -> Cells:
     missing = np.asarray(pd.isna(values), dtype=bool)
     present = values[~missing]
     types = set(map(type, present))
-    _check_types(column.name, types, values, missing)
+    odd = {each for each in types if not issubclass(each, _PLAIN)}
+    if odd:
+        first = next(row for row in np.flatnonzero(~missing) if type(values[row]) in odd)
+        raise unusable(column.name, type(values[first]), f" ({row_in_words(int(first))})")
     if types and _all_within(types, _BOOLEANS):
         numbers = np.where(missing, np.nan, values).astype(np.float64)
         return Cells(str(column.name), "booleans", numbers, missing, column)
@@ -225,7 +198,7 @@ def _read_objects(column: Any) -> Cells:
     if types and _all_within(types, _DATES):
         return _read_dates(column, values, missing)
     if not _all_within(types, (str,)):
-        values[~missing] = [_written(value) for value in present]
+        values[~missing] = [written(value) for value in present]
     return _texts(column, values, missing)
 
 
@@ -259,59 +232,7 @@ def _read_dates(column: Any, values: AnyArray, missing: BoolArray) -> Cells:
         row = int(np.flatnonzero(beyond)[0])
         raise TableError(
             f"Column {column.name!r} has a date that cannot be computed with: "
-            f"{quoted(values[row])} ({describe_table_rows(beyond)}). Leave such cells empty, or "
-            f"leave the column out with --ignore."
+            f"{in_words(values[row])} ({describe_table_rows(beyond)}). Leave such cells empty, or "
+            f"{LEAVE_OUT}."
         )
     return _dates(column, moments)
-
-
-def _check_types(name: object, types: set[type], values: AnyArray, missing: BoolArray) -> None:
-    odd = {each for each in types if not issubclass(each, _PLAIN)}
-    if not odd:
-        return
-    first = next(row for row, value in enumerate(values) if not missing[row] and type(value) in odd)
-    kind = type(values[first])
-    where = f"({row_in_words(first)})"
-    if issubclass(kind, (list, tuple, dict, set, frozenset, np.ndarray, pd.Series)):
-        raise _unusable(
-            name,
-            f"lists or mappings {where}",
-            "embeddings and other lists must be spread out, one number per column",
-        )
-    if issubclass(kind, (bytes, bytearray, memoryview)):
-        raise _unusable(name, f"bytes {where}", "turn them into text or numbers")
-    if issubclass(kind, (complex, np.complexfloating)):
-        raise _unusable(name, f"complex numbers {where}", "give real and imaginary part as columns")
-    if issubclass(kind, (datetime.timedelta, np.timedelta64)):
-        raise _unusable(name, f"time spans {where}", "give them as numbers, such as seconds")
-    raise _unusable(
-        name, f"cells of the type {kind.__name__} {where}", "turn them into text or numbers"
-    )
-
-
-def _unusable(name: object, what: str, advice: str) -> TableError:
-    return TableError(
-        f"A feature must be made of numbers, categories, booleans or dates. Column {name!r} holds "
-        f"{what}: {advice}, or leave the column out with --ignore."
-    )
-
-
-def _written(value: object) -> str:
-    """Return the text of a cell; Python refuses to write integers of thousands of digits."""
-    too_long = isinstance(value, int) and value.bit_length() > _MOST_BITS
-    return "an integer of very many digits" if too_long else str(value)
-
-
-def _canonical(text: str) -> str:
-    whole = _WHOLE_NUMBER.fullmatch(text)
-    text = whole[1] if whole else text
-    return "0" if text == "-0" else text
-
-
-def _merged(codes: IntArray, texts: list[str]) -> tuple[IntArray, list[str]]:
-    """Give equal texts one code, the first of theirs."""
-    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    if len(places) == len(texts):
-        return codes, texts
-    new_codes = np.array([places[text] for text in texts] + [-1])
-    return new_codes[codes], list(places)

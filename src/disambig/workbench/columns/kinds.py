@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from disambig._core.typing import FloatArray, IntArray
-from disambig.tables.columns import row_in_words
+from disambig.tables.cell_text import LARGEST_EXACT_INTEGER
+from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.columns.cells import (
     Cells,
+    are_codes,
     check_sizes,
-    distinct_texts,
     is_number,
     parse_numbers,
-    quoted,
     read_cells,
 )
 from disambig.workbench.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
+from disambig.workbench.columns.distinct_texts import distinct_texts
 
 __all__ = [
     "BOOLEAN_WORDS",
@@ -26,7 +28,6 @@ __all__ = [
     "FeatureKind",
     "Kind",
     "describe_column",
-    "is_named_like_identifier",
 ]
 
 FeatureKind = Literal["number", "category", "boolean", "date"]
@@ -41,7 +42,6 @@ MOST_CATEGORIES = 50
 _FEWEST_WORDS_OF_TEXT = 4
 _FEWEST_VALUES_OF_TEXT = 20
 _FEWEST_ROWS_OF_COUNTER = 10
-_LARGEST_EXACT = 2**53
 _MOST_LOOKED_AT = 1_000
 
 _NUMBER_LIKE = re.compile(r"[$€£<>~]? ?[+-]?[0-9][0-9., ]*(e[+-]?[0-9]+)? ?[%$€£]?", re.IGNORECASE)
@@ -78,8 +78,18 @@ class ColumnKind:
     remark: str = ""
 
 
-def describe_column(column: Any) -> ColumnKind:
-    """Say what a pandas Series holds: the same for text and for types.
+def describe_column(column: Any, *, category: bool = False) -> ColumnKind:
+    """Say what a column holds: the same for text and for types.
+
+    Numbers are categories where pandas has them as such, or zeros before them say that they are
+    codes.
+
+    Parameters
+    ----------
+    column : Series
+        Its cells.
+    category : bool, default=False
+        Whether they are known to be categories, whatever they look like.
 
     Raises
     ------
@@ -89,12 +99,18 @@ def describe_column(column: Any) -> ColumnKind:
     cells = read_cells(column)
     if cells.missing.all():
         return ColumnKind("empty", None)
-    numbers = parse_numbers(cells)
-    if numbers is not None:
+    numbers = None if category else parse_numbers(cells)
+    as_codes = isinstance(column.dtype, pd.CategoricalDtype)
+    if numbers is not None and not (as_codes or are_codes(cells)):
         return _kind_of_numbers(cells, numbers)
     codes, texts = distinct_texts(cells)
     if len(texts) == 1 and not cells.missing.any():
         return ColumnKind("constant", None)
+    if category:
+        return ColumnKind("category", "category")
+    if numbers is not None:
+        all_differ = 1 < len(texts) == (codes >= 0).sum()
+        return ColumnKind("identifier" if all_differ else "category", "category")
     if cells.form == "dates":
         return ColumnKind("date", "date", ISO_FORMAT)
     if _are_boolean(texts):
@@ -105,7 +121,7 @@ def describe_column(column: Any) -> ColumnKind:
     return _kind_of_texts(cells, codes, texts)
 
 
-def is_named_like_identifier(name: str) -> bool:
+def _is_named_like_identifier(name: str) -> bool:
     """Tell whether a column is called what identifiers are: ``id``, ``userId``, ``Unnamed: 0``."""
     words = [word.lower() for word in _WORDS_OF_NAME.findall(name)]
     if not words:
@@ -128,22 +144,26 @@ def _kind_of_numbers(cells: Cells, numbers: FloatArray) -> ColumnKind:
     if (present == np.floor(present)).all():
         if complete and _is_counter(present):
             return ColumnKind("counter", "number")
-        named = len(present) > 1 and is_named_like_identifier(cells.name)
+        named = len(present) > 1 and _is_named_like_identifier(cells.name)
         if named and _number_of_distinct(cells, present) == len(present):
             return ColumnKind("identifier", "number")
     return ColumnKind("number", "number")
 
 
 def _is_counter(integers: FloatArray) -> bool:
+    """Tell whether rows are numbered: rising or falling, or without a gap in any order."""
     n_rows = len(integers)
-    if n_rows < _FEWEST_ROWS_OF_COUNTER or integers.max() - integers.min() != n_rows - 1:
+    if n_rows < _FEWEST_ROWS_OF_COUNTER:
         return False
-    return len(np.unique(integers)) == n_rows
+    steps = np.diff(integers)
+    if (steps > 0).all() or (steps < 0).all():
+        return True
+    return integers.max() - integers.min() == n_rows - 1 and len(np.unique(integers)) == n_rows
 
 
 def _number_of_distinct(cells: Cells, present: FloatArray) -> int:
     # Integers that doubles cannot tell apart are compared as they were written.
-    if (np.abs(present) >= _LARGEST_EXACT).any():
+    if (np.abs(present) >= LARGEST_EXACT_INTEGER).any():
         return len(distinct_texts(cells)[1])
     return len(np.unique(present))
 
@@ -192,7 +212,7 @@ def _remark_on_numbers(cells: Cells, texts: list[str]) -> str:
         if not is_number(text):
             break
     return (
-        f"Most cells of {cells.name!r} look like numbers, but {quoted(text)} "
+        f"Most cells of {cells.name!r} look like numbers, but {in_words(text)} "
         f"({row_in_words(int(row))}) cannot be read as one, so the column is not read as numbers. "
         f"Numbers need a decimal point and no other signs; leave cells empty where none is known."
     )

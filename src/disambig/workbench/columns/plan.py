@@ -6,7 +6,9 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
-from disambig.tables.columns import listed, missing_columns_message
+from disambig._core.names import did_you_mean
+from disambig.tables.columns import missing_columns_message
+from disambig.tables.wording import listed, option
 from disambig.workbench.columns.dates import DateFormat
 from disambig.workbench.columns.kinds import ColumnKind, FeatureKind, describe_column
 
@@ -70,6 +72,7 @@ def plan_columns(
     features: str | Sequence[str] | None = None,
     ignore: str | Sequence[str] = (),
     reserved: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
 ) -> tuple[ColumnPlan, list[str]]:
     """Decide which columns of a table are features, and how each is read.
 
@@ -83,6 +86,8 @@ def plan_columns(
         Columns to leave out.
     reserved : sequence of str, default=()
         Columns that are something else, such as labels, and never features.
+    categories : sequence of str, default=()
+        Columns whose values are codes, even if they look like numbers or anything else.
 
     Returns
     -------
@@ -97,7 +102,9 @@ def plan_columns(
         If a column is not in the table, cannot be read or holds free text, or none is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    kinds = {name: describe_column(frame[name]) for name in names}
+    codes = _as_names(categories)
+    _check_categories(codes, names, _as_names(ignore), list(frame.columns))
+    kinds = {name: describe_column(frame[name], category=name in codes) for name in names}
     _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
     by_hand = features is not None
     columns = [
@@ -168,6 +175,19 @@ def _check_present(names: Iterable[str], present: list[str], what: str) -> None:
         raise TableError(missing_columns_message(missing, present, what=what))
 
 
+def _check_categories(
+    codes: list[str], chosen: list[str], ignored: list[str], present: list[str]
+) -> None:
+    _check_present(codes, present, "a category" if len(codes) == 1 else "categories")
+    # What is left out may be anything.
+    strange = [name for name in codes if name not in {*chosen, *ignored}]
+    if strange:
+        raise TableError(
+            f"A category must be a feature. {strange[0]!r} is none: it holds labels or names of "
+            f"rows, or other features were chosen.{did_you_mean(strange[0], chosen)}"
+        )
+
+
 def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
     if not names:
         return
@@ -178,7 +198,7 @@ def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
         f"Features must be numbers, categories, booleans or dates. {which} "
         f"{'holds' if one else 'hold'} free text: values of many words, or too many different ones "
         f"for a category. Give embeddings of the text instead, one number per column, or leave "
-        f"{'it' if one else 'them'} out with --ignore.{remark}"
+        f"{'it' if one else 'them'} out: {option('ignore')}.{remark}"
     )
 
 
@@ -190,7 +210,9 @@ def _message_that_none_is_left(kinds: dict[str, ColumnKind]) -> str:
         (f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}" for name, kind in kinds.items()), most=4
     )
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
-    return f"{start} Got none: {reasons}. Add features, or choose some with --features.{remark}"
+    return (
+        f"{start} Got none: {reasons}. Add features, or choose some: {option('features')}.{remark}"
+    )
 
 
 def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
@@ -211,6 +233,8 @@ def _notice_on(kind: str, names: list[str]) -> str:
     start = f"Left out {listed(map(repr, names))}, which {_WHY_LEFT_OUT[kind][0 if one else 1]}"
     them = "it" if one else "they"
     if kind in _GIVING_AWAY:
-        keep = "it" if one else "them"
-        return f"{start}, because {them} can give the label away; use --features to keep {keep}."
+        return (
+            f"{start}, because {them} can give the label away; use {option('features')} to keep "
+            f"{'it' if one else 'them'}."
+        )
     return f"{start}: {them} {'teaches' if one else 'teach'} nothing."

@@ -1,7 +1,7 @@
 """From the values of columns to the features that methods take: filled in, scaled, one-hot.
 
-Only parts of scikit-learn and ``FeatureScaler``, so that a fitted transformer can be written to a
-file and read without running code from it.
+Only parts of scikit-learn, ``FeatureScaler`` and ``SeenRange``, so that a fitted transformer can be
+written to a file and read without running code from it.
 """
 
 import warnings
@@ -17,6 +17,7 @@ from disambig._core.typing import FloatArray
 from disambig.methods.scaling import FeatureScaler
 from disambig.workbench.columns.kinds import MOST_CATEGORIES
 from disambig.workbench.columns.plan import ColumnPlan
+from disambig.workbench.columns.seen_range import SeenRange
 from disambig.workbench.columns.values import value_names
 
 __all__ = ["make_transformer", "transform_values", "unseen_categories"]
@@ -25,10 +26,10 @@ __all__ = ["make_transformer", "transform_values", "unseen_categories"]
 def make_transformer(plan: ColumnPlan) -> ColumnTransformer:
     """Return an unfitted transformer of what ``column_values`` returns for a plan.
 
-    Numbers, booleans and parts of dates have their median in place of what is missing, and are
-    scaled to mean 0 and variance 1. A column of 0 and 1 says what was missing, if anything was in
-    the rows of the fit. Categories are one-hot, what is missing being a category too; the rarer of
-    more than ``MOST_CATEGORIES`` share a column.
+    Numbers, booleans and parts of dates have their median in place of what is missing, stay within
+    what the rows of the fit held, and are scaled to mean 0 and variance 1. A column of 0 and 1 says
+    what was missing, if anything was in the rows of the fit. Categories are one-hot, what is
+    missing being a category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
     """
     names = list(zip(plan.columns, value_names(plan), strict=True))
     numbers = [name for column, some in names if column.kind != "category" for name in some]
@@ -67,7 +68,8 @@ def unseen_categories(transformer: ColumnTransformer, values: Any) -> dict[str, 
 
 def _numbers() -> Pipeline:
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    return Pipeline([("fill", imputer), ("scale", FeatureScaler(kind="standard"))])
+    scaler = FeatureScaler(kind="standard")
+    return Pipeline([("fill", imputer), ("keep", SeenRange()), ("scale", scaler)])
 
 
 def _categories() -> OneHotEncoder:

@@ -7,18 +7,17 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray, BoolArray, FloatArray
-from disambig.tables.columns import describe_table_rows, missing_columns_message
+from disambig.tables.columns import missing_columns_message
+from disambig.tables.wording import describe_table_rows, in_words
 from disambig.workbench.columns.cells import (
     Cells,
-    as_texts,
     check_sizes,
-    distinct_texts,
     is_number,
     parse_numbers,
-    quoted,
     read_cells,
 )
 from disambig.workbench.columns.dates import DATE_PARTS, date_parts, example_of, parse_dates
+from disambig.workbench.columns.distinct_texts import as_texts, distinct_texts
 from disambig.workbench.columns.kinds import BOOLEAN_WORDS
 from disambig.workbench.columns.plan import ColumnPlan, PlannedColumn, check_column_names
 
@@ -129,6 +128,6 @@ def _misfit(cells: Cells, bad: BoolArray, needed: str, advice: str) -> TableErro
     value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
     return TableError(
         f"Column {cells.name!r} must hold {needed}, as those that its model learns from. Got "
-        f"{quoted(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
+        f"{in_words(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
         f"nothing is known."
     )

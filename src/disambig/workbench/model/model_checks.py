@@ -45,6 +45,16 @@ def _check_transformer(transformer: Any, plan: ColumnPlan) -> None:
         # Neither does our own have: a million processes, or words between the rows of a table.
         if name.split("__")[-1] in ("n_jobs", "verbose") and value:
             raise ValueError(f"its features are made with {name} = {value!r}")
+    if "numbers" in transformer.named_transformers_:
+        _check_range(transformer.named_transformers_["numbers"].named_steps["keep"])
+
+
+def _check_range(seen: Any) -> None:
+    # In another shape, they could do for as many rows as are tried here, and for no others.
+    if not seen.low_.shape == seen.high_.shape == (seen.n_features_in_,):
+        raise ValueError("its features do not have one range each")
+    if not (np.isfinite([seen.low_, seen.high_]).all() and (seen.low_ <= seen.high_).all()):
+        raise ValueError("the range of one of its features is none")
 
 
 def _check_method(method: "PartialLabelClassifier") -> None:

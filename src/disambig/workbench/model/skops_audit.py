@@ -27,6 +27,7 @@ _OBJECTS = frozenset({
     "disambig.solvers.crammer_singer.MarginMachine",
     "disambig.solvers.kernel_ridge.KernelModel",
     "disambig.solvers.linear_model.LinearModel",
+    "disambig.workbench.columns.seen_range.SeenRange",
     "sklearn.compose._column_transformer.ColumnTransformer",
     "sklearn.dummy.DummyClassifier",
     "sklearn.impute._base.MissingIndicator",

@@ -13,7 +13,7 @@ from disambig._core.parameters import check_integer
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.tables.columns import listed
+from disambig.tables.wording import listed
 from disambig.workbench.columns.plan import ColumnPlan
 from disambig.workbench.columns.transformer import (
     make_transformer,
@@ -25,7 +25,7 @@ from disambig.workbench.estimate import Estimate
 
 __all__ = ["TableModel", "fit_model"]
 
-_ROWS_AT_A_TIME = 65536
+_PROBABILITIES_AT_A_TIME = 4_000_000
 # Of what people read; predict_proba gives all of them.
 _DECIMALS = 6
 
@@ -85,7 +85,7 @@ class TableModel:
         # Some rows at a time: a million rows of many classes would take gigabytes.
         parts = [
             _most_probable(self.probabilities_of(values.iloc[rows]), count)
-            for rows in _slices(len(values))
+            for rows in _slices(len(values), max(1, _PROBABILITIES_AT_A_TIME // len(self.classes)))
         ]
         columns = np.concatenate([part[0] for part in parts])
         shares = np.concatenate([part[1] for part in parts])
@@ -136,8 +136,11 @@ def fit_model(
 
 
 def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    # Stable, so that ties go to the first class, as in predict.
-    columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    if count == 1:
+        columns = probabilities.argmax(axis=1)[:, np.newaxis]
+    else:
+        # Stable, so that ties go to the first class, as in predict.
+        columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
     return columns, np.take_along_axis(probabilities, columns, axis=1)
 
 
@@ -147,5 +150,5 @@ def _column_names(place: int) -> tuple[str, str]:
     return f"label_{place + 1}", f"probability_{place + 1}"
 
 
-def _slices(n_rows: int) -> list[slice]:
-    return [slice(start, start + _ROWS_AT_A_TIME) for start in range(0, n_rows, _ROWS_AT_A_TIME)]
+def _slices(n_rows: int, at_a_time: int) -> list[slice]:
+    return [slice(start, start + at_a_time) for start in range(0, n_rows, at_a_time)]

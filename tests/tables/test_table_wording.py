@@ -1,10 +1,11 @@
 import pytest
 
-from disambig.workbench.wording import (
+from disambig.tables.wording import (
     counted_rows,
+    in_words,
+    option,
     percent,
     printable,
-    quoted,
     quoted_list,
     row_list,
 )
@@ -29,7 +30,30 @@ def test_what_a_terminal_would_obey_is_spelled_out(text, shown):
 def test_long_texts_are_cut():
     assert printable("abcdefghij", 10) == "abcdefghij"
     assert printable("abcdefghijk", 10) == "abcdefg..."
-    assert len(quoted("x" * 100)) == 42
+    assert len(in_words("x" * 100)) == 62
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("it's", '"it\'s"'),
+        ("\x1b[31mred", "'\\x1b[31mred'"),
+        (3.5, "3.5"),
+        (["a", "\n"], "['a', '\\n']"),
+    ],
+)
+def test_a_cell_is_shown_as_what_it_is(cell, shown):
+    assert in_words(cell) == shown
+
+
+def test_an_integer_that_python_refuses_to_write_is_shown_all_the_same():
+    assert in_words(10**5000) == in_words([10**5000]) == "an integer of very many digits"
+
+
+def test_an_option_is_named_for_the_shell_and_for_python():
+    assert option("empty", "all") == "--empty all (in Python empty='all')"
+    assert option("separator", ";") == "--separator ';' (in Python separator=';')"
+    assert option("ignore") == "--ignore (in Python ignore=)"
 
 
 @pytest.mark.parametrize(
