@@ -155,7 +155,9 @@ TAUGHT_NOTHING = {
     "a feature that is left out": (
         three_clouds(), ["--features=width", "--ignore=width"], "also to be left out"
     ),
-    "true labels that are the sets": (three_clouds(), ["--truth=label"], "was to be the true labels, and is also"),
+    "true labels that are the sets": (
+        three_clouds(), ["--truth=label"], "was to be the true labels, and is also"
+    ),
     "a label column twice": (three_clouds(), ["--labels=label", "--labels=label"], "twice"),
 }  # fmt: skip
 

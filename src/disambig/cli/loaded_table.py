@@ -135,6 +135,7 @@ def _with_annotations(
         label=label,
         order=find_column(frame, own_id, what="the item of every row"),
         min_votes=options.min_votes,
+        literal=options.literal_labels,
     )
     return LoadedTable(frame, {**columns, "labels": candidates, "id": own_id}, notices)
 

@@ -76,7 +76,7 @@ class LabelOptions:
     """Where the candidate labels are, and how they are written."""
 
     LONG_ONLY: ClassVar = ("min_votes",)
-    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "literal_labels", "empty")
+    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
 
     labels: Annotated[
         list[str] | None,

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,7 +102,8 @@ def prepare_task(
     _check_labels_tell_something(candidates)
     true_labels = None
     if truth is not None:
-        true_labels, truth_notices = _true_labels(frame, truth, candidates.classes)
+        literal = isinstance(labels, LabelColumns) and labels.literal
+        true_labels, truth_notices = _true_labels(frame[truth], candidates.classes, literal=literal)
         notices += truth_notices
     plan, column_notices = columns.plan(candidates)
     values = column_values(frame, plan)
@@ -137,9 +139,11 @@ def _check_labels_tell_something(candidates: CandidateLabels) -> None:
         )
 
 
-def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> tuple[AnyArray, list[str]]:
+def _true_labels(
+    column: "pd.Series[Any]", classes: AnyArray, *, literal: bool
+) -> tuple[AnyArray, list[str]]:
     """Return true labels, None where there is none, and what a person should know about them."""
-    labels = texts_of(frame[name], what="a true label")
+    labels = texts_of(column, what="a true label", literal=literal)
     known: BoolArray = np.array([label is not None for label in labels], dtype=bool)
     unknown = np.zeros(len(labels), dtype=bool)
     unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
@@ -149,10 +153,10 @@ def _true_labels(frame: pd.DataFrame, name: str, classes: AnyArray) -> tuple[Any
     which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
     if unknown[known].all():
         raise TableError(
-            f"The true labels in column {name!r} must be among the labels that occur as "
+            f"The true labels in column {column.name!r} must be among the labels that occur as "
             f"candidates. None of them is: {which} Check that this is the column you meant."
         )
     return labels, [
-        f"True labels in column {name!r} that are nowhere a candidate cannot be met, and count as "
-        f"errors: {which}"
+        f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
+        f"count as errors: {which}"
     ]
