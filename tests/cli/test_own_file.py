@@ -295,3 +295,11 @@ def test_folds_that_are_done_are_kept_when_the_table_cannot_be_written(table, ru
     ended = run_main(*words, "--out", "clean.xlsx")
     assert ended.code == 2
     assert len(list(Path("clean.xlsx.partial").glob("*.npy"))) == 3
+
+
+def test_warnings_are_notes(table, run_main):
+    words = ("fit", table, "--truth", "truth", "--out", "model", "--folds", "0")
+    ended = run_main(*words, "--set", "epochs=2", "--set", "hidden=8")
+    assert ended.code == 0
+    assert "Note: Training ends after 2 epochs" in ended.err
+    assert "UserWarning" not in ended.err

@@ -3,7 +3,8 @@
 import io
 import os
 import sys
-from typing import Annotated, NoReturn
+import warnings
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -21,7 +22,7 @@ from disambig.cli import (
     reproduce,
     study,
 )
-from disambig.cli.talk import say
+from disambig.cli.talk import say, say_notices
 
 __all__ = ["app", "main"]
 
@@ -73,7 +74,9 @@ def main() -> None:
         # What an old console has no character for is shown as \u4e2d, as on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app()
     except DisambigError as error:
         _end(str(error), 1 if isinstance(error, _FAILED_WORK) else 2)
     except MemoryError:
@@ -88,6 +91,10 @@ def main() -> None:
             f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
             1,
         )
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say_notices([str(message)])
 
 
 def _end(message: str, code: int) -> NoReturn:

@@ -18,7 +18,7 @@ from disambig.workbench.giveaways import (
     giveaway_notices,
     results_of_cleaning,
 )
-from disambig.workbench.given_labels import Labels, label_column_names
+from disambig.workbench.given_labels import Labels, label_column_names, separator_of
 
 __all__ = ["FeatureColumns", "Names"]
 
@@ -66,6 +66,7 @@ class FeatureColumns:
                         "to choose from, or the true ones. Name another."
                     )
                 reserved.append(name)
+        self._separator = separator_of(labels)
         self._features, self._ignore = features, ignore
         self._reserved, self._categories = reserved, categories
         self._chosen = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
@@ -79,7 +80,9 @@ class FeatureColumns:
             return self._planned(())
         results = [name for name in results_of_cleaning(self._frame) if name in self._chosen]
         plan, notices = self._planned(results)
-        with_labels = columns_with_labels(self._frame, plan, candidates.classes.tolist())
+        with_labels = columns_with_labels(
+            self._frame, plan, candidates.classes.tolist(), self._separator
+        )
         if with_labels:
             plan, notices = self._planned([*results, *with_labels])
         return plan, [*giveaway_notices(with_labels, results), *notices]

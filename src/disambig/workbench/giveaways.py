@@ -20,7 +20,7 @@ def results_of_cleaning(frame: pd.DataFrame) -> list[str]:
 
 
 def columns_with_labels(
-    frame: pd.DataFrame, plan: ColumnPlan, classes: Sequence[str], separator: str = "|"
+    frame: pd.DataFrame, plan: ColumnPlan, classes: Sequence[str], separator: str
 ) -> list[str]:
     """Return the categories of a plan whose values are labels, or several between separators.
 

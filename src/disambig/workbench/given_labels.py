@@ -9,7 +9,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tables.cell_text import text_of
 from disambig.tables.labels.label_columns import LabelColumns
 
-__all__ = ["Labels", "label_column_names", "sets_of_rows"]
+__all__ = ["Labels", "label_column_names", "separator_of", "sets_of_rows"]
 
 Labels = str | Sequence[str] | LabelColumns | CandidateLabels
 
@@ -17,6 +17,12 @@ Labels = str | Sequence[str] | LabelColumns | CandidateLabels
 def label_column_names(labels: Labels) -> tuple[str, ...]:
     """Return the columns that labels are read from, and that are therefore no features."""
     return () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
+
+
+def separator_of(labels: Labels) -> str:
+    """Return what stands between two labels of a cell."""
+    of_columns = LabelColumns() if isinstance(labels, CandidateLabels) else LabelColumns.of(labels)
+    return of_columns.separator
 
 
 def sets_of_rows(candidates: CandidateLabels, frame: pd.DataFrame) -> CandidateLabels:
