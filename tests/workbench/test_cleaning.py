@@ -111,7 +111,8 @@ def test_weights_count_beside_what_the_features_say():
     # Features that tell nothing: the votes decide.
     frame = pd.DataFrame({"x": ["1", "2"] * 20, "label": ["a:3|b:1", "a:1|b:3"] * 20})
     frame["x"] = np.random.default_rng(0).permutation(frame["x"].to_numpy())
-    cleaned = clean_table(frame, method="average", n_folds=4)
+    with pytest.warns(UserWarning, match="read with weights"):
+        cleaned = clean_table(frame, method="average", n_folds=4)
     assert cleaned["chosen_label"].tolist() == ["a", "b"] * 20
 
 

@@ -31,6 +31,11 @@ def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[floa
     return curves
 
 
+def _without_half_characters(text: str) -> str:
+    """Spell out what no UTF-8 has: Arrow, where pandas uses it, takes no such text."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
     job = planned.job
     return {
@@ -48,6 +53,6 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "selection": job.selection.criterion if job.selection else None,
         "chosen": json.dumps(record.chosen) if record.chosen else None,
         "status": record.status,
-        "error": record.error["message"] if record.error else None,
+        "error": _without_half_characters(record.error["message"]) if record.error else None,
         "key": record.key,
     }
