@@ -5,7 +5,7 @@ import pytest
 from disambig._core.errors import ModelFileError
 from disambig.methods import NCPDClassifier
 from disambig.workbench.model.model_folder import load_model, save_model
-from workbench.model_folders import (
+from workbench.model.model_folders import (
     TABLE,
     attributes_of,
     describe,
@@ -17,7 +17,7 @@ from workbench.model_folders import (
     value_node,
     write_members,
 )
-from workbench.saved_models import MODELS, REFUSED
+from workbench.model.saved_models import MODELS, REFUSED
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from disambig import PLKNN
 from disambig._core.errors import ModelFileError
 from disambig.methods.scaling import FeatureScaler
 from disambig.workbench.model.skops_file import read_skops, write_skops
-from workbench.model_folders import (
+from workbench.model.model_folders import (
     attributes_of,
     fitted,
     members_of,

@@ -10,7 +10,7 @@ from disambig.methods import PLKNN
 from disambig.workbench.columns.plan import plan_columns
 from disambig.workbench.model.model_folder import load_model, save_model
 from disambig.workbench.model.table_model import fit_model
-from workbench.model_folders import (
+from workbench.model.model_folders import (
     CANDIDATES,
     TABLE,
     VALUES,
@@ -20,7 +20,7 @@ from workbench.model_folders import (
     value_node,
     write_members,
 )
-from workbench.saved_models import FILES, MODELS, REFUSED
+from workbench.model.saved_models import FILES, MODELS, REFUSED
 
 
 @pytest.fixture

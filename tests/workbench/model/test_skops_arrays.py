@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from disambig import PLKNN
 from disambig._core.errors import ModelFileError
 from disambig.workbench.model.skops_file import read_skops, write_skops
-from workbench.model_folders import attributes_of, fitted, members_of, write_members
+from workbench.model.model_folders import attributes_of, fitted, members_of, write_members
 
 MODEL = fitted("plknn")
 

@@ -20,7 +20,7 @@ from disambig.workbench.model.model_folder import (
 from disambig.workbench.model.table_model import TableModel, fit_model
 from methods.instances import INSTANCES
 from study.own_methods import Diligent
-from workbench.model_folders import (
+from workbench.model.model_folders import (
     CANDIDATES,
     ESTIMATE,
     PLAN,
@@ -29,7 +29,7 @@ from workbench.model_folders import (
     description_in,
     fitted,
 )
-from workbench.saved_models import FILES, MODELS, QUICK_NETWORK
+from workbench.model.saved_models import FILES, MODELS, QUICK_NETWORK
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import AverageClassifier
 from disambig.methods.scaling import FeatureScaler
 from disambig.workbench.model.skops_file import one_line, read_skops, write_skops
-from workbench.model_folders import CANDIDATES, fitted, members_of, nodes_in, write_members
+from workbench.model.model_folders import CANDIDATES, fitted, members_of, nodes_in, write_members
 
 MODEL = fitted("plknn")
 

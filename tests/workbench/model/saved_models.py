@@ -1,7 +1,7 @@
 """Models that the tests of model folders save, and the files that they become."""
 
 from disambig.methods import NCPDClassifier
-from workbench.model_folders import fitted
+from workbench.model.model_folders import fitted
 
 QUICK_NETWORK = NCPDClassifier(hidden=8, epochs=4, ramp_epochs=2, random_state=0, device="cpu")
 MODELS = {"plknn": fitted("plknn"), "m3pl": fitted("m3pl"), "ncpd": fitted(QUICK_NETWORK)}
