@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from disambig._core.groups import group_maxima
+from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_real
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -184,10 +184,7 @@ def _described(
 
 def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
     """Return the largest and the second largest value of every row; 0 where there is one only."""
-    largest = group_maxima(values, candidates.starts)
+    best = first_largest(values, candidates.starts)
     rest = values.copy()
-    rows, _ = candidates.pairs()
-    at_largest = np.flatnonzero(values == largest[rows])
-    _, first_of_row = np.unique(rows[at_largest], return_index=True)
-    rest[at_largest[first_of_row]] = 0
-    return largest, group_maxima(rest, candidates.starts)
+    rest[best] = 0
+    return values[best], group_maxima(rest, candidates.starts)
