@@ -66,5 +66,5 @@ def partial_folder(out: str | Path) -> str | None:
 
 
 def where_it_is(out: str) -> str:
-    """Return a sentence on where the table is, if that is a file."""
-    return "" if out == STANDARD_OUTPUT else f" The table is in {out}."
+    """Return a line on where the table is, if that is a file."""
+    return "" if out == STANDARD_OUTPUT else f"\nThe table is in {out}."
