@@ -1,4 +1,3 @@
-import time
 
 import numpy as np
 import pytest
@@ -60,9 +59,7 @@ def test_many_rows_are_summed_block_by_block():
     rng = np.random.default_rng(0)
     mask = rng.random((100_000, 50)) < 0.8
     mask[:, 7] = True
-    started = time.monotonic()
     information = label_information(CandidateLabels.from_mask(mask))
-    assert time.monotonic() - started < 10
     prior = mask / mask.sum(axis=1, keepdims=True)
     expected = 1 - np.log(mask.sum(axis=1)).mean() / entropy(prior.mean(axis=0))
     assert information.known_share == pytest.approx(expected)
