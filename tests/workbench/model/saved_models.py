@@ -1,6 +1,11 @@
 """Models that the tests of model folders save, and the files that they become."""
 
+from pathlib import Path
+
+from sklearn.compose import ColumnTransformer
+
 from disambig.methods import NCPDClassifier
+from disambig.workbench.model.skops_file import read_skops
 from workbench.model.model_folders import fitted
 
 QUICK_NETWORK = NCPDClassifier(hidden=8, epochs=4, ramp_epochs=2, random_state=0, device="cpu")
@@ -11,3 +16,8 @@ FILES = {
     "ncpd": ["features.skops", "method.safetensors", "model.json"],
 }
 REFUSED = "is no model that can be read: "
+
+
+def read_features(path: Path) -> ColumnTransformer:
+    """Return the transformer in a file."""
+    return read_skops(path, ColumnTransformer)

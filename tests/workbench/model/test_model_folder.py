@@ -32,12 +32,6 @@ from workbench.model.model_folders import (
 from workbench.model.saved_models import FILES, MODELS, QUICK_NETWORK
 
 
-@pytest.fixture
-def folder(tmp_path):
-    save_model(MODELS["plknn"], tmp_path / "model")
-    return tmp_path / "model"
-
-
 def names_in(folder):
     return sorted(entry.name for entry in Path(folder).iterdir())
 

@@ -23,12 +23,6 @@ from workbench.model.model_folders import (
 from workbench.model.saved_models import FILES, MODELS, REFUSED
 
 
-@pytest.fixture
-def folder(tmp_path):
-    save_model(MODELS["plknn"], tmp_path / "model")
-    return tmp_path / "model"
-
-
 @pytest.mark.parametrize("name", ["features.skops", "method.skops"])
 def test_a_file_that_is_missing_or_changed_is_named(folder, name):
     content = (folder / name).read_bytes()

@@ -20,12 +20,6 @@ from workbench.model.model_folders import (
 from workbench.model.saved_models import MODELS, REFUSED
 
 
-@pytest.fixture
-def folder(tmp_path):
-    save_model(MODELS["plknn"], tmp_path / "model")
-    return tmp_path / "model"
-
-
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="There is no model '.*gone'. Check the path"):
         load_model(tmp_path / "gone")

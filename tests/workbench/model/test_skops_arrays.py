@@ -7,30 +7,14 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 
 from disambig import PLKNN
 from disambig._core.errors import ModelFileError
-from disambig.workbench.model.skops_file import read_skops, write_skops
-from workbench.model.model_folders import attributes_of, fitted, members_of, write_members
+from disambig.workbench.model.skops_file import read_skops
+from workbench.model.model_folders import attributes_of, members_of, write_members
+from workbench.model.saved_models import MODELS, read_features
 
-MODEL = fitted("plknn")
-
-
-@pytest.fixture
-def features(tmp_path):
-    write_skops(MODEL.transformer, tmp_path / "features.skops")
-    return tmp_path / "features.skops"
-
-
-@pytest.fixture
-def method(tmp_path):
-    write_skops(MODEL.method, tmp_path / "method.skops", finite=True)
-    return tmp_path / "method.skops"
-
-
-def read_features(path):
-    return read_skops(path, ColumnTransformer)
+MODEL = MODELS["plknn"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"nothing of the kind", b"PK\x05\x06" + bytes(18)])

@@ -9,25 +9,10 @@ from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import AverageClassifier
 from disambig.methods.scaling import FeatureScaler
 from disambig.workbench.model.skops_file import one_line, read_skops, write_skops
-from workbench.model.model_folders import CANDIDATES, fitted, members_of, nodes_in, write_members
+from workbench.model.model_folders import CANDIDATES, members_of, nodes_in, write_members
+from workbench.model.saved_models import MODELS, read_features
 
-MODEL = fitted("plknn")
-
-
-@pytest.fixture
-def features(tmp_path):
-    write_skops(MODEL.transformer, tmp_path / "features.skops")
-    return tmp_path / "features.skops"
-
-
-@pytest.fixture
-def method(tmp_path):
-    write_skops(MODEL.method, tmp_path / "method.skops", finite=True)
-    return tmp_path / "method.skops"
-
-
-def read_features(path):
-    return read_skops(path, ColumnTransformer)
+MODEL = MODELS["plknn"]
 
 
 def test_an_object_comes_back_as_it_was(features, method):

@@ -1,39 +1,22 @@
 import pytest
 import skops.io
-from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer
 
 from disambig import PLKNN
 from disambig._core.errors import ModelFileError
 from disambig.methods.scaling import FeatureScaler
-from disambig.workbench.model.skops_file import read_skops, write_skops
+from disambig.workbench.model.skops_file import read_skops
 from workbench.model.model_folders import (
     attributes_of,
-    fitted,
     members_of,
     nodes_in,
     value_node,
     write_members,
 )
+from workbench.model.saved_models import MODELS, read_features
 
-MODEL = fitted("plknn")
+MODEL = MODELS["plknn"]
 NO_PLACE = "cannot be read: it names .* which has no place in a model.* write it again"
-
-
-@pytest.fixture
-def features(tmp_path):
-    write_skops(MODEL.transformer, tmp_path / "features.skops")
-    return tmp_path / "features.skops"
-
-
-@pytest.fixture
-def method(tmp_path):
-    write_skops(MODEL.method, tmp_path / "method.skops", finite=True)
-    return tmp_path / "method.skops"
-
-
-def read_features(path):
-    return read_skops(path, ColumnTransformer)
 
 
 def node(loader, name, number=999_999_990, **entries):
