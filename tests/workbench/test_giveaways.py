@@ -26,8 +26,9 @@ def test_so_is_a_column_of_sets_of_labels():
     assert "old" not in task.plan.names
 
 
-def test_gaps_in_such_a_column_do_not_hide_it():
-    few = FRAME.assign(truth=["cat", "", "fox", "dog", *[""] * 56])
+@pytest.mark.parametrize("gap", ["", "NA", "null"])
+def test_gaps_in_such_a_column_do_not_hide_it(gap):
+    few = FRAME.assign(truth=["cat", gap, "fox", "dog", *[gap] * 56])
     assert "truth" not in prepare_task(few).plan.names
 
 

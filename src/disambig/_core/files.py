@@ -1,5 +1,6 @@
 """Write files so that a reader sees the old content or the new, never half of it."""
 
+import errno
 import os
 import shutil
 import uuid
@@ -7,7 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["written_atomically"]
+__all__ = ["FAULTS_OF_THE_DISK", "written_atomically"]
+
+# A full or broken disk is no fault of the name that was given.
+FAULTS_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 @contextmanager

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.optional import import_extra
+from disambig.tables.files.file_content import STANDARD_STREAM
 
-__all__ = ["STANDARD_OUTPUT", "check_output", "output_delimiter", "partial_folder", "where_it_is"]
+__all__ = ["check_output", "output_delimiter", "partial_folder", "where_it_is"]
 
-STANDARD_OUTPUT = "-"
 # What writes a format, and which extra of disambig installs it.
 _EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
 
@@ -24,7 +24,7 @@ def check_output(out: str, *, json: bool, source: str) -> None:
     """
     from disambig.tables.files.formats import SUFFIXES  # keeps --help quick
 
-    if out == STANDARD_OUTPUT:
+    if out == STANDARD_STREAM:
         if json:
             raise ParameterError(
                 "Standard output can carry the table or the JSON, not both. Give --out a file."
@@ -57,14 +57,14 @@ def check_output(out: str, *, json: bool, source: str) -> None:
 
 def output_delimiter(out: str, delimiter: str | None) -> str | None:
     """Return what stands between cells of the output: that of the input, where it is a CSV too."""
-    return delimiter if out == STANDARD_OUTPUT or Path(out).suffix.lower() == ".csv" else None
+    return delimiter if out == STANDARD_STREAM or Path(out).suffix.lower() == ".csv" else None
 
 
 def partial_folder(out: str | Path) -> str | None:
     """Return where unfinished work for an output is kept; nowhere for standard output."""
-    return None if out == STANDARD_OUTPUT else f"{Path(out).resolve()}.partial"
+    return None if out == STANDARD_STREAM else f"{Path(out).resolve()}.partial"
 
 
 def where_it_is(out: str) -> str:
     """Return a line on where the table is, if that is a file."""
-    return "" if out == STANDARD_OUTPUT else f"\nThe table is in {out}."
+    return "" if out == STANDARD_STREAM else f"\nThe table is in {out}."

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from disambig.tables.cell_text import is_blank
 from disambig.tables.wording import listed
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.columns.plan import ColumnPlan
@@ -49,6 +50,7 @@ def giveaway_notices(with_labels: Iterable[str], results: Iterable[str]) -> list
 
 
 def _are_labels(column: "pd.Series[str]", known: set[str], separator: str) -> bool:
-    values = [str(value).strip() for value in column.dropna().unique()[: _MOST_VALUES + 1]]
+    distinct = column.dropna().unique()[: _MOST_VALUES + 1]
+    values = [str(value) for value in distinct if not is_blank(value)]  # gaps may be called NA
     pieces = {piece.strip() for value in values for piece in value.split(separator)} - {""}
     return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known

@@ -30,7 +30,7 @@ def sets_of_rows(candidates: CandidateLabels, frame: pd.DataFrame) -> CandidateL
     if len(candidates) != len(frame):
         raise TableError(
             "The table and the candidate sets need the same number of rows. "
-            f"Got {len(frame):,} rows and {len(candidates):,} sets."
+            f"Got {len(frame):,} rows and {len(candidates):,} sets. Give one set for each row."
         )
     names = candidates.classes.tolist()
     if all(isinstance(name, str) for name in names):

@@ -1,6 +1,5 @@
 """What is done of a long piece of work, kept in a folder so that it can be taken up again."""
 
-import errno
 import hashlib
 import json
 import os
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import DisambigError, TableError
-from disambig._core.files import written_atomically
+from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
 from disambig._core.typing import FloatArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
@@ -24,8 +23,6 @@ from disambig.workbench.task import TableTask
 __all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
 
 _MARK = "work.json"
-# A full or broken disk is no fault of the name that was given.
-_NOT_OF_THE_NAME = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class WorkFolder:
@@ -44,7 +41,7 @@ class WorkFolder:
         try:
             self._begin(fingerprint)
         except OSError as error:
-            if error.errno in _NOT_OF_THE_NAME:
+            if error.errno in FAULTS_OF_THE_DISK:
                 raise
             raise TableError(
                 f"Unfinished work is kept in {os.fspath(self.path)!r}, which cannot be made: "

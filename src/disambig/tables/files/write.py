@@ -1,6 +1,5 @@
 """``write_table``: a data frame into a file, or to standard output."""
 
-import errno
 import os
 import sys
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from disambig._core.errors import TableError
-from disambig._core.files import written_atomically
+from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
 from disambig.tables.column_names import checked_names
 from disambig.tables.files.excel import write_excel
 from disambig.tables.files.file_content import STANDARD_STREAM
@@ -20,8 +19,6 @@ from disambig.tables.files.text import write_text
 
 __all__ = ["write_table"]
 
-# A full or broken disk is no fault of the name that was given.
-_NOT_OF_THE_NAME = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _Writer = Callable[[Any, BinaryIO], None]
 _WRITERS: dict[str, _Writer] = {
     "jsonl": write_json_lines,
@@ -73,7 +70,7 @@ def write_table(
             "character. Take it out."
         ) from error
     except OSError as error:
-        if error.errno in _NOT_OF_THE_NAME:
+        if error.errno in FAULTS_OF_THE_DISK:
             raise OSError(error.errno, error.strerror, os.fspath(target)) from error
         reason = error.strerror or str(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
