@@ -1,6 +1,8 @@
 """Shared set-up: real data where it is at hand, and hypothesis without deadlines."""
 
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,22 @@ settings.register_profile("suite", deadline=None, derandomize=True, max_examples
 settings.load_profile("suite")
 
 
+@pytest.fixture(scope="session")
+def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the places of new folders, one after the other.
+
+    Pytest would number them by listing all the folders that it has made before, which takes a
+    minute in thousands of tests.
+    """
+    parent = tmp_path_factory.mktemp("caches")
+    return (parent / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(monkeypatch: pytest.MonkeyPatch, cache_folders: Iterator[Path]) -> Path:
     """Keep downloads out of the real cache: every test has one of its own."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = next(cache_folders)
+    folder.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder / "disambig"
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from disambig.methods.classical.plsvm import PLSVM
     from disambig.methods.classical.sure import SURE
     from disambig.methods.ncpd.estimator import NCPDClassifier
+    from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
     from disambig.methods.scaling import FeatureScaler
     from disambig.tables.labels.label_columns import LabelColumns
     from disambig.workbench.audit.table_audit import audit_table
@@ -47,6 +48,7 @@ __all__ = [
     "FeatureScaler",
     "LabelColumns",
     "NCPDClassifier",
+    "NCPDPlusClassifier",
     "__version__",
     "all_methods",
     "audit_candidates",
@@ -74,6 +76,7 @@ __getattr__, __dir__ = lazy_names(
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
+        "NCPDPlusClassifier": "disambig.methods.ncpd_plus.estimator",
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",
         "SURE": "disambig.methods.classical.sure",

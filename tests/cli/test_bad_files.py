@@ -239,24 +239,26 @@ def test_more_folds_than_rows_leave_no_unfinished_work(folder):
         assert "61 folds" in refused(command, folder, table, "--ignore=truth", "--folds=61")
 
 
+# More than Python may nest calls, and far more than fit a screen.
+MANY = 1_200
+
+
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory) -> Path:
-    """A table of 10,000 columns."""
-    values = np.random.default_rng(0).normal(size=(6, 10_000)).round(3)
-    frame = pd.DataFrame(values, columns=[f"column {n}" for n in range(10_000)])
+    """A table of many columns."""
+    values = np.random.default_rng(0).normal(size=(6, MANY)).round(3)
+    frame = pd.DataFrame(values, columns=[f"column {n}" for n in range(MANY)])
     return written(
         tmp_path_factory.mktemp("wide") / "wide.csv", frame.assign(label=["cat", "dog|cat"] * 3)
     )
 
 
-def test_ten_thousand_columns_are_a_table(wide):
+def test_many_columns_are_a_table(wide):
     assert "6 rows" in accepted("audit", wide).out
 
 
 @pytest.mark.slow
-def test_thousands_of_columns_are_learned_from(tmp_path, wide):
-    frame = pd.read_csv(wide, usecols=[*range(2_000), 10_000])
-    wide = written(tmp_path / "wide.csv", frame)
+def test_many_columns_are_learned_from(tmp_path, wide):
     out, model = tmp_path / "out.csv", tmp_path / "model"
     accepted("clean", wide, f"--out={out}", "--method=plknn", "--in-sample")
     assert len(out.read_text().splitlines()) == 7
@@ -266,8 +268,8 @@ def test_thousands_of_columns_are_learned_from(tmp_path, wide):
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_errors_about_ten_thousand_columns_fit_a_screen(folder, wide, command):
-    assert "and 9,993 more" in refused(command, folder, wide, "--labels=lable")
+def test_errors_about_many_columns_fit_a_screen(folder, wide, command):
+    assert "and 1,193 more" in refused(command, folder, wide, "--labels=lable")
 
 
 @pytest.mark.parametrize("command", READERS)

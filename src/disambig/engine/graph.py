@@ -5,7 +5,8 @@ than the card needs to do it. A replay starts all of them at once.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -19,9 +20,11 @@ _WARM_UPS = 2
 _ONE_AT_A_TIME = threading.Lock()
 _STREAMS: dict[torch.device, torch.cuda.Stream] = {}
 
+Kind = TypeVar("Kind", bound=Hashable)
+
 
 class ReplayedStep:
-    """A step that is recorded the first time it is called with a flag, and replayed from then on.
+    """A step of which every kind is recorded the first time, and replayed from then on.
 
     Parameters
     ----------
@@ -31,26 +34,26 @@ class ReplayedStep:
 
     def __init__(self, state: Sequence[Tensor]) -> None:
         self._state = state
-        self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
+        self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}
 
-    def __call__(self, step: Callable[[bool], None], flag: bool) -> None:
+    def __call__(self, step: Callable[[Kind], None], kind: Kind) -> None:
         """Do one step.
 
         Parameters
         ----------
         step : callable
-            Takes the flag; the same one every time. Not kept, because it usually belongs to who
+            Takes the kind; the same one every time. Not kept, because it usually belongs to who
             keeps this object.
-        flag : bool
+        kind : hashable
             May decide what operations there are. Everything else that changes from call to call
             must lie on the card.
         """
-        if flag not in self._graphs:
+        if kind not in self._graphs:
             with _ONE_AT_A_TIME:
-                self._graphs[flag] = self._recorded(step, flag)
-        self._graphs[flag].replay()
+                self._graphs[kind] = self._recorded(step, kind)
+        self._graphs[kind].replay()
 
-    def _recorded(self, step: Callable[[bool], None], flag: bool) -> torch.cuda.CUDAGraph:
+    def _recorded(self, step: Callable[[Kind], None], kind: Kind) -> torch.cuda.CUDAGraph:
         device = self._state[0].device
         if device not in _STREAMS:
             _STREAMS[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch has no types for it
@@ -59,12 +62,12 @@ class ReplayedStep:
         stream.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UPS):
-                step(flag)
+                step(kind)
                 # At once: a second step might be one more than the epoch has.
                 for tensor, value in zip(self._state, before, strict=True):
                     tensor.copy_(value)
         torch.cuda.current_stream(device).wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-            step(flag)
+            step(kind)
         return graph

@@ -35,6 +35,12 @@ class Rule(Protocol):
     def share(self, epoch: int) -> float:
         """Return the share of losses that counts as small in this epoch (they count from 1)."""
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Get ready for an epoch, with what was seen in the one before."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Return every tensor that the next step depends on, by name; not copies."""
+
     def confidences(
         self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
     ) -> Confidences:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,11 +19,13 @@ from disambig.engine.clock import Clock
 from disambig.engine.device import denormals_flushed, threads_for
 from disambig.engine.graph import ReplayedStep
 from disambig.engine.history import History
+from disambig.engine.log_softmax import log_softmax
 from disambig.engine.problem import Problem
 from disambig.engine.records import EpochRecords
 from disambig.engine.rows_in_batch import RowsInBatch
 from disambig.engine.rule import Rule
 from disambig.engine.stack import Stack
+from disambig.engine.swap_noise import SwapNoise
 
 __all__ = ["Training", "TrainingSettings"]
 
@@ -42,12 +44,46 @@ class TrainingSettings:
         Of Adam.
     capture : bool, default=True
         Whether a step on a CUDA card is recorded once as a graph and replayed.
+    noise_from : int, default=1
+        First epoch in which networks learn from noisy features, where there is noise.
     """
 
     epochs: int
     batch_size: int
     learning_rate: float
     capture: bool = True
+    noise_from: int = 1
+
+
+class _Step(NamedTuple):
+    """What decides which operations a step is made of.
+
+    Attributes
+    ----------
+    ranked : bool
+        Whether only some losses count as small.
+    noisy : bool
+        Whether networks learn from noisy features.
+    """
+
+    ranked: bool
+    noisy: bool
+
+
+class _Beliefs(NamedTuple):
+    """What the networks say of a batch, and what they are to learn.
+
+    Attributes
+    ----------
+    log_probabilities : Tensor of shape (problems, networks, rows, classes)
+        Of every class.
+    columns, weights : Tensors of shape (problems, networks, rows, places)
+        The class in every place of a candidate set, and how much it is to be believed.
+    """
+
+    log_probabilities: Tensor
+    columns: Tensor
+    weights: Tensor
 
 
 class Training:
@@ -68,6 +104,9 @@ class Training:
         How much each candidate is believed.
     settings : TrainingSettings
         Length and pace.
+    noise : SwapNoise, optional
+        What changes the features that networks learn from. How much each candidate is believed
+        follows from the features as they are.
     listeners : sequence of object
         Called in this order.
 
@@ -90,10 +129,13 @@ class Training:
         rule: Rule,
         settings: TrainingSettings,
         listeners: Sequence[Any] = (),
+        *,
+        noise: SwapNoise | None = None,
     ) -> None:
         self.networks = networks
         self.rule = rule
         self.settings = settings
+        self.noise = noise
         self.epoch = 0
         self.measures: dict[str, FloatArray] = {}
         self.histories = [History() for _ in problems]
@@ -101,7 +143,7 @@ class Training:
         self.stopped = False
         example = next(networks.parameters())
         self._device, dtype = example.device, example.dtype
-        counts = [len(problem.features) for problem in problems]
+        counts = self._row_counts = [len(problem.features) for problem in problems]
         seeds = [problem.order_seed for problem in problems]
         self._batches = Batches(counts, seeds, settings.batch_size, self._device)
         n_rows = self._batches.real.shape[2]
@@ -151,7 +193,16 @@ class Training:
         """Return every tensor that the next epoch depends on, by name; not copies."""
         state = {f"networks.{name}": value for name, value in self.networks.state_dict().items()}
         state |= {f"adam.{name}": value for name, value in self._adam.state().items()}
+        state |= {f"rule.{name}": value for name, value in self.rule.state().items()}
         return {**state, "chosen": self._records.chosen}
+
+    def chosen_places(self) -> list[Tensor]:
+        """Return, for every problem, which of its candidates each row would choose now.
+
+        As the place in its set, seen when the row was last trained on; copies.
+        """
+        own_rows = self._records.chosen[:-1].clone()
+        return list(torch.split(own_rows, self._row_counts))
 
     def resume(self, state: dict[str, Tensor], histories: Sequence[History]) -> None:
         """Go on from what ``state()`` and ``histories`` were at the end of an epoch."""
@@ -179,10 +230,12 @@ class Training:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         share = self.rule.share(self.epoch)
+        self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         self._share.fill_(share)
+        noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         for _ in range(self._batches.n_steps):
-            self._run_step(ranked=share < 1)
+            self._run_step(_Step(ranked=share < 1, noisy=noisy))
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -195,19 +248,28 @@ class Training:
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
 
-    def _run_step(self, ranked: bool) -> None:
+    def _run_step(self, step: _Step) -> None:
         if self._replayed is None:
-            self._train_step(ranked)
+            self._train_step(step)
         else:
-            self._replayed(self._train_step, ranked)
+            self._replayed(self._train_step, step)
 
-    def _train_step(self, ranked: bool) -> None:
-        """Learn from one batch; ``ranked`` says whether only some losses count as small."""
+    def _train_step(self, step: _Step) -> None:
+        """Learn from one batch."""
         rows = self._clock.at(self._rows)
         rows_in_batch = self._rows_in_batch.at(self._clock)
-        logits = self.networks(self._features_of(rows), rows_in_batch, self._clock.total)
-        by_problem = logits.view(len(rows), self._n_networks, *logits.shape[1:])
-        gradient = self._gradient(by_problem, rows, self._share if ranked else None)
+        features = self._features_of(rows)
+        logits = self.networks(features, rows_in_batch, self._clock.total)
+        by_problem = (len(rows), self._n_networks, *logits.shape[1:])
+        beliefs = self._beliefs(logits.view(by_problem), rows, self._share if step.ranked else None)
+        log_probabilities = beliefs.log_probabilities
+        if step.noisy and self.noise is not None:
+            features = self.noise(features, rows_in_batch, self._clock.total)
+            logits = self.networks(features, rows_in_batch, self._clock.total)
+            log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
+        # Eq. 3, and with exchanged confidences Eqs. 6 and 7: the loss of a row is -sum(w log p).
+        # As w sums to one, its gradient is p - w.
+        gradient = log_probabilities.exp_().scatter_add_(-1, beliefs.columns, -beliefs.weights)
         # The loss is the mean over the real rows.
         gradient = gradient.view_as(logits).mul_(rows_in_batch.averaging.mT)
         self.networks.backward(gradient)
@@ -215,14 +277,10 @@ class Training:
         self._adam.update()
         self._clock.advance()
 
-    def _gradient(self, logits: Tensor, rows: Tensor, share: Tensor | None) -> Tensor:
-        """Return the gradient of every row's loss with respect to its logits."""
+    def _beliefs(self, logits: Tensor, rows: Tensor, share: Tensor | None) -> _Beliefs:
+        """Return how much each network is to believe each candidate, and note what was seen."""
         groups = self._candidates.groups(rows)
-        # A log-softmax: on the CPU in half the time of torch's own, which is not vectorised over
-        # few classes, and with the prediction as a gift.
-        largest, predicted = logits.max(-1, keepdim=True)
-        below = logits - largest
-        log_probabilities = below - below.exp().sum(-1, keepdim=True).log_()
+        log_probabilities, predicted = log_softmax(logits)
         columns = groups.columns.expand(*predicted.shape[:-1], -1)
         of_candidates = log_probabilities.gather(-1, columns)
         losses = (-of_candidates).masked_fill_(~groups.inside, torch.inf)
@@ -236,9 +294,7 @@ class Training:
             predicted=predicted.squeeze(-1),
             chosen=losses.sum(1).min(-1).indices,
         )
-        # Eq. 3, and with exchanged confidences Eqs. 6 and 7: the loss of a row is -sum(w log p).
-        # As w sums to one, its gradient is p - w.
-        return log_probabilities.exp_().scatter_add_(-1, columns, -weights)
+        return _Beliefs(log_probabilities, columns, weights)
 
     def _features_of(self, rows: Tensor) -> Tensor:
         problems, n_rows = rows.shape

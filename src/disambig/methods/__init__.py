@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from disambig.methods.classical.sure import SURE
     from disambig.methods.many import fit_many
     from disambig.methods.ncpd.estimator import NCPDClassifier
+    from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
     from disambig.methods.reference.average import AverageClassifier
     from disambig.methods.reference.oracle import OracleClassifier
     from disambig.methods.reference.random_candidate import RandomCandidateClassifier
@@ -36,6 +37,7 @@ __all__ = [
     "EMClassifier",
     "FeatureScaler",
     "NCPDClassifier",
+    "NCPDPlusClassifier",
     "OracleClassifier",
     "PartialLabelClassifier",
     "RandomCandidateClassifier",
@@ -56,6 +58,7 @@ __getattr__, __dir__ = lazy_names(
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
+        "NCPDPlusClassifier": "disambig.methods.ncpd_plus.estimator",
         "OracleClassifier": "disambig.methods.reference.oracle",
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",

@@ -1,15 +1,18 @@
 """Fit one method to many sets of rows, side by side where the method can."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
 from disambig._core.parameters import check_integer
 from disambig.methods.base import PartialLabelClassifier
 
-__all__ = ["fit_many", "fits_at_once"]
+__all__ = ["fit_copies", "fit_many", "fits_at_once"]
+
+
+Method = TypeVar("Method", bound=PartialLabelClassifier)
 
 
 def fits_at_once(method: PartialLabelClassifier) -> int | None:
@@ -52,11 +55,19 @@ def _fitted(
 ) -> Iterator[PartialLabelClassifier]:
     while group := list(islice(tasks, size)):
         copies = [_copy(method, seed) for _, _, seed in group]
-        data = [copy._begin_fit(X, y) for copy, (X, y, _) in zip(copies, group, strict=True)]
-        confidences = type(method)._fit_side_by_side(copies, data)
-        for copy, confidence in zip(copies, confidences, strict=True):
-            copy.candidate_confidence_ = confidence
-        yield from copies
+        yield from fit_copies(copies, [(X, y) for X, y, _ in group])
+
+
+def fit_copies(copies: Sequence[Method], data: Sequence[tuple[Any, Any]]) -> Sequence[Method]:
+    """Fit copies of one method, each to its own ``(X, y)``, side by side where it can; return them.
+
+    They may differ in their seeds, and in what belongs to a single fit.
+    """
+    checked = [copy._begin_fit(*own) for copy, own in zip(copies, data, strict=True)]
+    confidences = type(copies[0])._fit_side_by_side(copies, checked) if copies else []
+    for copy, confidence in zip(copies, confidences, strict=True):
+        copy.candidate_confidence_ = confidence
+    return copies
 
 
 def _copy(method: PartialLabelClassifier, seed: int | None) -> PartialLabelClassifier:

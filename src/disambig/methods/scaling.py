@@ -160,15 +160,15 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return scaled
 
 
-def check_scaling(scaling: Any) -> None:
-    """Refuse what is neither a known name nor a transformer."""
+def check_scaling(scaling: Any, name: str = "scaling") -> None:
+    """Refuse, under the name of the parameter, what is neither a known name nor a transformer."""
     if inspect.isclass(scaling):
         raise ParameterError(
-            f"'scaling' must be a name or a transformer. Got the class {scaling.__name__}: "
+            f"{name!r} must be a name or a transformer. Got the class {scaling.__name__}: "
             f"write {scaling.__name__}()."
         )
     if not hasattr(scaling, "transform"):
-        check_choice("scaling", scaling, _KINDS)
+        check_choice(name, scaling, _KINDS)
 
 
 def fit_scaler(scaling: Any, X: Features) -> Any:

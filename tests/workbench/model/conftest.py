@@ -1,5 +1,10 @@
-"""A fitted model, in a folder and in files."""
+"""Fitted models, in folders and in files.
 
+Saving one takes longer than most tests of it, so it is done once; every test has a copy of its
+own to damage.
+"""
+
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,22 +14,31 @@ from disambig.workbench.model.skops_file import write_skops
 from workbench.model.saved_models import MODELS
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Save a model."""
-    save_model(MODELS["plknn"], tmp_path / "model")
-    return tmp_path / "model"
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save the models by their names, and the parts of one on their own."""
+    place = tmp_path_factory.mktemp("saved")
+    for name, model in MODELS.items():
+        save_model(model, place / name)
+    model = MODELS["plknn"]
+    write_skops(model.transformer, place / "features.skops")
+    write_skops(model.method, place / "method.skops", finite=True)
+    return place
 
 
 @pytest.fixture
-def features(tmp_path: Path) -> Path:
-    """Write a transformer."""
-    write_skops(MODELS["plknn"].transformer, tmp_path / "features.skops")
-    return tmp_path / "features.skops"
+def folder(tmp_path: Path, saved: Path) -> Path:
+    """Return a folder with a model."""
+    return Path(shutil.copytree(saved / "plknn", tmp_path / "model"))
 
 
 @pytest.fixture
-def method(tmp_path: Path) -> Path:
-    """Write a method."""
-    write_skops(MODELS["plknn"].method, tmp_path / "method.skops", finite=True)
-    return tmp_path / "method.skops"
+def features(tmp_path: Path, saved: Path) -> Path:
+    """Return a file with a transformer."""
+    return Path(shutil.copy(saved / "features.skops", tmp_path))
+
+
+@pytest.fixture
+def method(tmp_path: Path, saved: Path) -> Path:
+    """Return a file with a method."""
+    return Path(shutil.copy(saved / "method.skops", tmp_path))

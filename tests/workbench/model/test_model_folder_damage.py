@@ -55,14 +55,6 @@ def test_damaged_networks_are_refused(tmp_path):
         load_model(tmp_path / "model")
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    place = tmp_path_factory.mktemp("saved")
-    for name, model in MODELS.items():
-        save_model(model, place / name)
-    return place
-
-
 def works_or_is_refused(folder):
     try:
         found = load_model(folder)

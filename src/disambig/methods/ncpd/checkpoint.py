@@ -3,10 +3,12 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import Tensor
 
 from disambig._core.errors import ModelFileError
 from disambig.engine.history import History
@@ -23,7 +25,6 @@ __all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
 _KIND = "training checkpoint"
 _VERSION = 1
 _ENTRIES = ("fingerprint", "networks", "seeds", "history", "stopped")
-_BEST = "best."
 
 
 class Checkpoint:
@@ -39,8 +40,9 @@ class Checkpoint:
         From ``training_fingerprint``: a file of another training is refused.
     seeds : list of int
         Those of the training, for one that was started without a seed of its own.
-    monitor : ValidationMonitor, optional
-        Whose memory of the best epoch belongs to the training.
+    watchers : mapping of str to listener
+        By name, those whose memory belongs to the training: ``state()`` is written, and
+        ``resume`` called with it.
     """
 
     def __init__(
@@ -49,13 +51,13 @@ class Checkpoint:
         every: int,
         fingerprint: str,
         seeds: list[int],
-        monitor: ValidationMonitor | None,
+        watchers: Mapping[str, Any],
     ) -> None:
         self._path = path
         self._every = every
         self._fingerprint = fingerprint
         self._seeds = seeds
-        self._monitor = monitor
+        self._watchers = watchers
         self._stop_is_written = False
 
     def on_fit_start(self, training: "Training") -> None:
@@ -66,11 +68,7 @@ class Checkpoint:
         tensors, description = read_tensors(
             self._path, _KIND, _VERSION, entries=_ENTRIES, finite=not own_modules
         )
-        best = {
-            name.removeprefix(_BEST): tensors.pop(name)
-            for name in list(tensors)
-            if name.startswith(_BEST)
-        }
+        memories = {watcher: _taken_out(tensors, f"{watcher}.") for watcher in self._watchers}
         shapes = {name: value.shape for name, value in training.state().items()}
         found = (description["fingerprint"], description["networks"])
         is_other = found != (self._fingerprint, repr(training.networks))
@@ -80,8 +78,8 @@ class Checkpoint:
                 "with other parameters. Delete it to start anew, or give another path."
             )
         training.resume(tensors, [History(description["history"])])
-        if self._monitor is not None:
-            self._monitor.resume(best)
+        for name, watcher in self._watchers.items():
+            watcher.resume(memories[name])
         if description["stopped"]:
             self._stop_is_written = True
             training.stop()
@@ -98,12 +96,16 @@ class Checkpoint:
             self._write(training)
 
     def _write(self, training: "Training") -> None:
-        best = self._monitor.state() if self._monitor is not None else {}
+        memories = {
+            f"{watcher}.{name}": value
+            for watcher, listener in self._watchers.items()
+            for name, value in listener.state().items()
+        }
         write_tensors(
             self._path,
             _KIND,
             _VERSION,
-            {**training.state(), **{_BEST + name: value for name, value in best.items()}},
+            {**training.state(), **memories},
             {
                 "fingerprint": self._fingerprint,
                 "networks": repr(training.networks),
@@ -113,6 +115,12 @@ class Checkpoint:
             },
         )
         self._stop_is_written = training.stopped
+
+
+def _taken_out(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Remove the tensors whose names begin so, and return them by the rest of their names."""
+    names = [name for name in tensors if name.startswith(prefix)]
+    return {name.removeprefix(prefix): tensors.pop(name) for name in names}
 
 
 def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
-from disambig._core.typing import Features, FloatArray, Sparse
+from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.activations import ACTIVATIONS
 from disambig.engine.device import choose_device
@@ -25,11 +25,12 @@ from disambig.methods.confidence import confidence_from_logits
 from disambig.methods.ncpd.fitting import (
     LARGEST_INPUT,
     PreparedFit,
+    Trained,
     network_inputs,
     train_side_by_side,
 )
 from disambig.methods.ncpd.networks import check_networks
-from disambig.methods.scaling import check_scaling
+from disambig.methods.scaling import FeatureScaler, check_scaling
 
 __all__ = ["NCPDClassifier"]
 
@@ -140,6 +141,9 @@ class NCPDClassifier(PartialLabelClassifier):
         ),
     )
 
+    # What a file of a fitted classifier calls itself.
+    _file_kind: ClassVar[str] = "NCPD model"
+
     def __init__(
         self,
         *,
@@ -196,8 +200,7 @@ class NCPDClassifier(PartialLabelClassifier):
             Features.
         """
         check_is_fitted(self)
-        logits = self._logits(validate_data(self, X, reset=False))
-        return np.concatenate([softmax(part, axis=-1) for part in logits], axis=1)
+        return self._per_network(validate_data(self, X, reset=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted method to one file, from which nothing is ever unpickled.
@@ -237,6 +240,28 @@ class NCPDClassifier(PartialLabelClassifier):
         from disambig.methods.ncpd.model_file import read_model  # needs safetensors
 
         return read_model(cls, path, device=device, network=network)
+
+    def _described(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Return what a file is to hold of what was learned: tensors and a description."""
+        from disambig.methods.ncpd.model_file import described
+
+        return described(self)
+
+    def _rebuild(self, tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> None:
+        """Take back what ``_described`` returned; classes and features are known."""
+        from disambig.methods.ncpd.model_file import rebuild
+
+        rebuild(self, tensors, description)
+
+    def _scaling_kinds(self) -> dict[str, Any]:
+        """Return the parameters that say how features are scaled, as names."""
+        from disambig.methods.ncpd.model_file import own_kind
+
+        return {"scaling": own_kind(self._scaler)}
+
+    def _rebuilt_scaler(self, arrays: dict[str, AnyArray]) -> Any:
+        """Return the scaler whose arrays these are."""
+        return FeatureScaler.from_arrays(self.scaling, arrays)
 
     def _check_parameters(self) -> None:
         check_integer("epochs", self.epochs, minimum=1)
@@ -282,8 +307,7 @@ class NCPDClassifier(PartialLabelClassifier):
                 "epochs.",
                 stacklevel=4,
             )
-        fits = [PreparedFit(method, *own) for method, own in zip(methods, data, strict=True)]
-        for method, trained in zip(methods, train_side_by_side(fits), strict=True):
+        for method, trained in zip(methods, cls._trained(methods, data), strict=True):
             method._scaler, method._networks, method.history_ = trained
             # What is set after a fit does not change what was fitted.
             method._fitted_with = method.get_params(deep=False)
@@ -291,6 +315,14 @@ class NCPDClassifier(PartialLabelClassifier):
             method._confidences(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
+
+    @classmethod
+    def _trained(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> list[Trained]:
+        return train_side_by_side(
+            [PreparedFit(method, *own) for method, own in zip(methods, data, strict=True)]
+        )
 
     def _check_many(self) -> None:
         if self.checkpoint is not None:
@@ -304,6 +336,9 @@ class NCPDClassifier(PartialLabelClassifier):
 
     def _predict_proba(self, X: Features) -> FloatArray:
         return np.concatenate([softmax(part, axis=-1).mean(axis=0) for part in self._logits(X)])
+
+    def _per_network(self, X: Features) -> FloatArray:
+        return np.concatenate([softmax(part, axis=-1) for part in self._logits(X)], axis=1)
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         """Return Eq. 1 for every row, mean over the networks."""

@@ -4,9 +4,10 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, describe_rows
@@ -17,7 +18,9 @@ from disambig.engine.batches import steps_per_epoch
 from disambig.engine.device import choose_device, ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.problem import Problem
+from disambig.engine.rule import Rule
 from disambig.engine.stack import Stack
+from disambig.engine.swap_noise import SwapNoise
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
@@ -33,11 +36,13 @@ __all__ = ["LARGEST_INPUT", "PreparedFit", "Trained", "network_inputs", "train_s
 
 # What the course of a training depends on, besides its data and seeds.
 _LEARNED_FROM = (
-    "epochs", "ramp_epochs", "batch_size", "learning_rate", "dropout", "activation",
+    "epochs", "batch_size", "learning_rate", "dropout", "activation",
     "batch_norm", "n_networks", "cooperation", "progressive", "early_stopping",
 )  # fmt: skip
 # The squares and products of such features are still far below the largest float32.
 LARGEST_INPUT = 1e12
+
+Fit = TypeVar("Fit", bound="PreparedFit")
 
 
 class Trained(NamedTuple):
@@ -63,12 +68,13 @@ class PreparedFit:
 
     def __init__(self, method: "NCPDClassifier", X: Features, candidates: CandidateLabels) -> None:
         self.method = method
+        self.ramp_epochs = method.ramp_epochs
         self.n_classes = len(candidates.classes)
         self.n_networks = number_of_networks(method)
         self.seeds = self._chosen_seeds()
         order_seed, split_seed, *self.network_seeds = self.seeds
         trained, held_out = split_rows(method, X, candidates, split_seed)
-        self.scaler = fit_scaler(method.scaling, trained[0])
+        self.scaler = self.fitted_scaler(trained[0])
         features = _safe_inputs(self.scaler, trained[0])
         self.problem = Problem(features, trained[1].prior(), order_seed)
         self.monitor = None
@@ -79,6 +85,28 @@ class PreparedFit:
                 candidates.classes,
                 method.early_stopping,
             )
+
+    def fitted_scaler(self, X: Features) -> Any:
+        """Return what turns features into inputs of the networks, learned from these rows."""
+        return fit_scaler(self.method.scaling, X)
+
+    def make_rule(
+        self,
+        problems: Sequence[Problem],  # noqa: ARG002  # for those whose rule looks at them
+        device: torch.device,  # noqa: ARG002
+    ) -> Rule:
+        """Return the rule by which a stack of such trainings learns."""
+        method = self.method
+        return ProgressiveCooperation(self.ramp_epochs, method.cooperation, method.progressive)
+
+    def make_noise(self, seeds: Sequence[int]) -> SwapNoise | None:  # noqa: ARG002  # likewise
+        """Return the noise of a stack, with a seed for every network: none."""
+        return None
+
+    def settings(self) -> TrainingSettings:
+        """Return the length and pace of the training."""
+        method = self.method
+        return TrainingSettings(method.epochs, method.batch_size, method.learning_rate)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -93,25 +121,44 @@ class PreparedFit:
         followers = (method.validation, method.checkpoint, method.network, method.callbacks)
         return any(follower is not None for follower in followers)
 
-    def listeners(self) -> list[Any]:
-        """Return those who follow the training, in the order in which they are called."""
+    def listeners(self, stack: Sequence["PreparedFit"]) -> list[Any]:
+        """Return those who follow the training of a stack, in the order of their calls."""
         method = self.method
-        listeners: list[Any] = []
-        if self.monitor is not None:
-            listeners.append(self.monitor)
-        if method.checkpoint is not None:
-            listeners.append(self._checkpoint(method.checkpoint))
+        watchers = self.watchers(stack)
+        listeners: list[Any] = list(watchers.values())
+        if self.checkpoint_path is not None:
+            listeners.append(self._checkpoint(self.checkpoint_path, watchers))
         if method.verbose:
-            listeners.append(ProgressBar("NCPD"))
+            listeners.append(ProgressBar(self.title))
         return [*listeners, *(method.callbacks or ())]
 
-    def _checkpoint(self, path: str | os.PathLike[str]) -> Checkpoint:
+    def watchers(self, stack: Sequence["PreparedFit"]) -> dict[str, Any]:  # noqa: ARG002  # likewise
+        """Return, by name, those listeners whose memory belongs to the training."""
+        return {} if self.monitor is None else {"best": self.monitor}
+
+    @property
+    def checkpoint_path(self) -> str | os.PathLike[str] | None:
+        """Where the training is written to as it goes."""
+        return self.method.checkpoint
+
+    @property
+    def title(self) -> str:
+        """What a progress bar calls this training."""
+        return "NCPD"
+
+    def learned_from(self) -> dict[str, Any]:
+        """Return what the course of the training depends on, besides its data."""
         parameters = self.method.get_params(deep=False)
-        learned_from = {name: parameters[name] for name in _LEARNED_FROM}
-        learned_from |= {"hidden": hidden_layers(self.method), "seeds": self.seeds}
-        fingerprint = training_fingerprint(self.problem, self.monitor, learned_from)
-        every = self.method.checkpoint_every
-        return Checkpoint(path, every, fingerprint, self.seeds, self.monitor)
+        return {
+            **{name: parameters[name] for name in _LEARNED_FROM},
+            "ramp_epochs": self.ramp_epochs,
+            "hidden": hidden_layers(self.method),
+            "seeds": self.seeds,
+        }
+
+    def _checkpoint(self, path: str | os.PathLike[str], watchers: dict[str, Any]) -> Checkpoint:
+        fingerprint = training_fingerprint(self.problem, self.monitor, self.learned_from())
+        return Checkpoint(path, self.method.checkpoint_every, fingerprint, self.seeds, watchers)
 
     def _chosen_seeds(self) -> list[int]:
         """Return seeds of order, split and networks; those of a checkpoint if none was given."""
@@ -124,10 +171,10 @@ class PreparedFit:
         return spawn_seeds(method.random_state, count)
 
 
-def train_side_by_side(fits: Sequence[PreparedFit]) -> list[Trained]:
+def train_side_by_side(fits: Sequence[Fit]) -> list[Trained]:
     """Train, and return what each training left behind; those of one shape share a stack."""
-    trained: dict[PreparedFit, Trained] = {}
-    stacks: dict[Any, list[PreparedFit]] = defaultdict(list)
+    trained: dict[Fit, Trained] = {}
+    stacks: dict[Any, list[Fit]] = defaultdict(list)
     for fit in fits:
         stacks[fit if fit.stands_alone else fit.shape].append(fit)
     for group in stacks.values():
@@ -157,19 +204,22 @@ def _safe_inputs(scaler: Any, X: Features) -> FloatArray:
 
 def _train(fits: Sequence[PreparedFit]) -> list[Trained]:
     """Train fits of one shape as one stack."""
-    method, (n_features, n_classes, _) = fits[0].method, fits[0].shape
+    first = fits[0]
+    (n_inputs, n_classes, _), device = first.shape, choose_device(first.method.device)
+    problems = [fit.problem for fit in fits]
     seeds = [seed for fit in fits for seed in fit.network_seeds]
     with ordinary_tensors():
-        networks = make_networks(method, n_features, n_classes, seeds)
+        networks = make_networks(first.method, n_inputs, n_classes, seeds)
         training = Training(
-            networks.to(choose_device(method.device)),
-            [fit.problem for fit in fits],
-            ProgressiveCooperation(method.ramp_epochs, method.cooperation, method.progressive),
-            TrainingSettings(method.epochs, method.batch_size, method.learning_rate),
-            fits[0].listeners(),
+            networks.to(device),
+            problems,
+            first.make_rule(problems, device),
+            first.settings(),
+            first.listeners(fits),
+            noise=first.make_noise(seeds),
         )
     training.run()
-    count = fits[0].n_networks
+    count = first.n_networks
     with ordinary_tensors():
         return [
             Trained(fit.scaler, networks.part(count * number, count), training.histories[number])

@@ -17,15 +17,24 @@ from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
 from disambig.engine.stack import Stack
 from disambig.engine.tensor_file import plain, read_tensors, write_tensors
+from disambig.methods.ncpd.fitting import network_inputs
 from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
 from disambig.methods.scaling import FeatureScaler
 
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
 
-__all__ = ["read_model", "write_model"]
+__all__ = [
+    "described",
+    "kept_parameters",
+    "named",
+    "own_kind",
+    "read_model",
+    "rebuild",
+    "rebuilt_parameters",
+    "write_model",
+]
 
-_KIND = "NCPD model"
 _VERSION = 1
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = (
@@ -38,40 +47,57 @@ Method = TypeVar("Method", bound="NCPDClassifier")
 
 def write_model(method: "NCPDClassifier", path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier."""
-    if not isinstance(method._scaler, FeatureScaler):
-        raise ParameterError(
-            "A model can be saved if its scaling is one of disambig's own, given by name or as a "
-            f"FeatureScaler. Got {type(method._scaler).__name__}, which is code: scale the "
-            "features yourself, fit with scaling='none', and save that."
-        )
-    parameters = method._fitted_with
-    kept = {name: plain(value) for name, value in parameters.items() if name not in _NOT_KEPT}
     confidence = sparse.csr_array(method.candidate_confidence_)
-    arrays = {
-        **{_SCALER + name: value for name, value in method._scaler.to_arrays().items()},
-        _CONFIDENCE + "data": confidence.data,
-        _CONFIDENCE + "indices": confidence.indices,
-        _CONFIDENCE + "indptr": confidence.indptr,
-    }
-    networks = method._networks.state_dict()
+    tensors, description = method._described()
     write_tensors(
         path,
-        _KIND,
+        method._file_kind,
         _VERSION,
         {
-            **{_NETWORKS + name: value for name, value in networks.items()},
-            **{name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in arrays.items()},
+            **tensors,
+            _CONFIDENCE + "data": _as_tensor(confidence.data),
+            _CONFIDENCE + "indices": _as_tensor(confidence.indices),
+            _CONFIDENCE + "indptr": _as_tensor(confidence.indptr),
         },
         {
             "disambig": __version__,
-            "parameters": {**kept, "scaling": method._scaler.kind},
-            "own_network": parameters["network"] is not None,
+            "own_network": method._fitted_with["network"] is not None,
             "classes": _described_classes(method.classes_),
             "n_features": method.n_features_in_,
             "feature_names": _listed(getattr(method, "feature_names_in_", None)),
-            "history": method.history_.to_dict(),
+            **description,
         },
     )
+
+
+def described(method: "NCPDClassifier") -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return what one training has left behind: tensors by name, and the rest as JSON takes it."""
+    kinds = method._scaling_kinds()
+    tensors = {
+        **{_NETWORKS + name: value for name, value in method._networks.state_dict().items()},
+        **{_SCALER + name: _as_tensor(a) for name, a in method._scaler.to_arrays().items()},
+    }
+    return tensors, {
+        "parameters": kept_parameters(method) | kinds,
+        "history": method.history_.to_dict(),
+    }
+
+
+def kept_parameters(method: "NCPDClassifier") -> dict[str, Any]:
+    """Return the parameters that a method was fitted with, as far as a file can hold them."""
+    parameters = method._fitted_with.items()
+    return {name: plain(value) for name, value in parameters if name not in _NOT_KEPT}
+
+
+def own_kind(scaler: Any) -> str:
+    """Return the kind of a scaler; refuse one that cannot be written to a file."""
+    if not isinstance(scaler, FeatureScaler):
+        raise ParameterError(
+            "A model can be saved if its scaling is one of disambig's own, given by name or as a "
+            f"FeatureScaler. Got {type(scaler).__name__}, which is code: scale the "
+            "features yourself, fit with scaling='none', and save that."
+        )
+    return scaler.kind
 
 
 def read_model(
@@ -84,7 +110,7 @@ def read_model(
     """Return the classifier in a file, fitted."""
     # What is wrong with the call is not the fault of the file.
     cls(device=device, network=network)._check_parameters()
-    tensors, description = read_tensors(path, _KIND, _VERSION, finite=network is None)
+    tensors, description = read_tensors(path, cls._file_kind, _VERSION, finite=network is None)
     if description.get("own_network") and network is None:
         raise ParameterError(
             f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
@@ -97,8 +123,8 @@ def read_model(
         AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError
     ) as error:  # fmt: skip
         raise ModelFileError(
-            f"{os.fspath(path)!r} is no {_KIND} that can be read: what it says does not fit "
-            f"together ({error}). Write it again."
+            f"{os.fspath(path)!r} is no {cls._file_kind} that can be read: what it says does not "
+            f"fit together ({error}). Write it again."
         ) from error
 
 
@@ -109,28 +135,15 @@ def _rebuilt(
     device: str,
     network: Callable[[int, int], Any] | None,
 ) -> Method:
-    parameters: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in description["parameters"].items()
-        if name not in _NOT_KEPT
-    }
-    method = cls(**parameters, device=device, network=network)
-    method._check_parameters()
+    method = rebuilt_parameters(cls, description, device, network)
     method.classes_ = _rebuilt_classes(description["classes"])
     method.n_features_in_ = description["n_features"]
     if description["feature_names"] is not None:
         method.feature_names_in_ = np.array(description["feature_names"], dtype=object)
         if method.feature_names_in_.shape != (method.n_features_in_,):
             raise ValueError(f"{method.n_features_in_} features need as many names")
-    method.history_ = History(description["history"])
-    method._fitted_on_sparse = False
-    method._fitted_with = method.get_params(deep=False)
-    scaler = {name: value.numpy() for name, value in _named(tensors, _SCALER).items()}
-    method._scaler = FeatureScaler.from_arrays(method.scaling, scaler)
-    if method._scaler.n_features_in_ != method.n_features_in_:
-        raise ValueError(f"{method.n_features_in_} features need as many scales")
-    method._networks = _rebuilt_networks(method, _named(tensors, _NETWORKS))
-    confidence = {name: value.numpy() for name, value in _named(tensors, _CONFIDENCE).items()}
+    method._rebuild(tensors, description)
+    confidence = {name: value.numpy() for name, value in named(tensors, _CONFIDENCE).items()}
     parts = confidence["data"], confidence["indices"], confidence["indptr"]
     rows = len(confidence["indptr"]) - 1
     rebuilt = sparse.csr_array(parts, shape=(rows, len(method.classes_)))
@@ -141,11 +154,43 @@ def _rebuilt(
     return method
 
 
+def rebuilt_parameters(
+    cls: type[Method],
+    description: dict[str, Any],
+    device: str,
+    network: Callable[[int, int], Any] | None,
+) -> Method:
+    """Return a classifier with the parameters in a description, not fitted."""
+    parameters: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in description["parameters"].items()
+        if name not in _NOT_KEPT
+    }
+    method = cls(**parameters, device=device, network=network)
+    method._check_parameters()
+    method._fitted_on_sparse = False
+    method._fitted_with = method.get_params(deep=False)
+    return method
+
+
+def rebuild(
+    method: "NCPDClassifier", tensors: dict[str, Tensor], description: dict[str, Any]
+) -> None:
+    """Give a classifier that knows its classes and features what ``described`` returned."""
+    method.history_ = History(description["history"])
+    scaler = {name: value.numpy() for name, value in named(tensors, _SCALER).items()}
+    method._scaler = method._rebuilt_scaler(scaler)
+    if method._scaler.n_features_in_ != method.n_features_in_:
+        raise ValueError(f"{method.n_features_in_} features need as many scales")
+    method._networks = _rebuilt_networks(method, named(tensors, _NETWORKS))
+
+
 def _rebuilt_networks(method: "NCPDClassifier", state: dict[str, Tensor]) -> Stack:
     count = number_of_networks(method)
+    n_inputs = network_inputs(method._scaler, np.zeros((1, method.n_features_in_))).shape[1]
     if method.network is None:
         # Before memory is taken for what the file says, it must be what the file holds.
-        sizes = (method.n_features_in_, *hidden_layers(method), len(method.classes_))
+        sizes = (n_inputs, *hidden_layers(method), len(method.classes_))
         expected = [(count, *ends) for ends in pairwise(sizes)]
         found = [tuple(v.shape) for name, v in state.items() if name.endswith(".weight")]
         if sorted(expected) != sorted(found):
@@ -153,17 +198,22 @@ def _rebuilt_networks(method: "NCPDClassifier", state: dict[str, Tensor]) -> Sta
         if any((v < 0).any() for name, v in state.items() if name.endswith(".variance")):
             raise ValueError("a variance is negative")
     seeds = [0] * count
-    networks = make_networks(method, method.n_features_in_, len(method.classes_), seeds)
+    networks = make_networks(method, n_inputs, len(method.classes_), seeds)
     networks.load_state_dict(state)
     return networks
 
 
-def _named(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def named(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Return the tensors whose names begin so, by the rest of their names."""
     return {
         name.removeprefix(prefix): value
         for name, value in tensors.items()
         if name.startswith(prefix)
     }
+
+
+def _as_tensor(array: AnyArray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array))
 
 
 def _described_classes(classes: AnyArray) -> dict[str, Any]:

@@ -37,6 +37,13 @@ class ProgressiveCooperation:
         """Return T(t)."""
         return share_of_small_losses(epoch, self.ramp_epochs) if self.progressive else 1.0
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Do nothing: an epoch leaves nothing behind for the next one."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Return that there is nothing to keep."""
+        return {}
+
     def confidences(
         self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
     ) -> Confidences:
@@ -46,5 +53,9 @@ class ProgressiveCooperation:
             simple = reliable.any(-1)
         else:
             simple = groups.inside.any(-1).expand(losses.shape[:-1])
-        found = group_confidences(losses, groups.prior, simple)
+        found = self._found(losses, groups, simple)
         return Confidences(exchange(found) if self.cooperation else found, simple)
+
+    def _found(self, losses: Tensor, groups: CandidateGroups, simple: Tensor) -> Tensor:
+        """Return the confidences that every network finds by itself."""
+        return group_confidences(losses, groups.prior, simple)

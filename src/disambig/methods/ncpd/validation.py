@@ -70,6 +70,10 @@ class ValidationMonitor:
         if self._best:
             training.networks.load_state_dict(self._best)
 
+    def forgetful(self) -> "ValidationMonitor":
+        """Return one that watches the same rows and has seen nothing yet."""
+        return ValidationMonitor(self.features, self.candidates, self.classes, self._patience)
+
     def state(self) -> dict[str, Tensor]:
         """Return what a resumed training must know of the best epoch."""
         return self._best
@@ -78,12 +82,17 @@ class ValidationMonitor:
         """Go on from what ``state()`` was."""
         self._best = best
 
-    def _covering_rate(self, training: "Training") -> float:
+    def probabilities(self, training: "Training") -> FloatArray:
+        """Return what the networks say now: shape (rows, classes)."""
         if self._rows is None:
             example = next(training.networks.parameters())
             self._rows = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
-        predicted = training.networks.mean_probabilities(self._rows).argmax(-1)
-        return covering_rate(self.candidates, self.classes[predicted.cpu().numpy()])
+        probabilities: FloatArray = training.networks.mean_probabilities(self._rows).cpu().numpy()
+        return probabilities
+
+    def _covering_rate(self, training: "Training") -> float:
+        predicted = self.probabilities(training).argmax(-1)
+        return covering_rate(self.candidates, self.classes[predicted])
 
 
 def split_rows(

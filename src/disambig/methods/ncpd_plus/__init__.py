@@ -1,0 +1,1 @@
+"""NCPD+: NCPD with noisy inputs, several views, class shares held in place, and a chosen mix."""

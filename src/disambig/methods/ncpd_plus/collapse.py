@@ -1,0 +1,82 @@
+"""Notice, without any true label, that a training has turned against what it first learned.
+
+In their first epochs networks learn what many rows have in common; later they learn rows by heart.
+Where complicated rows are held for long at equal confidences, what is learned by heart has to undo
+what is generally true, and where that goes too far the networks choose the wrong candidates of the
+very rows they train on. Such a training parts from its own first choices, down to what chance would
+keep of them; one that goes well keeps most of them.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from torch import Tensor
+
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
+
+__all__ = ["CollapseGuard", "choices_kept"]
+
+# The epoch whose choices are remembered: late enough to have learned, too early to know by heart.
+EARLY_EPOCH = 5
+# Trainings that went well never kept less than 0.25 of them, those that collapsed less than 0.05.
+_FEWEST_KEPT = 0.15
+_STANDARD_ERRORS = 2
+
+
+class CollapseGuard:
+    """Compare the choices of every epoch with the first ones, and stop when all is lost.
+
+    Notes the measure ``kept`` and, as 0 or 1, ``collapsed``.
+
+    Parameters
+    ----------
+    set_sizes : sequence of ndarray of shape (rows,)
+        For every problem, how many candidates each row has.
+    """
+
+    def __init__(self, set_sizes: list[IntArray]) -> None:
+        self._set_sizes = set_sizes
+        self._first: list[Tensor] = []
+        self._collapsed: BoolArray = np.zeros(len(set_sizes), dtype=bool)
+
+    def on_epoch_end(self, training: "Training") -> None:
+        """Remember, compare, stop."""
+        if training.epoch == EARLY_EPOCH:
+            self._first = training.chosen_places()
+        if not self._first:
+            return
+        pairs = zip(self._first, training.chosen_places(), self._set_sizes, strict=True)
+        kept = np.array(
+            [choices_kept(a.cpu().numpy(), b.cpu().numpy(), sizes) for a, b, sizes in pairs]
+        )
+        self._collapsed |= kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < _FEWEST_KEPT
+        training.note("kept", kept[:, 0])
+        training.note("collapsed", self._collapsed)
+        if self._collapsed.all():
+            training.stop()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what a resumed training must know of the first choices."""
+        return {str(number): places for number, places in enumerate(self._first)}
+
+    def resume(self, state: dict[str, Tensor]) -> None:
+        """Go on from what ``state()`` was."""
+        self._first = [state[str(number)] for number in range(len(state))]
+
+
+def choices_kept(first: IntArray, now: IntArray, set_sizes: IntArray) -> FloatArray:
+    """Return how many choices were kept, and the standard error of that.
+
+    Among rows with a choice; 1 is all of them, 0 as many as chance would keep. Without any such
+    row nothing was lost.
+    """
+    ambiguous = set_sizes > 1
+    if not ambiguous.any():
+        return np.array([1.0, 0.0])
+    same = float((first == now)[ambiguous].mean())
+    chance = float((1 / set_sizes[ambiguous]).mean())
+    error = np.sqrt(same * (1 - same) / ambiguous.sum())
+    return np.array([same - chance, error]) / (1 - chance)

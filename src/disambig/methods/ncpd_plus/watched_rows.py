@@ -1,0 +1,57 @@
+"""What a mix as a whole says of watched rows, epoch by epoch."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from disambig._core.typing import FloatArray
+from disambig.methods.ncpd.validation import ValidationMonitor
+from disambig.metrics.label_free import covering_rate
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
+
+__all__ = ["WatchedRows", "mixed_covering_rates"]
+
+
+class WatchedRows:
+    """Keep the probabilities of the watched rows after every epoch.
+
+    Attributes
+    ----------
+    monitor : ValidationMonitor or None
+        Whose rows these are; set when the training is prepared.
+    probabilities : dict of int to ndarray of shape (rows, classes)
+        By epoch.
+    """
+
+    def __init__(self) -> None:
+        self.monitor: ValidationMonitor | None = None
+        self.probabilities: dict[int, FloatArray] = {}
+
+    def on_fit_start(self, training: "Training") -> None:  # noqa: ARG002  # the interface of listeners
+        """Forget a training that was begun again."""
+        self.probabilities = {}
+
+    def on_epoch_end(self, training: "Training") -> None:
+        """Keep one epoch."""
+        if self.monitor is not None:
+            self.probabilities[training.epoch] = self.monitor.probabilities(training)
+
+
+def mixed_covering_rates(
+    members: Sequence[WatchedRows], weights: Sequence[float], n_epochs: int
+) -> FloatArray:
+    """Return the covering rate of the mix in every epoch; not a number where one was not watched.
+
+    A member that was resumed from a file has not watched the epochs before.
+    """
+    monitor = members[0].monitor
+    rates = np.full(n_epochs, np.nan)
+    for epoch in range(1, n_epochs + 1):
+        if monitor is not None and all(epoch in member.probabilities for member in members):
+            parts = [w * m.probabilities[epoch] for w, m in zip(weights, members, strict=True)]
+            predicted = monitor.classes[np.sum(parts, axis=0).argmax(axis=1)]
+            rates[epoch - 1] = covering_rate(monitor.candidates, predicted)
+    return rates
