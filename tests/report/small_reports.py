@@ -16,11 +16,16 @@ FLOOR, CEILING = "random candidate (floor)", "oracle (ceiling)"
 FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 
 
+_RECORDS = {}
+
+
 def result_of(study):
-    """Run all jobs of a study here, without a store."""
+    """Run all jobs of a study here; like a store, run those that several studies have once."""
     plan = make_plan(study)
-    outcomes = [execute(planned.dataset, [planned.job]) for planned in plan.jobs]
-    return StudyResult(plan, {record.key: record for ((record, _),) in outcomes})
+    for planned in plan.jobs:
+        if planned.job.key not in _RECORDS:
+            ((_RECORDS[planned.job.key], _),) = execute(planned.dataset, [planned.job])
+    return StudyResult(plan, {planned.job.key: _RECORDS[planned.job.key] for planned in plan.jobs})
 
 
 def small(*methods, **settings):

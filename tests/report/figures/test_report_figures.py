@@ -170,7 +170,7 @@ def test_one_r_makes_two_rows_of_two_panels():
 
 def test_a_curve_is_the_mean_over_folds():
     scores = study()
-    (axes, *_) = draw_curves(scores).axes
+    (axes, *_) = drawn("12 panels").axes
     own = scores[(scores["dataset"] == "glass") & (scores["r"] == 1) & (scores["method"] == "SURE")]
     line = axes.get_lines()[1]
     np.testing.assert_allclose(line.get_xdata(), PS)
@@ -218,7 +218,7 @@ def arrows_of(axes):
 
 
 def test_points_far_below_the_floor_are_arrows_at_the_edge():
-    figure = draw_curves(sunk(2.0))
+    figure = drawn("cut")
     assert legend_of(figure)[-1] == "below the axis"
     for axes in figure.axes:
         is_cut = axes.get_title().startswith("glass")
@@ -248,7 +248,7 @@ def test_however_many_methods_lie_far_below_the_rest_keeps_most_of_the_height():
 
 
 def test_the_axis_is_whole_where_a_cut_saves_less_than_half():
-    figure = draw_curves(sunk(0.4))
+    figure = draw_curves(sunk(0.4, ("glass",)))
     assert "below the axis" not in legend_of(figure)
     assert not any(arrows_of(axes) for axes in figure.axes)
     low, _ = figure.axes[0].get_ylim()
@@ -256,14 +256,15 @@ def test_the_axis_is_whole_where_a_cut_saves_less_than_half():
 
 
 def test_the_axis_is_not_cut_where_less_is_better():
-    errors = sunk(2.0).rename(columns={"accuracy": "brier_score"})
+    errors = sunk(2.0, ("glass",)).rename(columns={"accuracy": "brier_score"})
     assert not any(arrows_of(axes) for axes in draw_curves(errors, "brier_score").axes)
 
 
 def test_the_reference_stands_out_in_every_figure():
     for reference, other in (("SURE", "NCPD"), ("NCPD", "SURE")):
         places = [METHODS.index(name) for name in (reference, other)]
-        lines = draw_curves(study(rs=(1,)), reference=reference).axes[0].get_lines()
+        curves = draw_curves(study(("glass",), rs=(1,)), reference=reference)
+        lines = curves.axes[0].get_lines()
         strong, weak = (lines[place].get_linewidth() for place in places)
         assert strong > 2 * weak
         dots = draw_dots(uncorrupted(2), reference=reference).axes[0].containers

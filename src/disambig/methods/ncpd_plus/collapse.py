@@ -21,8 +21,10 @@ __all__ = ["CollapseGuard", "choices_kept"]
 
 # The epoch whose choices are remembered: late enough to have learned, too early to know by heart.
 EARLY_EPOCH = 5
-# Trainings that went well never kept less than 0.25 of them, those that collapsed less than 0.05.
-_FEWEST_KEPT = 0.15
+# While few rows are simple, the choice in all others is one among equals, and means nothing.
+_FEWEST_SIMPLE = 0.5
+# From then on trainings that went well kept more than 0.35, those that collapsed less than 0.15.
+_FEWEST_KEPT = 0.25
 _STANDARD_ERRORS = 2
 
 
@@ -52,7 +54,8 @@ class CollapseGuard:
         kept = np.array(
             [choices_kept(a.cpu().numpy(), b.cpu().numpy(), sizes) for a, b, sizes in pairs]
         )
-        self._collapsed |= kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < _FEWEST_KEPT
+        are_few = kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < _FEWEST_KEPT
+        self._collapsed |= are_few & (training.measures["simple"] >= _FEWEST_SIMPLE)
         training.note("kept", kept[:, 0])
         training.note("collapsed", self._collapsed)
         if self._collapsed.all():
