@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from cli.command_runs import Run, check_manners, contents, run_command_here
@@ -151,6 +151,7 @@ def changes(draw):
     return change
 
 
+@settings(max_examples=30)  # three commands each, with a model that is saved and read twice
 @given(any_tables, methods, st.sampled_from([0, 0, 2]), changes(), st.integers(1, 3))
 def test_a_model_predicts_every_row_or_says_which_column_is_wrong(
     table, method, folds, change, top

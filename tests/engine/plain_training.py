@@ -55,8 +55,9 @@ class PlainTraining:
         log_probabilities = [values.log_softmax(1) for values in logits]
         weights, simple = self.believe([v.detach() for v in log_probabilities], mask, prior, share)
         losses = [-(w * v).sum(1) for w, v in zip(weights, log_probabilities, strict=True)]
+        learned = [values.log_softmax(1) for values in self._learned_logits(rows, logits)]
         self.optimizer.zero_grad()
-        sum(loss.mean() for loss in losses).backward()
+        sum(-(w * v).sum(1).mean() for w, v in zip(weights, learned, strict=True)).backward()
         self.optimizer.step()
         self.n_steps += 1
         for place, row in enumerate(rows.tolist()):
@@ -72,6 +73,10 @@ class PlainTraining:
                 "covering_rate": np.mean([bool(mask[place, label]) for label in predicted]),
                 "changed": changed,
             }
+
+    def _learned_logits(self, rows, logits):
+        """Return the logits whose loss is learned from: those that were believed in."""
+        return logits
 
 
 def believe_prior(log_probabilities, mask, prior, share):

@@ -25,7 +25,17 @@ def make_problem(n_rows=20, n_features=4, n_classes=5, seed=0, order_seed=None):
     return Problem(features, prior, seed if order_seed is None else order_seed)
 
 
-class BelievePrior:
+class Forgetful:
+    """A rule that keeps nothing from one epoch to the next."""
+
+    def begin_epoch(self, epoch):
+        pass
+
+    def state(self):
+        return {}
+
+
+class BelievePrior(Forgetful):
     """Train with what was believed before; nothing is simple, every loss counts."""
 
     def share(self, epoch):
@@ -36,7 +46,7 @@ class BelievePrior:
         return Confidences(weights, torch.zeros_like(predicted[..., 0]))
 
 
-class BelieveOthers:
+class BelieveOthers(Forgetful):
     """Train every network with what the others found; more counts as small with every epoch."""
 
     def __init__(self, n_epochs):
@@ -53,14 +63,42 @@ class BelieveOthers:
         return Confidences(found.flip(1), simple)
 
 
+class BelieveLess(BelieveOthers):
+    """The more was found in the last epoch, the less is believed: a rule with a memory."""
+
+    def __init__(self, n_epochs, n_classes=5, device="cpu"):
+        super().__init__(n_epochs)
+        self.found = torch.zeros(n_classes, device=device)
+        self.less = torch.zeros(n_classes, device=device)
+        self.begun = []
+
+    def begin_epoch(self, epoch):
+        self.begun.append(epoch)
+        self.less.copy_(self.found / self.found.sum().clamp(min=1))
+        self.found.zero_()
+
+    def state(self):
+        return {"found": self.found, "less": self.less}
+
+    def confidences(self, losses, predicted, groups, share):
+        weights, simple = super().confidences(losses, predicted, groups, share)
+        self.found.index_add_(
+            0, groups.columns.flatten(), weights.sum(1).flatten().to(self.found.dtype)
+        )
+        factors = (1 - self.less)[groups.columns] * groups.inside
+        weights = weights * factors
+        total = weights.sum(-1, keepdim=True)
+        return Confidences(weights / total.masked_fill(total == 0, 1), simple)
+
+
 def numbers_of(training):
     """Copies of everything that a training would go on from."""
     return {name: value.clone() for name, value in training.state().items()}
 
 
-def settings(epochs=3, batch_size=8, learning_rate=0.01):
+def settings(epochs=3, batch_size=8, learning_rate=0.01, noise_from=1):
     """What is not said is small."""
-    return TrainingSettings(epochs, batch_size, learning_rate)
+    return TrainingSettings(epochs, batch_size, learning_rate, noise_from=noise_from)
 
 
 def networks_of(*seeds, n_outputs=5, **changes):
@@ -76,9 +114,10 @@ def dropping_module(n_inputs, n_outputs):
     ).double()
 
 
-def trained(networks, problems, rule=None, listeners=(), **changes):
+def trained(networks, problems, rule=None, listeners=(), noise=None, **changes):
     """A training that has come to its end."""
-    training = Training(networks, problems, rule or BelievePrior(), settings(**changes), listeners)
+    rule = rule or BelievePrior()
+    training = Training(networks, problems, rule, settings(**changes), listeners, noise=noise)
     training.run()
     return training
 

@@ -31,9 +31,9 @@ def test_partial_label_checks(name, check):
     check(INSTANCES[name])
 
 
-@pytest.mark.parametrize("name", INSTANCES)
-def test_the_whole_suite_in_one_call(name):
-    check_partial_label_estimator(INSTANCES[name])
+def test_the_whole_suite_in_one_call():
+    # The other methods have theirs in test_imports.py, where little is installed.
+    check_partial_label_estimator(INSTANCES["plknn"])
 
 
 @pytest.mark.parametrize("name", INSTANCES)

@@ -1,7 +1,11 @@
-"""What tests of studies share: a small table, a store, a log of fits."""
+"""What tests of studies share: a small table, a store, a log of fits, a way without workers."""
+
+from contextlib import nullcontext
 
 import pytest
 
+from disambig.study.backends import BACKENDS
+from study.in_process import InThisProcess
 from study.own_methods import LOG_VARIABLE
 from study.small_studies import write_table
 
@@ -24,3 +28,9 @@ def log(tmp_path, monkeypatch):
     path = tmp_path / "log"
     monkeypatch.setenv(LOG_VARIABLE, str(path))
     return path
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Let jobs be done here."""
+    monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(InThisProcess()))

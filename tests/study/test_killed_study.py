@@ -30,7 +30,7 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
 ):
     settings, killed_log = slow_study(table, 0.1), tmp_path / "killed"
     seen, kills = {}, 0
-    for pause in np.random.default_rng(0).uniform(0, 0.2, size=4):
+    for pause in np.random.default_rng(0).uniform(0, 0.2, size=3):
         before = len(fits_in(killed_log))
         with runner(settings, store, killed_log, jobs=2) as process:
             # The third fit is begun when the first of two is on record.

@@ -12,6 +12,7 @@ from disambig.study import RecordStore, StudyListener, cross_validate, run_study
 from disambig.study.backends import BACKENDS
 from disambig.study.execute import execute
 from disambig.study.plan import make_plan
+from study.in_process import InThisProcess
 from study.own_methods import LOG_VARIABLE
 from study.small_studies import bytes_in, fits_in, metrics_of, own, small_study, write_table
 
@@ -144,6 +145,7 @@ def test_the_number_of_processes_changes_no_bit_of_the_results(finished, store):
         assert (store / name).read_bytes() == (finished.store / name).read_bytes()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_repeats_can_be_added_without_doing_the_first_again(finished, copy, log):
     before, notebook = bytes_in(copy), Notebook()
     more = finished.study(protocol={"folds": 3, "repeats": 2})
@@ -156,6 +158,7 @@ def test_repeats_can_be_added_without_doing_the_first_again(finished, copy, log)
     assert before.items() <= bytes_in(copy).items()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_one_job_under_two_titles_is_run_once_and_its_damage_told_once(finished, store, log):
     methods = [{**own(), "title": "first"}, {**own(), "title": "second"}]
     store.mkdir()
@@ -203,6 +206,7 @@ def damage(store, keys):
     return [cut, edited, swapped, other, no_text, *without]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_damaged_records_are_told_and_done_again_and_the_rest_is_left_alone(finished, copy):
     before = bytes_in(copy)
     keys = finished.keys[2:9]
@@ -243,27 +247,23 @@ def test_a_plan_can_be_had_without_running(finished):
 # A backend that forgets ---------------------------------------------------------------------------
 
 
-class Forgetful:
-    """Runs calls here, and forgets one a few times, as a cluster does that is started anew."""
+class Forgetful(InThisProcess):
+    """Forgets a call a few times, as a cluster does that is started anew."""
 
     def __init__(self, times):
         self.times, self.key = times, None
-
-    def width(self):
-        return 1
 
     def is_the_one(self, job):
         self.key = self.key or job.key
         return job.key == self.key
 
     def submit(self, function, *arguments):
+        if function is not execute or not self.times or not self.is_the_one(*arguments[1]):
+            return super().submit(function, *arguments)
+        self.times -= 1
         future = Future()
-        if function is execute and self.times and self.is_the_one(*arguments[1]):
-            self.times -= 1
-            future.cancel()
-            future.set_running_or_notify_cancel()
-        else:
-            future.set_result(function(*arguments))
+        future.cancel()
+        future.set_running_or_notify_cancel()
         return future
 
 

@@ -10,6 +10,7 @@ def groups_in(log):
     return [fit["together"] for fit in fits_in(log) if fit["together"] > 1]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_all_folds_that_are_still_to_do_go_to_the_method_at_once(table, store, log):
     result = run_study(small_study(table, SIDE_BY_SIDE), store)
     assert groups_in(log) == [3]
@@ -22,6 +23,7 @@ def test_all_folds_that_are_still_to_do_go_to_the_method_at_once(table, store, l
     assert metrics_of(result).items() <= metrics_of(more).items()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_group_has_the_rows_of_its_own_data(store, tmp_path):
     # Two files of one name: each is learned from, and neither in the place of the other.
     paths = [write_table(tmp_path / str(seed) / "data.csv", random_state=seed) for seed in (0, 1)]

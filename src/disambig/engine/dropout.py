@@ -48,6 +48,8 @@ class Dropout(nn.Module):
         self._n_units = n_units
         self._workspace = Workspace()
         self._positions: Tensor | None = None
+        self._drawn: tuple[int, int] | None = None
+        self._masks: Tensor | None = None
         shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32).unsqueeze(1)
         self.register_buffer("_shifts", shifts, persistent=False)
         self.register_buffer("_streams", streams_of(seeds, layer), persistent=False)
@@ -57,8 +59,10 @@ class Dropout(nn.Module):
 
         As bits, because one operation on the bits of a number keeps it or makes it zero, and
         because rows can share random numbers then. What a row gets does not depend on the rows
-        after it.
+        after it. A step that asks twice, for clean and for noisy inputs, gets the same.
         """
+        if self._masks is not None and self._drawn == (n_rows, step):
+            return self._masks
         bits = self._kept_bits(-(-n_rows // _ROWS_PER_WORD), step)
         networks, words, units = bits.shape
         shape = (networks, words, _ROWS_PER_WORD, units)
@@ -66,7 +70,10 @@ class Dropout(nn.Module):
         torch.bitwise_left_shift(bits.unsqueeze(2), self._shifts, out=masks)
         # The sign, copied into every bit.
         masks.bitwise_right_shift_(_ROWS_PER_WORD - 1)
-        return masks.view(networks, words * _ROWS_PER_WORD, units)[:, :n_rows]
+        self._masks = masks.view(networks, words * _ROWS_PER_WORD, units)[:, :n_rows]
+        # A step that is counted on a card is not known here.
+        self._drawn = (n_rows, step) if isinstance(step, int) else None
+        return self._masks
 
     def _kept_bits(self, n_words: int, step: int | Tensor) -> Tensor:
         """Return random words whose bits are set with the probability of keeping a unit."""

@@ -12,8 +12,8 @@ __all__ = ["SwapNoise"]
 
 # Dropout takes the numbers of the layers, from zero on.
 _PURPOSE = 2**16
-# A random word of 64 bits is cut into one half that decides and one that names the other row.
-_HALF_BITS = 32
+# A random integer of 32 bits is cut into one half that decides and one that names the other row.
+_HALF_BITS = 16
 _LOW_HALF = 2**_HALF_BITS - 1
 
 
@@ -26,7 +26,7 @@ class SwapNoise:
     Parameters
     ----------
     share : float
-        Share of features to replace, above 0 and up to 1.
+        Share of features to replace, above 0 and up to 1; to the nearest 1/65536.
     seeds : sequence of int
         One for every network.
     """
@@ -50,13 +50,15 @@ class SwapNoise:
             Number of the training step.
         """
         networks, n_rows, n_features = features.shape
-        if self._positions.shape != (networks, n_rows * n_features):
-            streams = self._streams.to(features.device)
-            self._positions = positions_of(streams, n_rows * n_features)
+        count = n_rows * n_features
+        n_words = -(-count // 2)
+        if self._positions.shape != (networks, n_words):
+            self._positions = positions_of(self._streams.to(features.device), n_words)
+        if self._own_rows.numel() != n_rows:
             self._own_rows = torch.arange(n_rows, device=features.device).view(1, -1, 1)
-        words = random_words(self._positions, step).view_as(features)
-        decides = words.bitwise_and(_LOW_HALF) < self._limit
+        bits = random_words(self._positions, step).view(torch.int32)[:, :count].view_as(features)
+        decides = bits.bitwise_and(_LOW_HALF) < self._limit
         # A random number below the number of real rows: that number times a random fraction.
-        other = (words >> _HALF_BITS).bitwise_and_(_LOW_HALF)
+        other = (bits >> _HALF_BITS).bitwise_and_(_LOW_HALF).to(torch.int64)
         other.mul_(rows.counts.to(torch.int64)).bitwise_right_shift_(_HALF_BITS)
         return features.gather(1, torch.where(decides, other, self._own_rows))

@@ -143,6 +143,12 @@ class Recording:
     def share(self, epoch: int) -> float:
         return self.rule.share(epoch)
 
+    def begin_epoch(self, epoch: int) -> None:
+        self.rule.begin_epoch(epoch)
+
+    def state(self) -> dict[str, Tensor]:
+        return self.rule.state()
+
     def confidences(
         self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
     ) -> Confidences:

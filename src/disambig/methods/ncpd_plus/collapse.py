@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["CollapseGuard", "choices_kept"]
 
 # The epoch whose choices are remembered: late enough to have learned, too early to know by heart.
-EARLY_EPOCH = 5
+_EARLY_EPOCH = 5
 # While few rows are simple, the choice in all others is one among equals, and means nothing.
 _FEWEST_SIMPLE = 0.5
 # From then on trainings that went well kept more than 0.35, those that collapsed less than 0.15.
 _FEWEST_KEPT = 0.25
 _STANDARD_ERRORS = 2
+# Epochs between two looks.
+_EVERY = 5
 
 
 class CollapseGuard:
-    """Compare the choices of every epoch with the first ones, and stop when all is lost.
+    """Compare choices with the first ones every few epochs, and stop when all is lost.
 
     Notes the measure ``kept`` and, as 0 or 1, ``collapsed``.
 
@@ -46,9 +48,9 @@ class CollapseGuard:
 
     def on_epoch_end(self, training: "Training") -> None:
         """Remember, compare, stop."""
-        if training.epoch == EARLY_EPOCH:
+        if training.epoch == _EARLY_EPOCH:
             self._first = training.chosen_places()
-        if not self._first:
+        if not self._first or training.epoch % _EVERY:
             return
         pairs = zip(self._first, training.chosen_places(), self._set_sizes, strict=True)
         kept = np.array(

@@ -43,12 +43,12 @@ class NCPDPlusClassifier(NCPDClassifier):
     With ``select="auto"`` three configurations of these parts are tried on a fifth of the rows,
     held out, and weighed by the probability that they give to the candidate sets there: no true
     label is needed. Those that are worth it are trained on all rows, and what they say is averaged
-    by weight. With ``select=None`` one configuration is trained, the one that the parameters
+    by weight. With ``select="none"`` one configuration is trained, the one that the parameters
     describe; as they are by default, that is NCPD to the bit.
 
     Parameters
     ----------
-    select : {"auto", None}, default="auto"
+    select : {"auto", "none"}, default="auto"
         Whether the data choose the configuration. ``ramp_epochs``, ``scaling``, ``second_view``,
         ``swap_noise``, ``noise_from`` and ``prior_correction`` are then decided, and must be left
         alone; ``early_stopping`` is not possible.
@@ -149,7 +149,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     def __init__(
         self,
         *,
-        select: str | None = "auto",
+        select: str = "auto",
         second_view: Any = None,
         swap_noise: float = 0.0,
         noise_from: int = 1,
@@ -225,15 +225,14 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.select is not None:
-            check_choice("select", self.select, ("auto",))
+        check_choice("select", self.select, ("auto", "none"))
         if self.second_view is not None:
             check_scaling(self.second_view, "second_view")
         check_real("swap_noise", self.swap_noise, minimum=0, maximum=1)
         check_integer("noise_from", self.noise_from, minimum=1)
         check_real("prior_correction", self.prior_correction, minimum=0)
         check_boolean("guard", self.guard)
-        if self.select is not None:
+        if self.select == "auto":
             self._check_nothing_is_decided_twice()
 
     def _check_nothing_is_decided_twice(self) -> None:
@@ -242,12 +241,12 @@ class NCPDPlusClassifier(NCPDClassifier):
             if not (value is default or value == default):
                 raise ParameterError(
                     f"select='auto' decides {name!r}. Got {name}={value!r}: leave it out, or say "
-                    "select=None to train one configuration of your own."
+                    "select='none' to train one configuration of your own."
                 )
         if self.early_stopping is not None:
             raise ParameterError(
                 "'early_stopping' follows one training, and select='auto' runs several. Leave it "
-                "out, or say select=None."
+                "out, or say select='none'."
             )
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             raise ParameterError(
@@ -259,7 +258,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
-        if methods[0].select is None:
+        if methods[0].select == "none":
             return super()._fit_side_by_side(methods, data)
         for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
             method._take(mix)
@@ -296,7 +295,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         return History(columns)
 
     def _is_mix(self) -> bool:
-        return self._fitted_with["select"] is not None
+        return bool(self._fitted_with["select"] == "auto")
 
     def _predict_proba(self, X: Features) -> FloatArray:
         if not self._is_mix():

@@ -140,4 +140,4 @@ def train_guarded(fits: Sequence[PreparedPlusFit]) -> list[Trained]:
 
 
 def _has_collapsed(trained: Trained) -> bool:
-    return "collapsed" in trained.history and bool(trained.history["collapsed"][-1] == 1)
+    return "collapsed" in trained.history and bool(np.nanmax(trained.history["collapsed"]) == 1)

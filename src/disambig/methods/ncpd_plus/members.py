@@ -18,7 +18,7 @@ from disambig.methods.ncpd_plus.watched_rows import WatchedRows
 if TYPE_CHECKING:
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
 
-__all__ = ["Mix", "fit_mixes"]
+__all__ = ["Mix", "fit_mixes", "scouted"]
 
 # Scouts only have to show which configuration suits the data: fewer rows, half the epochs.
 _HELD_OUT = 0.2
@@ -56,7 +56,7 @@ def fit_mixes(
     methods: "Sequence[NCPDPlusClassifier]", data: Sequence[tuple[Features, CandidateLabels]]
 ) -> list[Mix]:
     """Return the mix of every method; they are copies of one, each with its own data."""
-    tasks = [_task(method, *own) for method, own in zip(methods, data, strict=True)]
+    tasks = _tasks(methods, data)
     selections = _selections(tasks)
     members: list[dict[str, NCPDPlusClassifier]] = [{} for _ in tasks]
     for name in CONFIGURATIONS:
@@ -71,6 +71,19 @@ def fit_mixes(
         Mix(selection, {name: own[name] for name in selection.weights})
         for selection, own in zip(selections, members, strict=True)
     ]
+
+
+def scouted(
+    methods: "Sequence[NCPDPlusClassifier]", data: Sequence[tuple[Features, CandidateLabels]]
+) -> list[Selection]:
+    """Return how the configurations compare for every method, and train no members."""
+    return _selections(_tasks(methods, data))
+
+
+def _tasks(
+    methods: "Sequence[NCPDPlusClassifier]", data: Sequence[tuple[Features, CandidateLabels]]
+) -> list[_Task]:
+    return [_task(method, *own) for method, own in zip(methods, data, strict=True)]
 
 
 def _task(method: "NCPDPlusClassifier", X: Features, candidates: CandidateLabels) -> _Task:
@@ -115,7 +128,7 @@ def _configured(
     path = task.method.checkpoint
     copy: NCPDPlusClassifier = clone(task.method)
     copy.set_params(
-        select=None,
+        select="none",
         random_state=task.seed,
         checkpoint=None if path is None else f"{os.fspath(path)}.{role.replace(' ', '-')}",
         **CONFIGURATIONS[name].parameters(epochs),

@@ -48,7 +48,7 @@ def rebuild_mix(
     for name in weights:
         own = description["members"][name]
         member = rebuilt_parameters(type(method), own, method.device, method.network)
-        if member.select is not None:
+        if member.select != "none":
             raise ValueError("a member of a mix cannot be a mix")
         member.classes_, member.n_features_in_ = method.classes_, method.n_features_in_
         member._rebuild(named(tensors, f"{name}."), own)

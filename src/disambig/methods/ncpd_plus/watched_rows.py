@@ -39,19 +39,27 @@ class WatchedRows:
         if self.monitor is not None:
             self.probabilities[training.epoch] = self.monitor.probabilities(training)
 
+    def said_after(self, epoch: int) -> FloatArray | None:
+        """Return the probabilities after an epoch, or after the last one if that was before."""
+        if not self.probabilities:
+            return None
+        return self.probabilities.get(min(epoch, max(self.probabilities)))
+
 
 def mixed_covering_rates(
     members: Sequence[WatchedRows], weights: Sequence[float], n_epochs: int
 ) -> FloatArray:
     """Return the covering rate of the mix in every epoch; not a number where one was not watched.
 
-    A member that was resumed from a file has not watched the epochs before.
+    A member that is done stays as it is. One that was resumed from a file has not watched the
+    epochs before.
     """
     monitor = members[0].monitor
     rates = np.full(n_epochs, np.nan)
     for epoch in range(1, n_epochs + 1):
-        if monitor is not None and all(epoch in member.probabilities for member in members):
-            parts = [w * m.probabilities[epoch] for w, m in zip(weights, members, strict=True)]
-            predicted = monitor.classes[np.sum(parts, axis=0).argmax(axis=1)]
+        said = [member.said_after(epoch) for member in members]
+        if monitor is not None and all(one is not None for one in said):
+            mixed = sum(w * one for w, one in zip(weights, said, strict=True) if one is not None)
+            predicted = monitor.classes[np.asarray(mixed).argmax(axis=1)]
             rates[epoch - 1] = covering_rate(monitor.candidates, predicted)
     return rates
