@@ -22,8 +22,8 @@ settings.load_profile("suite")
 def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the places of new folders, one after the other.
 
-    Pytest would number them by listing all the folders that it has made before, which takes a
-    minute in thousands of tests.
+    Pytest would number them by listing all the folders that it has made before, which takes
+    half a minute in thousands of tests.
     """
     parent = tmp_path_factory.mktemp("caches")
     return (parent / str(number) for number in itertools.count())

@@ -8,8 +8,10 @@ from disambig.engine.device import choose_device
 from disambig.engine.dropout import Dropout
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.network_stack import NetworkStack
+from disambig.engine.swap_noise import SwapNoise
 from disambig.engine.training import Training, TrainingSettings
-from engine.small_problems import BelieveOthers, make_problem, numbers_of
+from engine.plain_network import normal, rows_of_batch
+from engine.small_problems import BelieveLess, BelieveOthers, make_problem, numbers_of
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="torch finds no CUDA card on this machine"
@@ -51,6 +53,17 @@ def train(
     )
     training.run()
     return training
+
+
+def noisy_training(device="cuda", capture=True, epochs=5):
+    # Noise begins before all losses count as small: three kinds of step are recorded.
+    return Training(
+        networks_of().to(device),
+        PROBLEMS,
+        BelieveLess(3, device=device),
+        TrainingSettings(epochs, 10, 1e-3, capture, noise_from=2),
+        noise=SwapNoise(0.3, SEEDS),
+    )
 
 
 def assert_same(found, expected, tolerance):
@@ -144,6 +157,32 @@ def test_inference_on_the_card_gives_what_the_processor_gives():
         on_card = part.infer(features.to("cuda"))
         expected = part.to("cpu").infer(features)
     torch.testing.assert_close(on_card.cpu(), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_recorded_steps_with_noise_and_a_rule_that_remembers_are_those_one_by_one(device):
+    found, expected = noisy_training(), noisy_training(device, capture=False)
+    found.run()
+    expected.run()
+    assert_same(found, expected, 1e-3)
+
+
+def test_an_interrupted_training_with_noise_and_a_memory_goes_on():
+    whole, half, resumed = noisy_training(), noisy_training(epochs=2), noisy_training()
+    whole.run()
+    half.run()
+    resumed.resume(numbers_of(half), half.histories)
+    resumed.run()
+    assert_same(resumed, whole, 1e-4)
+
+
+def test_noise_is_the_same_on_the_card_and_on_the_processor():
+    features, rows = normal(4, 40, 7, dtype=torch.float32), rows_of_batch([40, 31, 2, 1], 40)
+    expected = SwapNoise(0.3, SEEDS)(features, rows, 3)
+    on_card = type(rows)(*(value.to("cuda") for value in rows))
+    step = torch.tensor([3], device="cuda")
+    found = SwapNoise(0.3, SEEDS)(features.to("cuda"), on_card, step)
+    assert torch.equal(found.cpu(), expected)
 
 
 def test_random_bits_are_the_same_on_the_card_and_on_the_processor():

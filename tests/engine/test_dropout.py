@@ -85,6 +85,18 @@ def test_batches_of_changing_size_get_the_masks_they_would_get_alone():
         np.testing.assert_array_equal(found, masks_of(0.3, n_rows, 5, seeds=(1, 2), step=step))
 
 
+def test_a_step_that_asks_twice_gets_the_same_masks_and_no_other_step_does():
+    dropout = Dropout(0.3, 5, (1, 2), 0)
+    for step, n_rows in [(0, 40), (0, 40), (0, 7), (1, 7), (1, 40), (0, 40), (0, 7), (0, 7)]:
+        found = dropout(n_rows, step).numpy()
+        np.testing.assert_array_equal(found, masks_of(0.3, n_rows, 5, seeds=(1, 2), step=step))
+    counted_elsewhere = torch.tensor([0])
+    for step in range(3):
+        expected = masks_of(0.3, 7, 5, seeds=(1, 2), step=step)
+        np.testing.assert_array_equal(dropout(7, counted_elsewhere).numpy(), expected)
+        counted_elsewhere += 1
+
+
 @pytest.mark.parametrize(("share", "kept"), [*KEPT.items(), (0.75, 64), (1e-6, 255), (0.9999, 1)])
 def test_what_is_kept_is_scaled_up_by_the_share_really_kept(share, kept):
     assert Dropout(share, 3, (1,), 0).scale == 256 / kept

@@ -66,10 +66,7 @@ def test_every_real_row_is_taken_from_equally_often_and_filler_never():
     # The second network has 7 real rows of 20, the third a single one.
     features, counts = numbered(3, 20, 5), [20, 7, 1]
     rows = np.concatenate(
-        [
-            origins(noisy_features(features, 1.0, (1, 2, 3), step, counts))[1]
-            for step in range(200)
-        ],
+        [origins(noisy_features(features, 1.0, (1, 2, 3), step, counts))[1] for step in range(200)],
         axis=2,
     )
     for own, count in zip(rows, counts, strict=True):

@@ -50,7 +50,9 @@ class PlainNoisyTraining(PlainTraining):
         features = self.features[rows].unsqueeze(0)
         real = rows_of_batch([len(rows)], len(rows))
         return [
-            network.logits(noise_of(network.seed)(features, real, self.n_steps)[0], step=self.n_steps)
+            network.logits(
+                noise_of(network.seed)(features, real, self.n_steps)[0], step=self.n_steps
+            )
             for network in self.networks
         ]
 
@@ -171,7 +173,9 @@ def test_the_memory_of_a_rule_is_part_of_the_state():
 def test_a_training_with_noise_and_a_memory_goes_on_bit_for_bit(make, done):
     problem, options = make_problem(20), {"epochs": 6, "noise_from": 3}
     whole = trained(make(), [problem], BelieveLess(4), noise=noise_of(), **options)
-    half = trained(make(), [problem], BelieveLess(4), noise=noise_of(), **options | {"epochs": done})
+    half = trained(
+        make(), [problem], BelieveLess(4), noise=noise_of(), **options | {"epochs": done}
+    )
     resumed = Training(make(), [problem], BelieveLess(4), settings(**options), noise=noise_of())
     resumed.resume(numbers_of(half), [History(half.histories[0].to_dict())])
     resumed.run()

@@ -306,7 +306,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(format_):
     code = (
         "import pandas as pd\n"
         "from disambig.tables.files.write import write_table\n"
-        "frame = pd.DataFrame({'a': [str(n) * 9 for n in range(50_000)]})\n"
+        "frame = pd.DataFrame({'a': [str(n) * 9 for n in range(10_000)]})\n"
         f"write_table(frame, '-', format={format_!r})"
     )
     with subprocess.Popen(

@@ -7,6 +7,7 @@ very rows they train on. Such a training parts from its own first choices, down 
 keep of them; one that goes well keeps most of them.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CollapseGuard", "choices_kept"]
 
-# The epoch whose choices are remembered: late enough to have learned, too early to know by heart.
+# From this epoch on first choices are remembered, as soon as there is something learned in them:
+# predictions in the sets this much of the way from as many as by chance to all.
 _EARLY_EPOCH = 5
+_LEARNED = 0.5
 # While few rows are simple, the choice in all others is one among equals, and means nothing.
 _FEWEST_SIMPLE = 0.5
 # From then on trainings that went well kept more than 0.35, those that collapsed less than 0.15.
@@ -39,23 +42,26 @@ class CollapseGuard:
     ----------
     set_sizes : sequence of ndarray of shape (rows,)
         For every problem, how many candidates each row has.
+    n_classes : int
+        How many there are to choose from.
     """
 
-    def __init__(self, set_sizes: list[IntArray]) -> None:
+    def __init__(self, set_sizes: Sequence[IntArray], n_classes: int) -> None:
         self._set_sizes = set_sizes
-        self._first: list[Tensor] = []
+        self._by_chance = np.array([sizes.mean() / n_classes for sizes in set_sizes])
+        self._first: dict[int, Tensor] = {}
         self._collapsed: BoolArray = np.zeros(len(set_sizes), dtype=bool)
 
     def on_epoch_end(self, training: "Training") -> None:
         """Remember, compare, stop."""
-        if training.epoch == _EARLY_EPOCH:
-            self._first = training.chosen_places()
-        if not self._first or training.epoch % _EVERY:
+        if training.epoch < _EARLY_EPOCH or training.epoch % _EVERY:
             return
-        pairs = zip(self._first, training.chosen_places(), self._set_sizes, strict=True)
-        kept = np.array(
-            [choices_kept(a.cpu().numpy(), b.cpu().numpy(), sizes) for a, b, sizes in pairs]
-        )
+        now = training.chosen_places()
+        covered = training.measures["covering_rate"]
+        learned = covered - self._by_chance >= _LEARNED * (1 - self._by_chance)
+        for number in np.flatnonzero(learned):
+            self._first.setdefault(int(number), now[number])
+        kept = np.array([self._kept(number, places) for number, places in enumerate(now)])
         are_few = kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < _FEWEST_KEPT
         self._collapsed |= are_few & (training.measures["simple"] >= _FEWEST_SIMPLE)
         training.note("kept", kept[:, 0])
@@ -65,11 +71,16 @@ class CollapseGuard:
 
     def state(self) -> dict[str, Tensor]:
         """Return what a resumed training must know of the first choices."""
-        return {str(number): places for number, places in enumerate(self._first)}
+        return {str(number): places for number, places in self._first.items()}
 
     def resume(self, state: dict[str, Tensor]) -> None:
         """Go on from what ``state()`` was."""
-        self._first = [state[str(number)] for number in range(len(state))]
+        self._first = {int(number): places for number, places in state.items()}
+
+    def _kept(self, number: int, now: Tensor) -> FloatArray:
+        """Return how many first choices a problem has kept; all, where none are remembered."""
+        first = self._first.get(number, now)
+        return choices_kept(first.cpu().numpy(), now.cpu().numpy(), self._set_sizes[number])
 
 
 def choices_kept(first: IntArray, now: IntArray, set_sizes: IntArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """NCPD+ as a scikit-learn classifier."""
 
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -143,6 +144,9 @@ class NCPDPlusClassifier(NCPDClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="ncpd_plus",
         title="NCPD with noise, views and held class shares, mixed to suit the data",
+        paper="disambig, docs/ncpd-plus.md; after Yao, Gong, Deng and Yang, Network Cooperation "
+        "with Progressive Disambiguation for Partial Label Learning",
+        year=2026,
     )
     _file_kind: ClassVar[str] = "NCPD+ model"
 
@@ -290,7 +294,13 @@ class NCPDPlusClassifier(NCPDClassifier):
         watched = [m._watched for m in self.members_.values() if m._watched is not None]
         if watched:
             weights = list(self.selection_.weights.values())
-            rates = mixed_covering_rates(watched, weights, self.epochs)
+            # Another member may have been trained for longer.
+            n_epochs = max(member.history_.n_epochs for member in self.members_.values())
+            rates = mixed_covering_rates(watched, weights, n_epochs)
+            columns = {
+                name: values + [math.nan] * (n_epochs - len(values))
+                for name, values in columns.items()
+            }
             columns["validation_covering_rate"] = rates.tolist()
         return History(columns)
 

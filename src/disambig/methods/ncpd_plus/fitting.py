@@ -82,7 +82,7 @@ class PreparedPlusFit(PreparedFit):
         watchers = super().watchers(stack)
         if self.method.guard:
             sizes = [np.diff(fit.problem.prior.indptr) for fit in stack]
-            watchers["early"] = CollapseGuard(sizes)
+            watchers["early"] = CollapseGuard(sizes, self.n_classes)
         return watchers
 
     def listeners(self, stack: Sequence[PreparedFit]) -> list[Any]:

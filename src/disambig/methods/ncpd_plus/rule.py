@@ -14,7 +14,10 @@ __all__ = ["BalancedCooperation"]
 
 @dataclass(frozen=True)
 class BalancedCooperation(ProgressiveCooperation):
-    """NCPD's rule, with a correction in Eq. 1.
+    """NCPD's rule, with two corrections in Eq. 1.
+
+    Class shares are held near those that the sets imply. And weights that came with the candidates
+    count in Eq. 1 too, as what is known of a row besides its features; without any, nothing changes.
 
     Attributes
     ----------
@@ -33,7 +36,17 @@ class BalancedCooperation(ProgressiveCooperation):
         return self.shares.state()
 
     def _found(self, losses: Tensor, groups: CandidateGroups, simple: Tensor) -> Tensor:
-        corrected = losses - self.shares.corrections_of(groups.columns)
+        corrected = losses - self.shares.corrections_of(groups.columns) - _log_weights(groups)
         found = group_confidences(corrected, groups.prior, simple)
         self.shares.add(groups.columns, found)
         return found
+
+
+def _log_weights(groups: CandidateGroups) -> Tensor:
+    """Return the logarithm of every candidate's weight over the largest of its row.
+
+    Exactly zero where candidates weigh the same; minus infinity in places that are not used.
+    """
+    largest = groups.prior.amax(-1, keepdim=True)
+    # A row that only fills up a batch has no weights at all.
+    return (groups.prior / largest.masked_fill(largest == 0, 1)).log_()

@@ -52,6 +52,7 @@ _COLORS = (
     "#78BDEF",
     "#CC79A7",
     "#7A4A1E",
+    "#6A3D9A",
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
 _DASHES: tuple[Dash, ...] = (
@@ -74,10 +75,11 @@ _PLACES = {
     "m3pl": 5,
     "clpl": 6,
     "plsvm": 7,
-    "em": 8,
+    "ncpdplus": 8,
     "lsbcmm": 9,
     "wonc": 10,
     "wopd": 11,
+    "em": 12,
 }
 
 
@@ -118,7 +120,7 @@ def method_styles(labels: Iterable[str], reference: str | None = None) -> dict[s
 
     The reference is broad and solid, and below the others, so that it hides none of them.
     """
-    names = {label: "".join(filter(str.isalnum, label.casefold())) for label in labels}
+    names = {label: _plain(label) for label in labels}
     taken = {_PLACES[name] for name in names.values() if name in _PLACES}
     free = (place for place in count() if place not in taken)
     styles = {
@@ -137,6 +139,11 @@ def cell_styles(cells: Cells, reference: str | None) -> Mapping[str, LineStyle]:
         for i, bound in enumerate(cells.in_role(role)):
             styles[bound] = LineStyle("#666666", "", dashes[i % len(dashes)], 1.2, 0, 1)
     return styles
+
+
+def _plain(label: str) -> str:
+    """Return a label without case and punctuation, but for a plus, which tells methods apart."""
+    return "".join(filter(str.isalnum, label.casefold().replace("+", "plus")))
 
 
 def _style(place: int) -> LineStyle:

@@ -1,0 +1,98 @@
+import pytest
+
+from disambig._core.errors import ModelFileError
+from methods.ncpd.examples import EpochCounter, X, Y, assert_same_bits
+from methods.ncpd_plus.plus_examples import EVERY_PART, quick_mix, quick_single
+
+
+class InterruptionAfter:
+    """A callback that breaks off after so many epochs of all trainings together."""
+
+    def __init__(self, epochs):
+        self.left = epochs
+
+    def on_epoch_end(self, training):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def interrupted(method, path, epochs):
+    method.set_params(checkpoint=path, checkpoint_every=1, callbacks=[InterruptionAfter(epochs)])
+    with pytest.raises(KeyboardInterrupt):
+        method.fit(X, Y)
+
+
+# Scouts train for 6, 4 and 4 epochs, members for 12, 9 and 9.
+@pytest.mark.parametrize("epochs", [1, 8, 14, 20, 44])
+def test_an_interrupted_mix_goes_on_to_the_same_bits(tmp_path, mix, epochs):
+    interrupted(quick_mix(), tmp_path / "run", epochs)
+    counter = EpochCounter()
+    resumed = quick_mix(checkpoint=tmp_path / "run", callbacks=[counter]).fit(X, Y)
+    assert counter.epochs == 44 - epochs
+    assert_same_bits(resumed, mix)
+    assert dict(resumed.selection_) == dict(mix.selection_)
+
+
+@pytest.mark.parametrize("epochs", [1, 4, 5, 7])
+def test_an_interrupted_configuration_with_every_part_goes_on_to_the_same_bits(
+    tmp_path, single, epochs
+):
+    interrupted(quick_single(**EVERY_PART), tmp_path / "run", epochs)
+    counter = EpochCounter()
+    resumed = quick_single(**EVERY_PART, checkpoint=tmp_path / "run", callbacks=[counter])
+    assert_same_bits(resumed.fit(X, Y), single)
+    assert counter.epochs == 12 - epochs
+
+
+def test_a_finished_mix_is_read_without_training(tmp_path, mix):
+    first = quick_mix(checkpoint=tmp_path / "run").fit(X, Y)
+    assert_same_bits(first, mix)
+    contents = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    counter = EpochCounter()
+    again = quick_mix(checkpoint=tmp_path / "run", callbacks=[counter]).fit(X, Y)
+    assert counter.epochs == 0
+    assert_same_bits(again, mix)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == contents
+
+
+def test_every_training_has_a_file_of_its_own_whose_name_begins_the_same(tmp_path, mix):
+    quick_mix(checkpoint=str(tmp_path / "deep" / "run")).fit(X, Y)
+    scouts = {f"run.scout-{name}" for name in mix.selection_}
+    members = {f"run.{name}" for name in mix.members_}
+    assert {file.name for file in (tmp_path / "deep").iterdir()} == scouts | members
+
+
+def test_a_configuration_without_a_seed_goes_on_as_it_began(tmp_path):
+    parameters = {**EVERY_PART, "checkpoint": tmp_path / "run", "random_state": None}
+    whole = quick_single(**parameters).fit(X, Y)
+    assert_same_bits(quick_single(**parameters).fit(X, Y), whole)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"swap_noise": 0.2},
+        {"noise_from": 3},
+        {"prior_correction": 0.4},
+        {"guard": False},
+        {"second_view": "standard"},
+        {"second_view": None},
+        {"ramp_epochs": 4},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_other_parts_is_refused(tmp_path, changes):
+    interrupted(quick_single(**EVERY_PART), tmp_path / "run", 6)
+    other = quick_single(**{**EVERY_PART, **changes}, checkpoint=tmp_path / "run")
+    with pytest.raises(ModelFileError, match="other data or with other parameters. Delete it"):
+        other.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"random_state": 1}, {"hidden": 8}, {"epochs": 14}, {"validation": 0.2}], ids=str
+)
+def test_a_checkpoint_of_another_mix_is_refused(tmp_path, changes):
+    interrupted(quick_mix(), tmp_path / "run", 30)
+    with pytest.raises(ModelFileError, match="other data or with other parameters. Delete it"):
+        quick_mix(checkpoint=tmp_path / "run", **changes).fit(X, Y)
