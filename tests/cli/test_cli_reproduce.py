@@ -150,7 +150,7 @@ def test_with_some_of_the_data_the_rest_is_listed_and_what_is_there_is_shown_bes
     monkeypatch.setenv("DISAMBIG_DATA", str(folder))
     study = paper_study("table", quick=True)
     at_hand = study.model_copy(update={"datasets": study.datasets[:1]})
-    assert fill(tmp_path / "records", at_hand) == 8 * 3
+    assert fill(tmp_path / "records", at_hand) == 9 * 3
 
     result = invoke(
         *("reproduce", "table", "--quick"),
@@ -165,7 +165,7 @@ def test_with_some_of_the_data_the_rest_is_listed_and_what_is_there_is_shown_bes
         "birdsong",
         "msrcv2",
     ]
-    assert "24 of 24 jobs were done before." in lines
+    assert "27 of 27 jobs were done before." in lines
     assert "Accuracy beside the paper's" in result.stdout
     assert_fits(result.stdout)
 
@@ -174,8 +174,8 @@ def test_with_some_of_the_data_the_rest_is_listed_and_what_is_there_is_shown_bes
     for line in missing:
         assert f"\n- {line}\n" in page
     rows = (tmp_path / "out" / "table-quick" / "published.csv").read_text("utf-8").splitlines()
-    assert rows[0].startswith("data,,NCPD,PLKNN,M3PL,IPAL,SURE,AGGD")
-    assert re.match(r"lost,ours(,0\.\d{3} ± 0\.\d{3}){6}", rows[1])
+    assert rows[0].startswith("data,,NCPD,PLKNN,M3PL,IPAL,SURE,AGGD,NCPD+,")
+    assert re.match(r"lost,ours(,0\.\d{3} ± 0\.\d{3}){7}", rows[1])
     mean, std = published_accuracies()["lost"]["NCPD"]
     assert rows[2].startswith(f",paper,{mean:.3f} ± {std:.3f},")
 
@@ -214,7 +214,7 @@ def test_the_quick_curves_report_without_data_from_elsewhere(
     empty: Path, tmp_path: Path, invoke: Invoke
 ) -> None:
     n_jobs = fill(tmp_path / "out" / "records", paper_study("curves", quick=True))
-    assert n_jobs == 4 * 3 * 8 * 4
+    assert n_jobs == 4 * 3 * 9 * 4
     result = invoke("reproduce", "curves", "--quick", "--jobs", "2", COLUMNS="80")
     assert result.exit_code == 0
     assert_fits(result.stdout)
@@ -230,7 +230,7 @@ def test_the_quick_curves_report_without_data_from_elsewhere(
     }
     assert not (folder / "published.csv").exists()
     rows = (folder / "accuracy_wins.csv").read_text("utf-8").splitlines()
-    assert rows[0].startswith("data,PLKNN,M3PL,IPAL,SURE,AGGD,all")
+    assert rows[0].startswith("data,NCPD+,PLKNN,M3PL,IPAL,SURE,AGGD,all")
     assert len(rows) == 1 + 4 + 1
 
 

@@ -26,7 +26,9 @@ INSTANCES = {
     "lsbcmm": LSBCMM(max_iter=20),
     "m3pl": M3PL(growth=3.0),
     "ncpd": NCPDClassifier(hidden=32, epochs=40, ramp_epochs=20, batch_size=32, random_state=0),
-    "ncpd_plus": NCPDPlusClassifier(hidden=32, epochs=40, batch_size=32, random_state=0),
+    "ncpd_plus": NCPDPlusClassifier(
+        hidden=16, epochs=20, batch_size=32, learning_rate=0.01, random_state=0
+    ),
     "oracle": OracleClassifier(),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=300, random_state=0),

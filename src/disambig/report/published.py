@@ -16,7 +16,8 @@ Published = Mapping[str, Mapping[str, tuple[float, float]]]
 def published_table(scores: Any, published: Published) -> Table:
     """Return two rows for every dataset of the paper: accuracy as we and as they measured it.
 
-    Datasets that we have no score on are left out. Floors and ceilings, ours only, come last.
+    Datasets that we have no score on are left out. Methods that the paper does not know come after
+    its own, floors and ceilings last.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def published_table(scores: Any, published: Published) -> Table:
     """
     cells = read_cells(scores, "accuracy")
     methods = list(dict.fromkeys(name for figures in published.values() for name in figures))
-    columns = [*methods, *(bound for bound in cells.bounds if bound not in methods)]
+    columns = list(dict.fromkeys([*methods, *cells.methods, *cells.bounds]))
     rows = []
     for dataset, figures in published.items():
         if any(len(cells.values(dataset, name)) for name in methods):

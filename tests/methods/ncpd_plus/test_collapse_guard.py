@@ -87,7 +87,7 @@ STAYED, PARTED = np.zeros(400, dtype=int), np.arange(400) % 2
 
 def course_of(n_problems=1, n_rows=400):
     """A course that has come to the epoch whose choices are remembered: the first candidates."""
-    course = Course(CollapseGuard([SIZES[:n_rows]] * n_problems, N_CLASSES))
+    course = Course(CollapseGuard([SIZES[:n_rows]] * n_problems, N_CLASSES, stops=True))
     return course.epoch_with(*[STAYED[:n_rows]] * n_problems, epoch=FIRST)
 
 
@@ -98,6 +98,13 @@ def test_a_training_that_parts_from_its_choices_is_stopped():
     course.epoch_with(PARTED, epoch=NEXT)
     assert course.noted == {"kept": [0.0], "collapsed": [1.0]}
     assert course.stopped
+
+
+def test_it_goes_on_where_there_is_nothing_else_to_try():
+    course = Course(CollapseGuard([SIZES], N_CLASSES, stops=False))
+    course.epoch_with(STAYED, epoch=FIRST).epoch_with(PARTED, epoch=NEXT)
+    assert course.noted == {"kept": [0.0], "collapsed": [1.0]}
+    assert not course.stopped
 
 
 def test_one_that_keeps_most_of_them_is_not():
@@ -119,7 +126,7 @@ def test_before_half_of_the_rows_are_simple_nothing_is_judged():
 
 
 def test_what_was_chosen_before_the_epoch_that_is_remembered_does_not_matter():
-    course = Course(CollapseGuard([SIZES], N_CLASSES))
+    course = Course(CollapseGuard([SIZES], N_CLASSES, stops=True))
     for _ in range(FIRST - 1):
         course.epoch_with(1 - STAYED)
         assert not course.noted
@@ -131,7 +138,7 @@ def test_what_was_chosen_before_the_epoch_that_is_remembered_does_not_matter():
 @pytest.mark.parametrize(("covered", "remembered"), [(0.5, False), (0.74, False), (0.75, True)])
 def test_choices_are_remembered_once_something_is_learned_in_them(covered, remembered):
     # Half of the way from chance, which is 0.5, to all.
-    course = Course(CollapseGuard([SIZES], N_CLASSES))
+    course = Course(CollapseGuard([SIZES], N_CLASSES, stops=True))
     course.epoch_with(STAYED, covered=covered, epoch=FIRST)
     course.epoch_with(PARTED, epoch=NEXT)
     assert course.noted["kept"] == [0.0 if remembered else 1.0]
@@ -142,11 +149,11 @@ def test_choices_are_remembered_once_something_is_learned_in_them(covered, remem
 
 
 def test_every_problem_is_remembered_when_it_has_learned_itself():
-    course = Course(CollapseGuard([SIZES, SIZES], N_CLASSES))
+    course = Course(CollapseGuard([SIZES, SIZES], N_CLASSES, stops=True))
     course.epoch_with(STAYED, STAYED, covered=[0.9, 0.6], epoch=FIRST)
     course.epoch_with(PARTED, PARTED, epoch=NEXT)
     assert course.noted["kept"] == [0.0, 1.0]
-    resumed = CollapseGuard([SIZES, SIZES], N_CLASSES)
+    resumed = CollapseGuard([SIZES, SIZES], N_CLASSES, stops=True)
     resumed.resume(course.guards[0].state())
     course.guards = [resumed]
     course.epoch_with(STAYED, STAYED, epoch=NEXT + 5)
@@ -181,11 +188,11 @@ def test_every_problem_is_judged_by_its_own_simple_rows():
 
 @pytest.mark.parametrize("resumed_at", [0, FIRST - 1, FIRST, FIRST + 2])
 def test_a_resumed_guard_judges_as_it_would_have(resumed_at):
-    before = CollapseGuard([SIZES, SIZES], N_CLASSES)
+    before = CollapseGuard([SIZES, SIZES], N_CLASSES, stops=True)
     course = Course(before)
     for _ in range(resumed_at):
         course.epoch_with(STAYED, 1 - STAYED)
-    after = CollapseGuard([SIZES, SIZES], N_CLASSES)
+    after = CollapseGuard([SIZES, SIZES], N_CLASSES, stops=True)
     after.resume({name: value.clone() for name, value in before.state().items()})
     course.guards = [after]
     while course.epoch < NEXT - 1:
@@ -195,14 +202,14 @@ def test_a_resumed_guard_judges_as_it_would_have(resumed_at):
 
 
 def test_rows_without_any_choice_never_collapse():
-    course = Course(CollapseGuard([np.ones(400, dtype=int)], N_CLASSES))
+    course = Course(CollapseGuard([np.ones(400, dtype=int)], N_CLASSES, stops=True))
     course.epoch_with(STAYED, epoch=FIRST).epoch_with(STAYED, epoch=NEXT)
     assert course.noted == {"kept": [1.0], "collapsed": [0.0]}
 
 
 def test_measures_of_a_real_training_are_in_its_history():
     problem = make_problem(40)
-    guard = CollapseGuard([np.diff(problem.prior.indptr)], 5)
+    guard = CollapseGuard([np.diff(problem.prior.indptr)], 5, stops=True)
     settings = TrainingSettings(12, 20, 0.01)
     training = Training(networks_of(1, 2), [problem], BelievePrior(), settings, [guard])
     training.run()

@@ -78,8 +78,14 @@ class Checkpoint:
                 "with other parameters. Delete it to start anew, or give another path."
             )
         training.resume(tensors, [History(description["history"])])
-        for name, watcher in self._watchers.items():
-            watcher.resume(memories[name])
+        try:
+            for name, watcher in self._watchers.items():
+                watcher.resume(memories[name])
+        except (IndexError, KeyError, ValueError) as error:
+            raise ModelFileError(
+                f"The checkpoint {os.fspath(self._path)!r} does not fit together ({error}). Delete "
+                "it to start anew."
+            ) from error
         if description["stopped"]:
             self._stop_is_written = True
             training.stop()

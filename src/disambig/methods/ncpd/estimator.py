@@ -2,7 +2,6 @@
 
 import copy
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -13,6 +12,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from disambig._core.caller import warn_caller
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
@@ -301,11 +301,10 @@ class NCPDClassifier(PartialLabelClassifier):
     ) -> list[Sparse]:
         first = methods[0]
         if first.progressive and first.ramp_epochs > first.epochs:
-            warnings.warn(
+            warn_caller(
                 f"Training ends after {first.epochs} epochs, before all rows may be disambiguated: "
                 f"that is from epoch {first.ramp_epochs} on. Give 'ramp_epochs' of half the "
-                "epochs.",
-                stacklevel=4,
+                "epochs."
             )
         for method, trained in zip(methods, cls._trained(methods, data), strict=True):
             method._scaler, method._networks, method.history_ = trained

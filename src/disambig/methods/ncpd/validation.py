@@ -70,10 +70,6 @@ class ValidationMonitor:
         if self._best:
             training.networks.load_state_dict(self._best)
 
-    def forgetful(self) -> "ValidationMonitor":
-        """Return one that watches the same rows and has seen nothing yet."""
-        return ValidationMonitor(self.features, self.candidates, self.classes, self._patience)
-
     def state(self) -> dict[str, Tensor]:
         """Return what a resumed training must know of the best epoch."""
         return self._best

@@ -34,7 +34,7 @@ _EVERY = 5
 
 
 class CollapseGuard:
-    """Compare choices with the first ones every few epochs, and stop when all is lost.
+    """Compare choices with the first ones every few epochs.
 
     Notes the measure ``kept`` and, as 0 or 1, ``collapsed``.
 
@@ -44,9 +44,13 @@ class CollapseGuard:
         For every problem, how many candidates each row has.
     n_classes : int
         How many there are to choose from.
+    stops : bool
+        Whether a training is stopped when all of its problems have collapsed; not if that would be
+        its end, because beside other problems it would go on.
     """
 
-    def __init__(self, set_sizes: Sequence[IntArray], n_classes: int) -> None:
+    def __init__(self, set_sizes: Sequence[IntArray], n_classes: int, *, stops: bool) -> None:
+        self._stops = stops
         self._set_sizes = set_sizes
         self._by_chance = np.array([sizes.mean() / n_classes for sizes in set_sizes])
         self._first: dict[int, Tensor] = {}
@@ -66,7 +70,7 @@ class CollapseGuard:
         self._collapsed |= are_few & (training.measures["simple"] >= _FEWEST_SIMPLE)
         training.note("kept", kept[:, 0])
         training.note("collapsed", self._collapsed)
-        if self._collapsed.all():
+        if self._stops and self._collapsed.all():
             training.stop()
 
     def state(self) -> dict[str, Tensor]:
@@ -75,7 +79,10 @@ class CollapseGuard:
 
     def resume(self, state: dict[str, Tensor]) -> None:
         """Go on from what ``state()`` was."""
-        self._first = {int(number): places for number, places in state.items()}
+        for name, places in state.items():
+            if places.shape != self._set_sizes[int(name)].shape:
+                raise ValueError(f"{len(self._set_sizes[int(name)])} rows need as many choices")
+        self._first = {int(name): places for name, places in state.items()}
 
     def _kept(self, number: int, now: Tensor) -> FloatArray:
         """Return how many first choices a problem has kept; all, where none are remembered."""

@@ -45,7 +45,8 @@ class NCPDPlusClassifier(NCPDClassifier):
     held out, and weighed by the probability that they give to the candidate sets there: no true
     label is needed. Those that are worth it are trained on all rows, and what they say is averaged
     by weight. With ``select="none"`` one configuration is trained, the one that the parameters
-    describe; as they are by default, that is NCPD to the bit.
+    describe; with the parts off, as they are by default, and ``guard=False`` that is NCPD to the
+    bit.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         First epoch with noise.
     prior_correction : float, default=0
         How strongly the share of every class is held near the one that the candidate sets imply,
-        which is the mean of ``1 / |S|``: 0 not at all, 1 fully. See ``ClassShares``.
+        which is the mean of ``1 / |S|``: 0 not at all, 1 fully. Above 0, weights of the candidates
+        count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
     guard : bool, default=True
         Whether a training that parts from its own first choices is stopped and begun again with
         a ramp ten times shorter. See ``collapse.py``.
@@ -292,6 +294,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         """Return the history of the heaviest member, with the covering rate of the mix."""
         columns = self.members_[self.selection_.choice].history_.to_dict()
         watched = [m._watched for m in self.members_.values() if m._watched is not None]
+        for member in self.members_.values():
+            member._watched = None  # it is large, and has served
         if watched:
             weights = list(self.selection_.weights.values())
             # Another member may have been trained for longer.

@@ -2,7 +2,6 @@
 
 import copy
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 
+from disambig._core.caller import warn_caller
 from disambig._core.typing import Features
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.problem import Problem
@@ -82,7 +82,7 @@ class PreparedPlusFit(PreparedFit):
         watchers = super().watchers(stack)
         if self.method.guard:
             sizes = [np.diff(fit.problem.prior.indptr) for fit in stack]
-            watchers["early"] = CollapseGuard(sizes, self.n_classes)
+            watchers["early"] = CollapseGuard(sizes, self.n_classes, stops=self.can_begin_again)
         return watchers
 
     def listeners(self, stack: Sequence[PreparedFit]) -> list[Any]:
@@ -92,6 +92,11 @@ class PreparedPlusFit(PreparedFit):
             return super().listeners(stack)
         watched.monitor = self.monitor
         return [*super().listeners(stack), watched]
+
+    @property
+    def can_begin_again(self) -> bool:
+        """Whether there is a shorter ramp to try."""
+        return self.method.progressive and self.ramp_epochs > 1
 
     @property
     def title(self) -> str:
@@ -116,8 +121,6 @@ class PreparedPlusFit(PreparedFit):
         again = copy.copy(self)
         again.ramp_epochs = max(1, self.ramp_epochs // _SHORTER)
         again.is_first = False
-        if self.monitor is not None:
-            again.monitor = self.monitor.forgetful()
         return again
 
 
@@ -125,13 +128,12 @@ def train_guarded(fits: Sequence[PreparedPlusFit]) -> list[Trained]:
     """Train; begin again, with a shorter ramp, what has collapsed."""
     trained = dict(zip(fits, train_side_by_side(fits), strict=True))
     collapsed = [fit for fit in fits if _has_collapsed(trained[fit])]
-    again = [fit for fit in collapsed if fit.method.progressive and fit.ramp_epochs > 1]
+    again = [fit for fit in collapsed if fit.can_begin_again]
     if len(again) < len(collapsed):
-        warnings.warn(
+        warn_caller(
             "Training has parted from what it first learned, and no shorter ramp is left to try: "
             "its choices among the candidates are not to be trusted. Lower 'swap_noise', or say "
-            "guard=False to go on regardless.",
-            stacklevel=2,
+            "guard=False not to look."
         )
     if again:
         shorter = train_guarded([fit.with_shorter_ramp() for fit in again])

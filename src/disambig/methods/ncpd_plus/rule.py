@@ -17,7 +17,8 @@ class BalancedCooperation(ProgressiveCooperation):
     """NCPD's rule, with two corrections in Eq. 1.
 
     Class shares are held near those that the sets imply. And weights that came with the candidates
-    count in Eq. 1 too, as what is known of a row besides its features; without any, nothing changes.
+    count in Eq. 1 too, as what is known of a row besides its features; without any, nothing
+    changes.
 
     Attributes
     ----------
