@@ -69,6 +69,21 @@ def test_json_is_all_that_is_on_standard_output(table, run_main, command):
     assert json.loads(ended.out)["rows"] == 60
 
 
+MIX = ("--method", "ncpd_plus", "--set", "epochs=4", "--set", "hidden=8", "--folds", "0")
+
+
+def test_what_a_method_chose_by_itself_is_printed_and_predicts(table, run_main):
+    ended = run_main("fit", table, "--ignore", "truth", "--out", "model", *MIX)
+    assert ended.code == 0
+    assert all(name in ended.err for name in ("weight", "plain", "noisy", "noisy_views"))
+    described = run_main("fit", table, "--ignore", "truth", "--out", "again", *MIX, "--json")
+    weights = [score["weight"] for score in json.loads(described.out)["selection"].values()]
+    assert len(weights) == 3
+    assert sum(weights) == pytest.approx(1)
+    run_main("predict", "model", table, "--out", "predicted.csv")
+    assert len(read("predicted.csv")) == 60
+
+
 def test_a_table_goes_from_standard_input_to_standard_output(table, run_main, monkeypatch):
     content = table.read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

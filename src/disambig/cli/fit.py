@@ -79,6 +79,8 @@ def fit(
         model = fit_task(task, method, n_folds=folds, seed=learning.seed, listener=view, work=work)
         model.save(out)
     estimate = model.estimate
+    # What a method chose by itself, where it does.
+    selection = getattr(model.method, "selection_", None)
     if json:
         print_json(
             {
@@ -87,11 +89,14 @@ def fit(
                 "rows": len(task.candidates),
                 "features": task.plan.names,
                 "labels": task.candidates.classes.tolist(),
+                "selection": None if selection is None else selection.to_dict(),
                 "estimate": None if estimate is None else estimate.model_dump(),
                 "notices": notices,
             }
         )
         return
+    if selection is not None:
+        say(f"{selection}\n")
     if estimate is not None:
         say(str(estimate))
     say(f"The model is in {out}. Use it: disambig predict {out} FILE --out OUT")

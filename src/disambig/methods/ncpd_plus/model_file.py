@@ -1,6 +1,5 @@
 """What a file holds of a mix: its members, one after the other, and how they were chosen."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -30,7 +29,7 @@ def described_mix(method: "NCPDPlusClassifier") -> tuple[dict[str, Tensor], dict
         "parameters": kept_parameters(method),
         "history": method.history_.to_dict(),
         "members": members,
-        "selection": {name: asdict(score) for name, score in method.selection_.items()},
+        "selection": method.selection_.to_dict(),
     }
 
 

@@ -1,7 +1,7 @@
 """How the configurations of a mix compare on rows held out, by their candidate sets alone."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -76,6 +76,10 @@ class Selection(Mapping[str, ConfigurationScore]):
     def weights(self) -> dict[str, float]:
         """Weights of the configurations in the mix; they sum to one."""
         return {name: score.weight for name, score in self.items() if score.weight > 0}
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return plain numbers by name."""
+        return {name: asdict(score) for name, score in self.items()}
 
     def __str__(self) -> str:
         width = max(len(name) for name in self)
