@@ -14,6 +14,7 @@ from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from disambig.study import Study
 from disambig.study.statistics.paired import corrected_t_test
 from fold_scores import fold_scores
+from fold_trials import CORRUPTION, REAL
 from results_page import FOLDER, markdown_table, write_page
 
 EPOCHS = 200
@@ -36,10 +37,8 @@ ROWS: dict[str, dict[str, Any]] = {
 STUDY = Study(
     name="ncpd-plus-ablation",
     datasets=[
-        "lost",
-        "birdsong",
-        "msrcv2",
-        *({"name": name, "corruption": {"p": 0.7, "r": 2}} for name in UCI),
+        *REAL,
+        *({"name": name, "corruption": CORRUPTION} for name in UCI),
     ],
     methods=[
         "ncpd",

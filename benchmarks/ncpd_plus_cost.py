@@ -16,25 +16,16 @@ from pathlib import Path
 
 import torch
 
-from disambig import NCPDClassifier, NCPDPlusClassifier, load_dataset
+from disambig import NCPDClassifier, NCPDPlusClassifier
 from disambig.methods import PartialLabelClassifier, fit_many
-from disambig.study import ControlledCorruption
-from disambig.study.split import Split
-from disambig.study.trial import Trial, make_trial
+from disambig.study.trial import Trial
+from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
 
-CORRUPTION = ControlledCorruption(p=0.7, r=2)
-DATA = {"lost": None, "birdsong": None, "msrcv2": None, "ecoli": CORRUPTION, "vehicle": CORRUPTION}
+DATA = (*REAL, "ecoli", "vehicle")
 MOST = 6
 MOST_SECONDS = 30
 REPEATS = 2
-
-
-def trials_of(name: str, count: int) -> list[Trial]:
-    """Return the first folds of ten."""
-    data = load_dataset(name)
-    splits = [Split(seed=0, fold=fold, n_folds=10) for fold in range(count)]
-    return [make_trial(data, split, DATA[name]) for split in splits]
 
 
 def processor_seconds(method: PartialLabelClassifier, trial: Trial) -> float:
@@ -47,7 +38,7 @@ def processor_seconds(method: PartialLabelClassifier, trial: Trial) -> float:
 def multiple(name: str) -> float:
     """Return the cost of NCPD+ as a multiple of that of NCPD; both at their quickest."""
     torch.set_num_threads(1)
-    trial = trials_of(name, 1)[0]
+    trial = fold_trials(name, 1)[0]
     methods = [m(random_state=0, device="cpu") for m in (NCPDClassifier, NCPDPlusClassifier)]
     times = [[processor_seconds(method, trial) for method in methods] for _ in range(REPEATS)]
     ncpd, ours = (min(own) for own in zip(*times, strict=True))
@@ -57,7 +48,7 @@ def multiple(name: str) -> float:
 def seconds_on_card(name: str) -> float:
     """Return how long ten folds take on a CUDA card, from features in memory to fitted models."""
     torch.ones(1, device="cuda").sum().item()
-    method, trials = NCPDPlusClassifier(device="cuda"), trials_of(name, 10)
+    method, trials = NCPDPlusClassifier(device="cuda"), fold_trials(name)
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in fit_many(method, [trial.task(method) for trial in trials]):

@@ -19,20 +19,11 @@ from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from disambig.methods.ncpd_plus.members import scouted
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.metrics.supervised import accuracy
-from disambig.study import ControlledCorruption
-from disambig.study.split import Split
-from disambig.study.trial import Trial, make_trial
+from disambig.study.trial import Trial
+from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
 
-CORRUPTION = ControlledCorruption(p=0.7, r=2)
-DATA = {
-    "lost": None,
-    "birdsong": None,
-    "msrcv2": None,
-    "glass": CORRUPTION,
-    "ecoli": CORRUPTION,
-    "vehicle": CORRUPTION,
-}
+DATA = (*REAL, "glass", "ecoli", "vehicle")
 CRITERIA = ("covering_rate", "approximated_accuracy", "log_mass", "weight")
 
 
@@ -49,18 +40,15 @@ def selections(trials: list[Trial]) -> list[Selection]:
 
 
 def judged(name: str) -> dict[str, FloatArray]:
-    """Return, by way of choosing, the accuracy on every fold, and how often it was the best."""
-    data = load_dataset(name)
-    splits = [Split(seed=0, fold=fold, n_folds=10) for fold in range(10)]
-    trials = [make_trial(data, split, DATA[name]) for split in splits]
+    """Return the accuracy on every fold, by way of choosing."""
+    trials, classes = fold_trials(name), load_dataset(name).candidates.classes
     said = {
         own: probabilities(NCPDPlusClassifier(select="none", **parts.parameters(200)), trials)
         for own, parts in CONFIGURATIONS.items()
     }
 
     def right(fold: int, of_rows: FloatArray) -> float:
-        labels = data.candidates.classes[of_rows.argmax(axis=1)]
-        return accuracy(trials[fold].test.true_labels, labels)
+        return accuracy(trials[fold].test.true_labels, classes[of_rows.argmax(axis=1)])
 
     chosen = selections(trials)
     by_name = {own: np.array([right(n, p) for n, p in enumerate(ps)]) for own, ps in said.items()}

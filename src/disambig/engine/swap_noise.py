@@ -32,7 +32,7 @@ class SwapNoise:
     """
 
     def __init__(self, share: float, seeds: Sequence[int]) -> None:
-        self._limit = round(share * 2**_HALF_BITS)
+        self._limit = round(float(share) * 2**_HALF_BITS)
         self._streams = streams_of(seeds, _PURPOSE)
         self._positions = torch.empty(0)
         self._own_rows = torch.empty(0)

@@ -12,6 +12,8 @@ from disambig.methods.ncpd_plus.class_shares import ClassShares
 from disambig.methods.ncpd_plus.rule import BalancedCooperation
 from engine.small_problems import make_problem, networks_of
 from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets
+from methods.ncpd.examples import X, Y
+from methods.ncpd_plus.plus_examples import quick_single
 
 CPU = torch.device("cpu")
 N_CLASSES = 5
@@ -155,3 +157,12 @@ def test_shares_found_in_a_training_come_nearer_to_the_implied_ones():
         found = rule.state()["found"][0].numpy() / 200
         distances.append(np.abs(found - implied).sum())
     assert distances[1] < 0.7 * distances[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_networks_of_another_precision_are_corrected_too(dtype):
+    def network(n_features, n_classes):
+        return torch.nn.Linear(n_features, n_classes).to(dtype)
+
+    fitted = quick_single(network=network, prior_correction=0.5, swap_noise=0.2).fit(X, Y)
+    assert np.isfinite(fitted.history_["loss"]).all()

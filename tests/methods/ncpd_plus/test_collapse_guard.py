@@ -219,3 +219,21 @@ def test_measures_of_a_real_training_are_in_its_history():
     assert -1 <= kept[NEXT - 1] <= 1
     # Nothing is simple by this rule.
     assert np.nanmax(training.histories[0]["collapsed"]) == 0
+
+
+def test_a_resumed_guard_knows_what_has_collapsed():
+    before = CollapseGuard([SIZES, SIZES], N_CLASSES, stops=False)
+    course = Course(before)
+    course.epoch_with(STAYED, STAYED, epoch=FIRST)
+    course.epoch_with(PARTED, STAYED, epoch=NEXT)
+    after = CollapseGuard([SIZES, SIZES], N_CLASSES, stops=False)
+    after.resume(before.state())
+    course.guards = [after]
+    course.epoch_with(STAYED, STAYED, epoch=NEXT + 5)
+    assert course.noted["collapsed"] == [1.0, 0.0]
+
+
+def test_a_guard_is_not_resumed_from_verdicts_on_others():
+    one, two = (CollapseGuard([SIZES] * count, N_CLASSES, stops=True) for count in (1, 2))
+    with pytest.raises(ValueError, match="1 problems need as many verdicts"):
+        one.resume(two.state())

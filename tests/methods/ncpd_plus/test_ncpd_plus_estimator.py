@@ -243,9 +243,12 @@ def test_many_side_by_side_learn_what_each_learns_alone(make):
 def test_a_method_that_is_fitted_again_says_what_was_fitted_last(mix):
     method = quick_mix().fit(X, Y)
     method.set_params(select="none", ramp_epochs=3).fit(X, Y)
-    assert_same_bits(method, quick_single().fit(X, Y))
+    single = quick_single().fit(X, Y)
+    assert_same_bits(method, single)
+    assert vars(method).keys() == vars(single).keys()
     method.set_params(select="auto", ramp_epochs=100).fit(X, Y)
     assert_same_bits(method, mix)
+    assert vars(method).keys() == vars(mix).keys()
 
 
 def test_what_is_set_after_a_fit_does_not_change_what_is_said(mix):

@@ -1,4 +1,5 @@
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from disambig import NCPDClassifier, NCPDPlusClassifier
 from disambig._core.errors import ParameterError
-from methods.ncpd.examples import X, Y
+from methods.ncpd.examples import X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import quick_mix, quick_single
 
 
@@ -38,6 +39,14 @@ from methods.ncpd_plus.plus_examples import quick_mix, quick_single
 def test_bad_parameters_are_refused_in_fit(make, parameters, message):
     with pytest.raises(ParameterError, match=message):
         make(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.int64, Fraction])
+def test_numbers_may_be_of_any_type(number):
+    parts = {"swap_noise": 1, "prior_correction": 1}
+    expected = quick_single(**parts).fit(X, Y)
+    found = quick_single(**{name: number(value) for name, value in parts.items()}).fit(X, Y)
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from disambig import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods.ncpd.validation import ValidationMonitor
+from disambig.methods.ncpd_plus import members
+from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection
 from disambig.methods.ncpd_plus.watched_rows import WatchedRows, mixed_covering_rates
 from disambig.metrics import covering_rate
 from methods.ncpd.examples import X, Y, assert_same_bits
@@ -77,6 +81,18 @@ def test_rates_go_on_to_the_end_of_the_longest_training(seed, choice, n_epochs):
     assert np.isfinite(fitted.history_[RATE]).all()
     assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
     assert np.isfinite(fitted.history_["loss"]).sum() == n_epochs
+
+
+def test_rates_of_a_mix_have_one_length_whoever_is_in_it(monkeypatch):
+    # The folds of a study are laid side by side, and "plain" alone is trained to the end.
+    score = ConfigurationScore(0.5, -1.0, 0.5, 0.5)
+    said_of = {"noisy": score, "noisy_views": score, "plain": replace(score, weight=0.0)}
+    monkeypatch.setattr(members, "_selections", lambda tasks: [Selection(said_of) for _ in tasks])
+    fitted = quick_mix(validation=PAIR, epochs=np.int64(12)).fit(X, Y)
+    assert set(fitted.members_) == {"noisy", "noisy_views"}
+    assert fitted.history_[RATE].shape == (12,)
+    assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
+    assert np.isfinite(fitted.history_["loss"]).sum() == 9
 
 
 def said(monitor, **by_epoch):

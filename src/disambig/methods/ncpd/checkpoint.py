@@ -77,11 +77,11 @@ class Checkpoint:
                 f"The checkpoint {os.fspath(self._path)!r} belongs to a training on other data or "
                 "with other parameters. Delete it to start anew, or give another path."
             )
-        training.resume(tensors, [History(description["history"])])
         try:
+            training.resume(tensors, [History(description["history"])])
             for name, watcher in self._watchers.items():
                 watcher.resume(memories[name])
-        except (IndexError, KeyError, ValueError) as error:
+        except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(
                 f"The checkpoint {os.fspath(self._path)!r} does not fit together ({error}). Delete "
                 "it to start anew."

@@ -120,7 +120,7 @@ def read_model(
         with ordinary_tensors():
             return _rebuilt(cls, tensors, description, device, network)
     except (
-        AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError
+        AttributeError, KeyError, MemoryError, OverflowError, RuntimeError, TypeError, ValueError
     ) as error:  # fmt: skip
         raise ModelFileError(
             f"{os.fspath(path)!r} is no {cls._file_kind} that can be read: what it says does not "

@@ -37,7 +37,7 @@ class ClassShares:
         implied = [np.asarray(problem.prior.mean(axis=0)).ravel() for problem in problems]
         shares = torch.as_tensor(np.stack(implied), dtype=torch.float32)
         self._log_implied = _log_shares(shares).to(device)
-        self._strength = strength
+        self._strength = float(strength)
         self._corrections = torch.zeros_like(self._log_implied)
         self._found = torch.zeros_like(self._log_implied)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from disambig._core.typing import BoolArray, FloatArray, IntArray
@@ -31,6 +32,7 @@ _FEWEST_KEPT = 0.25
 _STANDARD_ERRORS = 2
 # Epochs between two looks.
 _EVERY = 5
+_COLLAPSED = "collapsed"
 
 
 class CollapseGuard:
@@ -74,15 +76,20 @@ class CollapseGuard:
             training.stop()
 
     def state(self) -> dict[str, Tensor]:
-        """Return what a resumed training must know of the first choices."""
-        return {str(number): places for number, places in self._first.items()}
+        """Return what a resumed training must know of the first choices, and what came of them."""
+        first = {str(number): places for number, places in self._first.items()}
+        return {**first, _COLLAPSED: torch.tensor(self._collapsed)}
 
     def resume(self, state: dict[str, Tensor]) -> None:
         """Go on from what ``state()`` was."""
-        for name, places in state.items():
-            if places.shape != self._set_sizes[int(name)].shape:
-                raise ValueError(f"{len(self._set_sizes[int(name)])} rows need as many choices")
-        self._first = {int(name): places for name, places in state.items()}
+        first = {int(name): places for name, places in state.items() if name != _COLLAPSED}
+        for number, places in first.items():
+            if places.shape != self._set_sizes[number].shape:
+                raise ValueError(f"{len(self._set_sizes[number])} rows need as many choices")
+        if state[_COLLAPSED].shape != self._collapsed.shape:
+            raise ValueError(f"{len(self._collapsed)} problems need as many verdicts")
+        self._first = first
+        self._collapsed = state[_COLLAPSED].numpy().astype(bool)
 
     def _kept(self, number: int, now: Tensor) -> FloatArray:
         """Return how many first choices a problem has kept; all, where none are remembered."""

@@ -12,13 +12,13 @@ class Configuration:
 
     Attributes
     ----------
-    scaling, second_view : str
-        Its views of the features.
     swap_noise : float
         Share of inputs taken from other rows.
     ramp_share : float
         Share of the epochs after which every loss counts as small. Short where there is noise:
         see ``collapse.py``.
+    scaling, second_view : str
+        Its views of the features.
     length : float
         Share of the epochs that it is trained for: noise makes steps dearer and loses little by
         fewer of them.

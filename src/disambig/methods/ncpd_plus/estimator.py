@@ -109,7 +109,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     random_state : int or NumPy generator, optional
         Seed of everything that is drawn.
     callbacks : sequence of object, optional
-        Called with every running ``Training``; see ``NCPDClassifier``.
+        Called with every running ``Training``, those of scouts too; see ``NCPDClassifier``.
     verbose : int, default=0
         1 shows progress bars and how the configurations compared.
 
@@ -260,6 +260,12 @@ class NCPDPlusClassifier(NCPDClassifier):
                 f"second call meets the same trainings. Got {self.random_state!r}."
             )
 
+    def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
+        # An earlier fit may have left a mix where there is one training now, or the reverse.
+        for name in ("members_", "selection_", "_networks", "_scaler"):
+            self.__dict__.pop(name, None)
+        return super()._begin_fit(X, y)
+
     @classmethod
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
@@ -298,11 +304,10 @@ class NCPDPlusClassifier(NCPDClassifier):
             member._watched = None  # it is large, and has served
         if watched:
             weights = list(self.selection_.weights.values())
-            # Another member may have been trained for longer.
-            n_epochs = max(member.history_.n_epochs for member in self.members_.values())
-            rates = mixed_covering_rates(watched, weights, n_epochs)
+            # Whoever is in the mix, so that those of several data can be laid side by side.
+            rates = mixed_covering_rates(watched, weights, self.epochs)
             columns = {
-                name: values + [math.nan] * (n_epochs - len(values))
+                name: values + [math.nan] * (self.epochs - len(values))
                 for name, values in columns.items()
             }
             columns["validation_covering_rate"] = rates.tolist()

@@ -38,7 +38,10 @@ def rebuild_mix(
 ) -> None:
     """Give a classifier that knows its classes and features what ``described_mix`` returned."""
     method.history_ = History(description["history"])
-    scores = {name: ConfigurationScore(**own) for name, own in description["selection"].items()}
+    scores = {
+        name: ConfigurationScore(**{measure: float(value) for measure, value in own.items()})
+        for name, own in description["selection"].items()
+    }
     method.selection_ = Selection(scores)
     weights = method.selection_.weights
     if set(weights) != set(description["members"]) or abs(sum(weights.values()) - 1) > 1e-6:

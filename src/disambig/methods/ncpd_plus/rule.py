@@ -37,7 +37,9 @@ class BalancedCooperation(ProgressiveCooperation):
         return self.shares.state()
 
     def _found(self, losses: Tensor, groups: CandidateGroups, simple: Tensor) -> Tensor:
-        corrected = losses - self.shares.corrections_of(groups.columns) - _log_weights(groups)
+        # Networks of the user may be of another precision, and are taught in their own.
+        corrections = self.shares.corrections_of(groups.columns).to(losses.dtype)
+        corrected = losses - corrections - _log_weights(groups)
         found = group_confidences(corrected, groups.prior, simple)
         self.shares.add(groups.columns, found)
         return found
