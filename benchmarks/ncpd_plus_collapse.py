@@ -16,7 +16,7 @@ from disambig import NCPDPlusClassifier
 from disambig._core.files import written_atomically
 from disambig._core.typing import FloatArray
 from disambig.engine.training import Training
-from disambig.methods.ncpd_plus.collapse import choices_kept
+from disambig.methods.ncpd_plus.collapse import FEWEST_KEPT, choices_kept
 from disambig.study.trial import Trial
 from fold_trials import fold_trials
 from results_page import FOLDER, markdown_table, write_page
@@ -34,7 +34,6 @@ STYLES = (("#0B5FA5", "-"), ("#8B0000", "--"), ("#00A070", "-."))
 LOOKS = (5, 10, 20, 30, 40, 50, 60, 80, 100, 200)
 FREQUENT = 3
 # Below it the guard calls a training collapsed.
-FEWEST_KEPT = 0.25
 # Measures by epoch.
 Course = dict[str, FloatArray]
 

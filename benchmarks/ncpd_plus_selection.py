@@ -16,7 +16,7 @@ from disambig import NCPDClassifier, NCPDPlusClassifier, load_dataset
 from disambig._core.typing import FloatArray
 from disambig.methods import PartialLabelClassifier, fit_many
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
-from disambig.methods.ncpd_plus.members import scouted
+from disambig.methods.ncpd_plus.members import compare_scouts
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.metrics.supervised import accuracy
 from disambig.study.trial import Trial
@@ -36,7 +36,7 @@ def probabilities(method: PartialLabelClassifier, trials: list[Trial]) -> list[F
 def selections(trials: list[Trial]) -> list[Selection]:
     """Return how the configurations compare inside the training rows of every trial."""
     methods = [NCPDPlusClassifier(random_state=trial.method_seed) for trial in trials]
-    return scouted(methods, [(trial.train.X, trial.train.candidates) for trial in trials])
+    return compare_scouts(methods, [(trial.train.X, trial.train.candidates) for trial in trials])
 
 
 def judged(name: str) -> dict[str, FloatArray]:

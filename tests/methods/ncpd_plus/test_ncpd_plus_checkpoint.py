@@ -1,7 +1,8 @@
 import pytest
+import torch
 
 from disambig._core.errors import ModelFileError
-from methods.ncpd.examples import EpochCounter, X, Y, assert_same_bits
+from methods.ncpd.examples import EpochCounter, X, Y, assert_same_bits, rewrite
 from methods.ncpd_plus.plus_examples import EVERY_PART, quick_mix, quick_single
 
 
@@ -96,3 +97,23 @@ def test_a_checkpoint_of_another_mix_is_refused(tmp_path, changes):
     interrupted(quick_mix(), tmp_path / "run", 30)
     with pytest.raises(ModelFileError, match="other data or with other parameters. Delete it"):
         quick_mix(checkpoint=tmp_path / "run", **changes).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _, d: d.update(history={"loss": [1.0], "T": [1.0, 2.0]}),
+        lambda _, d: d.update(history={"loss": ["much"]}),
+        lambda _, d: d.update(history={"loss": [10**400]}),
+        lambda _, d: d.update(history=[1]),
+        lambda t, _: t.pop("early.collapsed"),
+        lambda t, _: t.update({"early.0": torch.zeros(len(X) + 1)}),
+        lambda t, _: t.update({"early.1": torch.zeros(len(X))}),
+        lambda t, _: t.update({"early.first": torch.zeros(len(X))}),
+    ],
+)
+def test_a_checkpoint_that_contradicts_itself_is_refused(tmp_path, change):
+    interrupted(quick_single(**EVERY_PART), tmp_path / "run", 6)
+    rewrite(tmp_path / "run", change)
+    with pytest.raises(ModelFileError, match="does not fit together .* Delete it to start anew"):
+        quick_single(**EVERY_PART, checkpoint=tmp_path / "run").fit(X, Y)

@@ -19,7 +19,7 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["CollapseGuard", "choices_kept"]
+__all__ = ["FEWEST_KEPT", "CollapseGuard", "choices_kept"]
 
 # From this epoch on first choices are remembered, as soon as there is something learned in them:
 # predictions in the sets this much of the way from as many as by chance to all.
@@ -28,7 +28,7 @@ _LEARNED = 0.5
 # While few rows are simple, the choice in all others is one among equals, and means nothing.
 _FEWEST_SIMPLE = 0.5
 # From then on trainings that went well kept more than 0.35, those that collapsed less than 0.15.
-_FEWEST_KEPT = 0.25
+FEWEST_KEPT = 0.25
 _STANDARD_ERRORS = 2
 # Epochs between two looks.
 _EVERY = 5
@@ -68,7 +68,7 @@ class CollapseGuard:
         for number in np.flatnonzero(learned):
             self._first.setdefault(int(number), now[number])
         kept = np.array([self._kept(number, places) for number, places in enumerate(now)])
-        are_few = kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < _FEWEST_KEPT
+        are_few = kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < FEWEST_KEPT
         self._collapsed |= are_few & (training.measures["simple"] >= _FEWEST_SIMPLE)
         training.note("kept", kept[:, 0])
         training.note("collapsed", self._collapsed)

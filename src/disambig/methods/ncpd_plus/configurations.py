@@ -19,7 +19,7 @@ class Configuration:
         see ``collapse.py``.
     scaling, second_view : str
         Its views of the features.
-    length : float
+    epochs_share : float
         Share of the epochs that it is trained for: noise makes steps dearer and loses little by
         fewer of them.
     prior_correction : float
@@ -30,13 +30,13 @@ class Configuration:
     ramp_share: float
     scaling: str = "half"
     second_view: str | None = None
-    length: float = 1.0
+    epochs_share: float = 1.0
     prior_correction: float = 0.5
 
     def parameters(self, epochs: int) -> dict[str, Any]:
         """Return the parameters of its classifier, in a mix that trains for so many epochs."""
         return {
-            "epochs": max(1, round(self.length * epochs)),
+            "epochs": max(1, round(self.epochs_share * epochs)),
             "scaling": self.scaling,
             "second_view": self.second_view,
             "swap_noise": self.swap_noise,
@@ -49,9 +49,9 @@ CONFIGURATIONS = {
     # Features whose exact combination matters, such as measurements of a shape.
     "plain": Configuration(swap_noise=0.0, ramp_share=0.15),
     # Many features that say the same thing in part, such as histograms or principal components.
-    "noisy": Configuration(swap_noise=0.2, ramp_share=0.05, length=0.75),
+    "noisy": Configuration(swap_noise=0.2, ramp_share=0.05, epochs_share=0.75),
     # The same with ranks beside the values, for features with heavy tails.
     "noisy_views": Configuration(
-        swap_noise=0.2, ramp_share=0.05, length=0.75, second_view="quantile"
+        swap_noise=0.2, ramp_share=0.05, epochs_share=0.75, second_view="quantile"
     ),
 }

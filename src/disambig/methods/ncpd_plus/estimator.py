@@ -1,6 +1,5 @@
 """NCPD+ as a scikit-learn classifier."""
 
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from disambig.methods.ncpd_plus.fitting import PreparedPlusFit, train_guarded
 from disambig.methods.ncpd_plus.members import Mix, fit_mixes
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.ncpd_plus.views import FeatureViews
-from disambig.methods.ncpd_plus.watched_rows import WatchedRows, mixed_covering_rates
+from disambig.methods.ncpd_plus.watched_rows import WatchedRows, mixed_history
 from disambig.methods.scaling import check_scaling
 
 __all__ = ["NCPDPlusClassifier"]
@@ -298,20 +297,13 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     def _mixed_history(self) -> History:
         """Return the history of the heaviest member, with the covering rate of the mix."""
-        columns = self.members_[self.selection_.choice].history_.to_dict()
+        heaviest = self.members_[self.selection_.choice].history_
         watched = [m._watched for m in self.members_.values() if m._watched is not None]
         for member in self.members_.values():
             member._watched = None  # it is large, and has served
-        if watched:
-            weights = list(self.selection_.weights.values())
-            # Whoever is in the mix, so that those of several data can be laid side by side.
-            rates = mixed_covering_rates(watched, weights, self.epochs)
-            columns = {
-                name: values + [math.nan] * (self.epochs - len(values))
-                for name, values in columns.items()
-            }
-            columns["validation_covering_rate"] = rates.tolist()
-        return History(columns)
+        if not watched:
+            return heaviest
+        return mixed_history(heaviest, watched, list(self.selection_.weights.values()), self.epochs)
 
     def _is_mix(self) -> bool:
         return bool(self._fitted_with["select"] == "auto")

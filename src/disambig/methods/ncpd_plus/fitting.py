@@ -29,7 +29,7 @@ __all__ = ["PreparedPlusFit", "train_guarded"]
 
 _LEARNED_FROM = ("swap_noise", "noise_from", "prior_correction", "guard")
 # A training that has collapsed begins again with a ramp so many times shorter.
-_SHORTER = 10
+_RAMP_DIVISOR = 10
 
 
 class PreparedPlusFit(PreparedFit):
@@ -119,7 +119,7 @@ class PreparedPlusFit(PreparedFit):
     def with_shorter_ramp(self) -> Self:
         """Return the same training, to be begun again."""
         again = copy.copy(self)
-        again.ramp_epochs = max(1, self.ramp_epochs // _SHORTER)
+        again.ramp_epochs = max(1, self.ramp_epochs // _RAMP_DIVISOR)
         again.is_first = False
         return again
 

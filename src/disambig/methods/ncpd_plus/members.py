@@ -18,11 +18,11 @@ from disambig.methods.ncpd_plus.watched_rows import WatchedRows
 if TYPE_CHECKING:
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
 
-__all__ = ["Mix", "fit_mixes", "scouted"]
+__all__ = ["Mix", "compare_scouts", "fit_mixes"]
 
 # Scouts only have to show which configuration suits the data: fewer rows, half the epochs.
 _HELD_OUT = 0.2
-_TIMES_SHORTER = 2
+_EPOCHS_DIVISOR = 2
 
 
 class Mix(NamedTuple):
@@ -47,7 +47,7 @@ class _Task(NamedTuple):
     X: Features
     candidates: CandidateLabels
     watched: tuple[Features, CandidateLabels] | None
-    scouted: IntArray
+    scout_rows: IntArray
     held_out: IntArray
     seed: int
 
@@ -73,7 +73,7 @@ def fit_mixes(
     ]
 
 
-def scouted(
+def compare_scouts(
     methods: "Sequence[NCPDPlusClassifier]", data: Sequence[tuple[Features, CandidateLabels]]
 ) -> list[Selection]:
     """Return how the configurations compare for every method, and train no members."""
@@ -92,8 +92,10 @@ def _task(method: "NCPDPlusClassifier", X: Features, candidates: CandidateLabels
     order = make_generator(scout_seed).permutation(len(X))
     # Of fewer than three rows none can be held out: scouts are judged by what they learn from.
     n_held_out = round(_HELD_OUT * len(X))
-    held_out, scouted = (order[:n_held_out], order[n_held_out:]) if n_held_out else (order, order)
-    return _Task(method, X, candidates, watched, scouted, held_out, member_seed)
+    held_out, scout_rows = order[:n_held_out], order[n_held_out:]
+    if not n_held_out:
+        held_out = scout_rows
+    return _Task(method, X, candidates, watched, scout_rows, held_out, member_seed)
 
 
 def _selections(tasks: Sequence[_Task]) -> list[Selection]:
@@ -102,7 +104,7 @@ def _selections(tasks: Sequence[_Task]) -> list[Selection]:
     for name in CONFIGURATIONS:
         scouts = fit_copies(
             [_scout(task, name) for task in tasks],
-            [(task.X[task.scouted], task.candidates[task.scouted]) for task in tasks],
+            [(task.X[task.scout_rows], task.candidates[task.scout_rows]) for task in tasks],
         )
         for own, task, scout in zip(said, tasks, scouts, strict=True):
             own[name] = scout._predict_proba(task.X[task.held_out])
@@ -112,7 +114,7 @@ def _selections(tasks: Sequence[_Task]) -> list[Selection]:
 
 
 def _scout(task: _Task, name: str) -> "NCPDPlusClassifier":
-    epochs = max(1, task.method.epochs // _TIMES_SHORTER)
+    epochs = max(1, task.method.epochs // _EPOCHS_DIVISOR)
     return _configured(task, name, epochs, f"scout {name}", validation=None)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from disambig._core.typing import FloatArray
 
-__all__ = ["mixture_weights"]
+__all__ = ["SMALLEST_MASS", "mixture_weights"]
 
 _STEPS = 300
 # Below this a probability is as good as none; its logarithm must not decide alone.
-_SMALLEST_MASS = 1e-6
+SMALLEST_MASS = 1e-6
 
 
 def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
@@ -26,7 +26,7 @@ def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
         each other.
     """
     n_models, n_rows = masses.shape
-    masses = np.maximum(masses, _SMALLEST_MASS)
+    masses = np.maximum(masses, SMALLEST_MASS)
     weights: FloatArray = np.full(n_models, 1 / n_models)
     for _ in range(_STEPS):
         share = weights[:, np.newaxis] * masses

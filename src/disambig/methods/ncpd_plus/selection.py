@@ -8,7 +8,7 @@ import numpy as np
 from disambig._core.groups import group_sums
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.ncpd_plus.mixture import mixture_weights
+from disambig.methods.ncpd_plus.mixture import SMALLEST_MASS, mixture_weights
 from disambig.metrics.label_free import approximated_accuracy, covering_rate
 
 __all__ = ["ConfigurationScore", "Selection", "compare"]
@@ -17,7 +17,6 @@ __all__ = ["ConfigurationScore", "Selection", "compare"]
 _PSEUDO_ROWS = 2.0
 # What weighs less is not worth another training.
 _SMALLEST_WEIGHT = 0.1
-_SMALLEST_MASS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def compare(candidates: CandidateLabels, probabilities: Mapping[str, FloatArray]
     """
     masses = np.stack([_masses(candidates, own) for own in probabilities.values()])
     weights = _without_small(mixture_weights(masses, _PSEUDO_ROWS))
-    log_masses = np.log(np.maximum(masses, _SMALLEST_MASS)).mean(axis=1)
+    log_masses = np.log(np.maximum(masses, SMALLEST_MASS)).mean(axis=1)
     return Selection(
         {
             name: ConfigurationScore(

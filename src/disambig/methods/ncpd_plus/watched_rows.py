@@ -1,18 +1,20 @@
 """What a mix as a whole says of watched rows, epoch by epoch."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from disambig._core.typing import FloatArray
+from disambig.engine.history import History
 from disambig.methods.ncpd.validation import ValidationMonitor
 from disambig.metrics.label_free import covering_rate
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["WatchedRows", "mixed_covering_rates"]
+__all__ = ["WatchedRows", "mixed_covering_rates", "mixed_history"]
 
 
 class WatchedRows:
@@ -44,6 +46,22 @@ class WatchedRows:
         if not self.probabilities:
             return None
         return self.probabilities.get(min(epoch, max(self.probabilities)))
+
+
+def mixed_history(
+    heaviest: History, members: Sequence[WatchedRows], weights: Sequence[float], n_epochs: int
+) -> History:
+    """Return the history of the heaviest member, with the covering rate of the mix.
+
+    It is as long as the training of a mix can be, whoever is in it, so that those of several data
+    can be laid side by side; what was not measured is not a number.
+    """
+    columns = {
+        name: values + [math.nan] * (n_epochs - len(values))
+        for name, values in heaviest.to_dict().items()
+    }
+    columns["validation_covering_rate"] = mixed_covering_rates(members, weights, n_epochs).tolist()
+    return History(columns)
 
 
 def mixed_covering_rates(
