@@ -16,9 +16,9 @@ FIRST, NEXT = 5, 10
 @pytest.mark.parametrize(
     ("first", "now", "sizes", "kept", "error"),
     [
-        # All of them, and none.
+        # All of them, and none, which of few rows is no proof.
         ([0, 1, 0, 1], [0, 1, 0, 1], [2, 2, 2, 2], 1, 0),
-        ([0, 1, 0, 1], [1, 0, 1, 0], [2, 2, 2, 2], -1, 0),
+        ([0, 1, 0, 1], [1, 0, 1, 0], [2, 2, 2, 2], -1, np.sqrt(0.25 / 4) / 0.5),
         # Half of them, of two each: as many as by chance.
         ([0, 1, 0, 1], [0, 1, 1, 0], [2, 2, 2, 2], 0, np.sqrt(0.25 / 4) / 0.5),
         # Three of four, where chance keeps two.

@@ -108,5 +108,7 @@ def choices_kept(first: IntArray, now: IntArray, set_sizes: IntArray) -> FloatAr
         return np.array([1.0, 0.0])
     same = float((first == now)[ambiguous].mean())
     chance = float((1 / set_sizes[ambiguous]).mean())
-    error = np.sqrt(same * (1 - same) / ambiguous.sum())
+    # By chance a few rows may keep none: that alone proves nothing.
+    likely = max(same, chance)
+    error = np.sqrt(likely * (1 - likely) / ambiguous.sum())
     return np.array([same - chance, error]) / (1 - chance)

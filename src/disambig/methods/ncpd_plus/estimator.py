@@ -235,7 +235,7 @@ class NCPDPlusClassifier(NCPDClassifier):
             check_scaling(self.second_view, "second_view")
         check_real("swap_noise", self.swap_noise, minimum=0, maximum=1)
         check_integer("noise_from", self.noise_from, minimum=1)
-        check_real("prior_correction", self.prior_correction, minimum=0)
+        check_real("prior_correction", self.prior_correction, minimum=0, maximum=10)
         check_boolean("guard", self.guard)
         if self.select == "auto":
             self._check_nothing_is_decided_twice()

@@ -132,8 +132,8 @@ def train_guarded(fits: Sequence[PreparedPlusFit]) -> list[Trained]:
     if len(again) < len(collapsed):
         warn_caller(
             "Training has parted from what it first learned, and no shorter ramp is left to try: "
-            "its choices among the candidates are not to be trusted. Lower 'swap_noise', or say "
-            "guard=False not to look."
+            "its choices among the candidates are not to be trusted. Lower 'swap_noise', which "
+            "takes select='none', or say guard=False not to look."
         )
     if again:
         shorter = train_guarded([fit.with_shorter_ramp() for fit in again])
