@@ -16,8 +16,9 @@ from pathlib import Path
 
 import torch
 
+from card_seconds import card_seconds
 from disambig import NCPDClassifier, NCPDPlusClassifier
-from disambig.methods import PartialLabelClassifier, fit_many
+from disambig.methods import PartialLabelClassifier
 from disambig.study.trial import Trial
 from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
@@ -49,12 +50,7 @@ def seconds_on_card(name: str) -> float:
     """Return how long ten folds take on a CUDA card, from features in memory to fitted models."""
     torch.ones(1, device="cuda").sum().item()
     method, trials = NCPDPlusClassifier(device="cuda"), fold_trials(name)
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in fit_many(method, [trial.task(method) for trial in trials]):
-        pass
-    torch.cuda.synchronize()
-    return time.perf_counter() - begin
+    return card_seconds(method, [trial.task(method) for trial in trials])
 
 
 def main() -> None:

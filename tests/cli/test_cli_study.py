@@ -387,6 +387,8 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A suite that a shell has put into the background would hand down that it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
             wait_until(lambda: len(list(store.glob("[!.]*.json"))) >= 2)

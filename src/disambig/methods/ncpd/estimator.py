@@ -299,6 +299,17 @@ class NCPDClassifier(PartialLabelClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
+        cls._learn(methods, data)
+        return [
+            method._confidences(X, candidates)
+            for method, (X, candidates) in zip(methods, data, strict=True)
+        ]
+
+    @classmethod
+    def _learn(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> None:
+        """Train each method on its own data, and keep what it has learned."""
         first = methods[0]
         if first.progressive and first.ramp_epochs > first.epochs:
             warn_caller(
@@ -310,10 +321,6 @@ class NCPDClassifier(PartialLabelClassifier):
             method._scaler, method._networks, method.history_ = trained
             # What is set after a fit does not change what was fitted.
             method._fitted_with = method.get_params(deep=False)
-        return [
-            method._confidences(X, candidates)
-            for method, (X, candidates) in zip(methods, data, strict=True)
-        ]
 
     @classmethod
     def _trained(

@@ -118,7 +118,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         With ``select="auto"``: scores and weight of every configuration by its name, ``choice`` and
         ``runner_up``; ``print(selection_)`` shows a table.
     members_ : dict of str to NCPDPlusClassifier
-        With ``select="auto"``: the fitted members of the mix, the heaviest first.
+        With ``select="auto"``: the fitted members of the mix, the heaviest first. In their order
+        ``predict_proba_per_network`` has the networks of all of them.
     history_ : History
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
         training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
@@ -216,18 +217,6 @@ class NCPDPlusClassifier(NCPDClassifier):
     _title = "NCPD+"
     _watched: WatchedRows | None = None
 
-    def predict_proba_per_network(self, X: Any) -> FloatArray:
-        """Return the class probabilities of every network: (n_networks, n_samples, n_classes).
-
-        Of a mix the networks of all members, one member after the other.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        """
-        return super().predict_proba_per_network(X)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("select", self.select, ("auto", "none"))
@@ -266,17 +255,14 @@ class NCPDPlusClassifier(NCPDClassifier):
         return super()._begin_fit(X, y)
 
     @classmethod
-    def _fit_side_by_side(
+    def _learn(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
-    ) -> list[Sparse]:
+    ) -> None:
         if methods[0].select == "none":
-            return super()._fit_side_by_side(methods, data)
-        for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
-            method._take(mix)
-        return [
-            method._confidences(X, candidates)
-            for method, (X, candidates) in zip(methods, data, strict=True)
-        ]
+            super()._learn(methods, data)
+        else:
+            for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
+                method._take(mix)
 
     @classmethod
     def _trained(
