@@ -1,0 +1,1 @@
+"""Charts as plain SVG, coloured by the style of the page."""
