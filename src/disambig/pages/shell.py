@@ -65,6 +65,7 @@ def render_page(
     policy = "; ".join(
         (
             "default-src 'none'",
+            "img-src data:",
             f"style-src {_digest(style)}",
             f"script-src {' '.join(map(_digest, programs)) or "'none'"}",
             f"connect-src {"'self'" if connects else "'none'"}",
