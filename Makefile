@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install run test lint bench reproduce clean
+.PHONY: install run test lint docs bench reproduce clean
 
 install: $(INSTALLED)
 
@@ -21,6 +21,11 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site, examples run and all; a warning is an error. Nothing is asked of the network.
+docs: $(INSTALLED)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs out/docs
+	@echo "The site is in out/docs/index.html"
 
 # Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/. On a
 # machine with a CUDA card there is benchmarks/ncpd_gpu.py too.
