@@ -77,9 +77,11 @@ def clean(
     from disambig.cli.loaded_table import load_table, method_of, task_of
     from disambig.cli.results import check_output, output_delimiter, partial_folder, where_it_is
     from disambig.cli.talk import print_json, say, say_notices
+    from disambig.tables.files.file_content import STANDARD_STREAM
     from disambig.tables.files.write import write_table
     from disambig.tables.new_columns import append_columns, check_new_columns
     from disambig.workbench.clean_columns import CLEAN_COLUMNS
+    from disambig.workbench.clean_details import describe_cleaning, write_details
     from disambig.workbench.clean_summary import summarise_cleaning
     from disambig.workbench.cleaning import clean_task
     from disambig.workbench.work_folder import unfinished_work
@@ -96,7 +98,7 @@ def clean(
         unfinished_work(partial_folder(out), task, method, **settings) as work,
         FitView() as view,
     ):
-        cleaned = clean_task(
+        cleaning = clean_task(
             task,
             method,
             in_sample=in_sample,
@@ -106,10 +108,25 @@ def clean(
             listener=view,
             work=work,
         )
-        result = append_columns(table.frame, cleaned, prefix)
+        result = append_columns(table.frame, cleaning.columns, prefix)
         delimiter = output_delimiter(out, file_options.delimiter)
         write_table(result, out, delimiter=delimiter)
-    summary = summarise_cleaning(task, cleaned)
+        summary = summarise_cleaning(task, cleaning.columns)
+        if out != STANDARD_STREAM:
+            details = describe_cleaning(
+                task,
+                method,
+                cleaning,
+                accuracy=summary.accuracy,
+                folds=settings["folds"],
+                seed=learning.seed,
+                errors_to_find=errors_to_find,
+                prefix=prefix,
+                labels=table.label_columns,
+                id=table.columns["id"],
+                decisions=task.n_decisions,
+            )
+            write_details(details, out)
     if json:
         print_json({"out": out, **summary.model_dump(), "notices": notices})
     else:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disambig._core.errors import ParameterError
+from disambig._core.errors import ParameterError, TableError
 from disambig.cli.table_options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ class LoadedTable:
     frame: "pd.DataFrame"
     columns: dict[str, Any]
     notices: tuple[str, ...] = ()
+
+    @property
+    def label_columns(self) -> list[str]:
+        """Columns with the labels of a row; none where these are in a table of annotations."""
+        return list(getattr(self.columns["labels"], "columns", ()))
 
 
 def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "pd.DataFrame":
@@ -66,7 +71,7 @@ def task_of(table: LoadedTable, decisions: Path | None, options: FileOptions) ->
 
     settled = None
     if decisions is not None:
-        others = _read_beside(decisions, options)
+        others = _read_decision_file(decisions, options)
         settled = read_decisions(others, table.frame, id=table.columns["id"])
     return prepare_task(table.frame, **table.columns, decisions=settled)
 
@@ -88,6 +93,14 @@ def _label_columns(options: LabelOptions) -> Any:
         votes=options.votes,
         empty=options.empty.value,
     )
+
+
+def _read_decision_file(path: Path, options: FileOptions) -> "pd.DataFrame":
+    """Read decisions as a review writes them, with commas, or else as the table is written."""
+    try:
+        return read_file(str(path), FileOptions())
+    except TableError:
+        return _read_beside(path, options)
 
 
 def _read_beside(path: Path, options: FileOptions) -> "pd.DataFrame":

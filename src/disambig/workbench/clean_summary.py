@@ -5,7 +5,7 @@ import pandas as pd
 from disambig.workbench.estimate import Accuracy, Count, Measured, known_accuracy
 from disambig.workbench.task import TableTask
 
-__all__ = ["CleanSummary", "summarise_cleaning"]
+__all__ = ["CleanSummary", "accuracy_sentence", "summarise_cleaning"]
 
 
 class CleanSummary(Measured):
@@ -35,11 +35,16 @@ class CleanSummary(Measured):
             f"{self.rows_for_a_second_look:,} rows deserve a second look (column second_look).",
         ]
         if self.accuracy is not None:
-            lines.append(
-                f"Right in {self.accuracy.share:.3f} of the {self.accuracy.n_rows:,} rows whose "
-                f"true label is known ({self.accuracy.low:.3f} to {self.accuracy.high:.3f}, 95 %)."
-            )
+            lines.append(accuracy_sentence(self.accuracy))
         return "\n".join(lines)
+
+
+def accuracy_sentence(accuracy: Accuracy) -> str:
+    """Say how many labels are right where the truth is known."""
+    return (
+        f"Right in {accuracy.share:.3f} of the {accuracy.n_rows:,} rows whose true label is known "
+        f"({accuracy.low:.3f} to {accuracy.high:.3f}, 95 %)."
+    )
 
 
 def summarise_cleaning(task: TableTask, cleaned: pd.DataFrame) -> CleanSummary:

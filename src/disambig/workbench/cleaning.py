@@ -1,37 +1,41 @@
 """``clean_table``: the label to believe in every row, how much, and the rows worth a look."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_real
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.confidence import confidence_from_scores
 from disambig.tables.labels.weighted_cells import weighted_cells
 from disambig.tables.new_columns import append_columns, check_new_columns
 from disambig.workbench.chosen_method import chosen_method
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
+from disambig.workbench.disambiguated import two_largest
 from disambig.workbench.feature_plan import Names
 from disambig.workbench.given_labels import Labels
-from disambig.workbench.held_out import (
-    FitListener,
-    check_folds,
-    fit_whole,
-    held_out_probabilities,
-)
+from disambig.workbench.held_out import FitListener, check_folds, fit_whole, judge_held_out
+from disambig.workbench.judgement import Judgement, judge, with_prior
 from disambig.workbench.task import TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 
-__all__ = ["clean_table", "clean_task", "second_look"]
+__all__ = ["Cleaning", "clean_table", "clean_task", "second_look"]
 
 # Below this share of doubt nobody would look twice, whatever the other rows are like.
 _LEAST_DOUBT = 1e-3
 _DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaning:
+    """What cleaning found out: the columns that it adds, and what was said about every row."""
+
+    columns: pd.DataFrame
+    judgement: Judgement
 
 
 def clean_table(
@@ -100,7 +104,7 @@ def clean_table(
         decisions=decisions,
     )
     task.warn_of_notices()
-    cleaned = clean_task(
+    cleaning = clean_task(
         task,
         chosen_method(method),
         in_sample=in_sample,
@@ -108,7 +112,7 @@ def clean_table(
         n_folds=n_folds,
         seed=random_state,
     )
-    return append_columns(frame, cleaned, prefix)
+    return append_columns(frame, cleaning.columns, prefix)
 
 
 def clean_task(
@@ -121,22 +125,23 @@ def clean_task(
     seed: int = 0,
     listener: FitListener | None = None,
     work: WorkFolder | None = None,
-) -> pd.DataFrame:
-    """Return the columns that cleaning adds; the parameters are those of fit and clean."""
+) -> Cleaning:
+    """Clean a table made ready to learn from; the parameters are those of fit and clean."""
     check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
     listener = listener or FitListener()
     if in_sample:
         listener.on_fits_start(1)
         model = fit_whole(task, method, seed=seed, listener=listener, work=work)
+        judgement = judge(model, task.values, task.candidates)
         confidences = model.method.candidate_confidence_
     else:
         check_folds(n_folds)
         listener.on_fits_start(n_folds)
-        probabilities = held_out_probabilities(
+        judgement = judge_held_out(
             task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
         )
-        confidences = _with_weights(task.candidates, probabilities)
-    return _described(task.candidates, confidences, errors_to_find)
+        confidences = with_prior(task.candidates, judgement.probabilities)
+    return Cleaning(_described(task.candidates, confidences, errors_to_find), judgement)
 
 
 def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
@@ -156,20 +161,11 @@ def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
     return marked
 
 
-def _with_weights(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse:
-    """Return confidences of candidates from what the features say and what was known before.
-
-    The model has not seen the weights of a row that it was not trained on, such as votes: they
-    are a second opinion, and opinions multiply. Without weights all candidates start equal.
-    """
-    return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
-
-
 def _described(
     candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
 ) -> pd.DataFrame:
     values = candidates.values_of(confidences)
-    largest, second = _two_largest(values, candidates)
+    largest, second = two_largest(values, candidates)
     # A person reads this column as well as another program.
     confidence = np.round(largest, _DECIMALS)
     columns = (
@@ -180,11 +176,3 @@ def _described(
         weighted_cells(candidates, np.round(values, _DECIMALS)),
     )
     return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
-
-
-def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
-    """Return the largest and the second largest value of every row; 0 where there is one only."""
-    best = first_largest(values, candidates.starts)
-    rest = values.copy()
-    rest[best] = 0
-    return values[best], group_maxima(rest, candidates.starts)

@@ -15,7 +15,7 @@ from disambig.workbench.held_out import (
     FitListener,
     check_folds,
     fit_whole,
-    held_out_probabilities,
+    judge_held_out,
 )
 from disambig.workbench.model.table_model import TableModel
 from disambig.workbench.task import TableTask, prepare_task
@@ -107,11 +107,11 @@ def fit_task(
     listener.on_fits_start(n_folds + 1)
     estimate = None
     if n_folds:
-        probabilities = held_out_probabilities(
+        judged = judge_held_out(
             task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
         )
         estimate = estimate_quality(
-            task.candidates, probabilities, n_folds=n_folds, truth=task.truth
+            task.candidates, judged.probabilities, n_folds=n_folds, truth=task.truth
         )
     model = fit_whole(task, method, seed=seed, listener=listener, work=work)
     return replace(model, estimate=estimate)

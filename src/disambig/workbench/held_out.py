@@ -1,18 +1,18 @@
-"""Probabilities of rows by models that were not trained on them, fold by fold."""
+"""Rows judged by models that were not trained on them, fold by fold."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sklearn.base import clone
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer
 from disambig._core.seeding import spawn_seeds
-from disambig._core.typing import FloatArray
+from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.study.split import shuffled_folds
+from disambig.workbench.judgement import Judgement, judge, judged_together
 from disambig.workbench.model.table_model import TableModel, fit_model
 from disambig.workbench.task import TableTask
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from disambig.engine.training import Training
     from disambig.workbench.work_folder import WorkFolder
 
-__all__ = ["FitListener", "check_folds", "fit_whole", "held_out_probabilities"]
+__all__ = ["FitListener", "check_folds", "fit_whole", "judge_held_out"]
 
 _SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
@@ -58,7 +58,7 @@ def check_folds(n_folds: int) -> None:
         raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
 
 
-def held_out_probabilities(
+def judge_held_out(
     task: TableTask,
     method: PartialLabelClassifier,
     *,
@@ -66,8 +66,8 @@ def held_out_probabilities(
     seed: int,
     listener: FitListener,
     work: "WorkFolder | None" = None,
-) -> FloatArray:
-    """Return the class probabilities of every row by a model of the other folds' rows.
+) -> Judgement:
+    """Return what is said about every row by a model of the other folds' rows.
 
     Parameters
     ----------
@@ -82,26 +82,27 @@ def held_out_probabilities(
     work : WorkFolder, optional
         Folds that are done are taken from there and kept there.
     """
-    n_rows, n_classes = task.candidates.shape
+    n_rows = len(task.candidates)
     if n_rows < n_folds:
         raise TableError(
             f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer "
             "folds (--folds, in Python n_folds)."
         )
-    probabilities = np.empty((n_rows, n_classes))
+    parts = []
     seeds = spawn_seeds(seed, n_folds)
     for fold, (train, test) in enumerate(shuffled_folds(n_rows, n_folds, seed)):
         name = f"fold-{fold + 1}"
-        done = None if work is None else work.probabilities(name, (len(test), n_classes))
+        held_out = task.candidates[test]
+        done = _kept(work, name, held_out)
         with _told(listener, f"fold {fold + 1} of {n_folds}"):
             if done is None:
                 own = _prepared(method, seeds[fold], listener, work, name)
                 model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
-                done = model.probabilities_of(task.values.iloc[test])
+                done = judge(model, task.values.iloc[test], held_out)
                 if work is not None:
-                    work.keep(name, done)
-            probabilities[test] = done
-    return probabilities
+                    work.keep(name, done.to_arrays())
+            parts.append((test, done))
+    return judged_together(parts, task.candidates)
 
 
 def fit_whole(
@@ -120,6 +121,16 @@ def fit_whole(
     followed = method.get_params(deep=False).items()
     model.method.set_params(**{name: value for name, value in followed if name in _SET_FOR_ONE_FIT})
     return model
+
+
+def _kept(work: "WorkFolder | None", name: str, candidates: CandidateLabels) -> Judgement | None:
+    arrays = None if work is None else work.arrays(name)
+    if arrays is None:
+        return None
+    try:
+        return Judgement.from_arrays(arrays, candidates)
+    except ValueError:  # then it is made again
+        return None
 
 
 def _prepared(

@@ -42,6 +42,8 @@ class TableTask:
         True labels for the accuracy alone, None in rows where they are not known.
     notices : tuple of str
         What a person should know about what was left out.
+    n_decisions : int
+        How many rows a person has settled.
     """
 
     plan: ColumnPlan
@@ -49,6 +51,7 @@ class TableTask:
     candidates: CandidateLabels
     truth: AnyArray | None
     notices: tuple[str, ...]
+    n_decisions: int = 0
 
     def warn_of_notices(self) -> None:
         """Say them to whoever called from Python a function that calls this."""
@@ -107,7 +110,14 @@ def prepare_task(
         notices += truth_notices
     plan, column_notices = columns.plan(candidates)
     values = column_values(frame, plan)
-    return TableTask(plan, values, candidates, true_labels, (*notices, *column_notices))
+    return TableTask(
+        plan,
+        values,
+        candidates,
+        true_labels,
+        (*notices, *column_notices),
+        n_decisions=len(decisions or ()),
+    )
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:

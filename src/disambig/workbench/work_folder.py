@@ -3,18 +3,19 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
-from disambig._core.typing import FloatArray
+from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
@@ -65,19 +66,20 @@ class WorkFolder:
         """Return where a training called ``name`` may keep its state."""
         return self.path / f"{name}.checkpoint"
 
-    def probabilities(self, name: str, shape: tuple[int, int]) -> FloatArray | None:
+    def arrays(self, name: str) -> dict[str, AnyArray] | None:
         """Return what was kept under a name, or None."""
         try:
-            kept: FloatArray = np.load(self.path / f"{name}.npy", allow_pickle=False)
-        except (EOFError, OSError, ValueError):  # not there yet, or cut short by a full disk
+            with np.load(self.path / f"{name}.npz", allow_pickle=False) as kept:
+                return dict(kept)
+        # Not there yet, or cut short by a full disk.
+        except (EOFError, OSError, ValueError, BadZipFile):
             return None
-        return kept if kept.shape == shape and kept.dtype == np.float64 else None
 
-    def keep(self, name: str, probabilities: FloatArray) -> None:
-        """Keep the probabilities of a part that is done; its training state can go."""
+    def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
+        """Keep the arrays of a part that is done; its training state can go."""
         self._write_mark()  # another run may have ended here, and taken the folder along
-        with written_atomically(self.path / f"{name}.npy") as temporary:
-            np.save(temporary, probabilities, allow_pickle=False)
+        with written_atomically(self.path / f"{name}.npz") as temporary:
+            np.savez(temporary, allow_pickle=False, **arrays)
         self.checkpoint(name).unlink(missing_ok=True)
 
     @property

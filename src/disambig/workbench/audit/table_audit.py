@@ -185,10 +185,7 @@ def _read_features(
     except TableError as error:
         # The labels can still be looked at.
         return _ReadFeatures({}, (), None, (Finding("features", str(error)),))
-    kinds: dict[str, list[str]] = {}
-    for column in plan.columns:
-        kinds.setdefault(column.kind, []).append(column.name)
-    by_kind = {kind: tuple(names) for kind, names in kinds.items()}
+    by_kind = {kind: tuple(names) for kind, names in plan.by_kind().items()}
     return _ReadFeatures(by_kind, tuple(notices), values, ())
 
 

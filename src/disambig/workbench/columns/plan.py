@@ -59,6 +59,13 @@ class ColumnPlan(_Written):
         """The names of the columns."""
         return [column.name for column in self.columns]
 
+    def by_kind(self) -> dict[str, list[str]]:
+        """Return the names of the columns that hold each kind of values."""
+        kinds: dict[str, list[str]] = {}
+        for column in self.columns:
+            kinds.setdefault(column.kind, []).append(column.name)
+        return kinds
+
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
         if len(set(self.names)) < len(self.names):

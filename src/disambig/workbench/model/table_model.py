@@ -1,6 +1,7 @@
 """A model for tables: columns become features, features become labels."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,14 @@ class TableModel:
     def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
         """Return the same for values that ``column_values`` made."""
         return self.method.predict_proba(transform_values(self.transformer, values))
+
+    def probabilities_per_network(self, values: pd.DataFrame) -> Sequence[FloatArray]:
+        """Return the same for every network of the method; nothing where it has none."""
+        ask = getattr(self.method, "predict_proba_per_network", None)
+        if ask is None:
+            return ()
+        per_network: FloatArray = ask(transform_values(self.transformer, values))
+        return list(per_network)
 
     def notices_on(self, values: pd.DataFrame) -> list[str]:
         """Return what a person should know about the predictions for such values."""

@@ -1,0 +1,122 @@
+"""What a trained model says about rows: together, network by network, and how it came to that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.confidence import confidence_from_scores
+from disambig.workbench.model.table_model import TableModel
+
+__all__ = ["Judgement", "judge", "judged_together", "with_prior"]
+
+# Seen by people only, who do not tell a thousandth from another.
+_OPINION = np.float32
+_MEASURE = "history."
+
+History = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What models say about rows.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Of all classes.
+    opinions : ndarray of shape (n_networks, n_pairs)
+        How each network shares its belief among the candidates of a row, in the order of
+        ``candidates.pairs()``. A method without networks has none; where models differ in how
+        many they have, those that are missing hold NaN.
+    histories : tuple of mappings
+        Measures by epoch of every model, where it has epochs.
+    """
+
+    probabilities: FloatArray
+    opinions: AnyArray
+    histories: tuple[History, ...] = field(default=())
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """Return the judgement of one model as arrays, which a file can hold."""
+        history = self.histories[0] if self.histories else {}
+        return {
+            "probabilities": self.probabilities,
+            "opinions": self.opinions,
+            **{_MEASURE + name: np.asarray(values) for name, values in history.items()},
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray], candidates: CandidateLabels) -> Self:
+        """Return what ``to_arrays`` gave; raise ``ValueError`` if it is about other rows."""
+        try:
+            probabilities, opinions = arrays["probabilities"], arrays["opinions"]
+        except KeyError as error:
+            raise ValueError("a part is missing") from error
+        n_pairs = int(candidates.sizes.sum())
+        if probabilities.shape != candidates.shape or opinions.shape[1:] != (n_pairs,):
+            raise ValueError("it is about other rows")
+        history = {
+            name.removeprefix(_MEASURE): values.tolist()
+            for name, values in arrays.items()
+            if name.startswith(_MEASURE)
+        }
+        return cls(probabilities, opinions, (history,) if history else ())
+
+
+def judge(model: TableModel, values: pd.DataFrame, candidates: CandidateLabels) -> Judgement:
+    """Ask a model about rows, given as ``column_values`` made them."""
+    per_network = model.probabilities_per_network(values)
+    opinions = [
+        candidates.values_of(with_prior(candidates, own)).astype(_OPINION) for own in per_network
+    ]
+    history = getattr(model.method, "history_", None)
+    return Judgement(
+        probabilities=model.probabilities_of(values),
+        opinions=np.array(opinions, dtype=_OPINION).reshape(-1, int(candidates.sizes.sum())),
+        histories=() if history is None else (history.to_dict(),),
+    )
+
+
+def judged_together(
+    parts: Sequence[tuple[IntArray, Judgement]], candidates: CandidateLabels
+) -> Judgement:
+    """Return one judgement of all rows from judgements of some rows each.
+
+    Parameters
+    ----------
+    parts : sequence of (rows, judgement)
+        Every row is in one of them.
+    candidates : CandidateLabels
+        Of all rows.
+    """
+    n_networks = max(len(part.opinions) for _, part in parts)
+    probabilities = np.empty(candidates.shape)
+    opinions = np.full((n_networks, int(candidates.sizes.sum())), np.nan, dtype=_OPINION)
+    for rows, part in parts:
+        probabilities[rows] = part.probabilities
+        opinions[: len(part.opinions), _pairs_of_rows(rows, candidates)] = part.opinions
+    histories = tuple(history for _, part in parts for history in part.histories)
+    return Judgement(probabilities, opinions, histories)
+
+
+def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse:
+    """Return confidences of candidates from what the features say and what was known before.
+
+    The model has not seen the weights of a row that it was not trained on, such as votes: they
+    are a second opinion, and opinions multiply. Without weights all candidates start equal.
+    """
+    return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
+
+
+def _pairs_of_rows(rows: IntArray, candidates: CandidateLabels) -> IntArray:
+    """Return where the pairs of these rows are among all pairs."""
+    sizes = candidates.sizes[rows]
+    ends = np.cumsum(sizes)
+    inside = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+    places: IntArray = np.repeat(candidates.starts[rows], sizes) + inside
+    return places

@@ -1,0 +1,66 @@
+"""The rows that a model was trained on, as it has disambiguated them."""
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.groups import first_largest, group_maxima
+from disambig.candidates.labels import CandidateLabels
+from disambig.tables.cell_text import text_of
+from disambig.workbench.clean_summary import accuracy_sentence
+from disambig.workbench.cleaning import second_look
+from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND
+from disambig.workbench.disambiguated import Disambiguated, features_in_words
+from disambig.workbench.model.table_model import TableModel
+
+__all__ = ["rows_of_model"]
+
+
+def rows_of_model(
+    model: TableModel, *, errors_to_find: float = DEFAULT_ERRORS_TO_FIND
+) -> Disambiguated:
+    """Return the training rows of a model; of their values it knows nothing.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model. It has seen these rows, and is surer of them than of others.
+    errors_to_find : float, default=0.9
+        Share of the expected errors that the rows for a second look are to hold.
+    """
+    confidences = model.method.candidate_confidence_
+    names = [text_of(name) or "" for name in model.classes.tolist()]
+    # Every candidate has an entry, be it a zero.
+    mask = confidences.copy()
+    mask.data = np.ones(len(mask.data), dtype=bool)
+    candidates = CandidateLabels(mask, names)
+    values = candidates.values_of(confidences)
+    confidence = group_maxima(values, candidates.starts)
+    _, columns = candidates.pairs()
+    history = getattr(model.method, "history_", None)
+    return Disambiguated(
+        candidates=candidates,
+        confidences=values,
+        chosen=columns[first_largest(values, candidates.starts)],
+        second_look=second_look(confidence, errors_to_find),
+        values=pd.DataFrame(index=range(len(candidates))),
+        histories=() if history is None else (history.to_dict(),),
+        about=_about(model),
+    )
+
+
+def _about(model: TableModel) -> dict[str, str]:
+    estimate = model.estimate
+    about = {
+        "method": model.method.card.name,
+        "rows judged": "by a model that was trained on them: surer than it should be",
+    }
+    if estimate is not None:
+        rows = f"{estimate.n_rows:,} rows in {estimate.n_folds} folds"
+        about["covering rate"] = (
+            f"{estimate.covering_rate:.3f} on held-out rows ({rows}); by blind guessing "
+            f"{estimate.blind_covering_rate:.3f}"
+        )
+        about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
+        if estimate.accuracy is not None:
+            about["accuracy"] = f"{accuracy_sentence(estimate.accuracy)} Held-out rows."
+    return about | features_in_words(model.plan.by_kind())
