@@ -69,7 +69,7 @@ class AGGD(PartialLabelClassifier):
         Classes, in the column order of ``predict_proba``.
     candidate_confidence_ : sparse array of shape (n_samples, n_classes)
         Confidence of every candidate of every training row.
-    objective_ : ndarray of shape (n_iter_,)
+    objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
         Rounds, always ``max_iter``.

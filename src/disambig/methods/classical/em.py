@@ -63,7 +63,7 @@ class EMClassifier(PartialLabelClassifier):
         Weights of the scaled features in the score of every class.
     intercept_ : ndarray of shape (n_classes,)
         What is added to the score of every class.
-    objective_ : ndarray of shape (n_iter_,)
+    objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
         Rounds that were made.

@@ -75,7 +75,7 @@ class LSBCMM(PartialLabelClassifier):
         Confidence of every candidate of every training row.
     label_counts_ : ndarray of shape (n_components, n_classes)
         Parameters of the Dirichlet distribution of the labels of every component.
-    lower_bounds_ : ndarray of shape (n_iter_,)
+    lower_bounds_ : ndarray of shape (rounds,)
         The bound after every round; it never falls.
     n_iter_ : int
         Rounds that were made.

@@ -67,7 +67,7 @@ class PLSVM(PartialLabelClassifier):
         Confidence of every candidate of every training row.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
-    objective_ : ndarray of shape (n_iter_,)
+    objective_ : ndarray of shape (rounds,)
         The objective after every step; it may rise.
     n_iter_ : int
         Steps that were made.
