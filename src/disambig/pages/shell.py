@@ -61,14 +61,16 @@ def render_page(
     """
     style = _asset("style.css")
     programs = [_asset(name) for name in scripts]
+    allowed = " ".join(map(_digest, programs)) or "'none'"
+    partner = "'self'" if connects else "'none'"
     # Only these texts may run, whatever else gets into the page.
     policy = "; ".join(
         (
             "default-src 'none'",
             "img-src data:",
             f"style-src {_digest(style)}",
-            f"script-src {' '.join(map(_digest, programs)) or "'none'"}",
-            f"connect-src {"'self'" if connects else "'none'"}",
+            f"script-src {allowed}",
+            f"connect-src {partner}",
             "base-uri 'none'",
             "form-action 'none'",
         )

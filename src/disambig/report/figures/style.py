@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
 
 from disambig.report.cells import Cells
+from disambig.report.method_looks import Dash, Look, cell_looks, method_looks
 
 __all__ = ["LEGEND_TYPE", "LineStyle", "cell_styles", "look", "method_styles"]
-
-Dash = tuple[int, tuple[float, ...]]
 
 LEGEND_TYPE = 8.5
 _SETTINGS: Any = {
@@ -55,32 +53,6 @@ _COLORS = (
     "#6A3D9A",
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
-_DASHES: tuple[Dash, ...] = (
-    (0, (5, 1.5)),
-    (0, (1.5, 1.2)),
-    (0, (6, 1.5, 1.5, 1.5)),
-    (0, (9, 2)),
-    (0, (3, 1.2, 1, 1.2, 1, 1.2)),
-)
-_FLOOR_DASHES: tuple[Dash, ...] = ((0, (1, 2)), (0, (1, 4)))
-_CEILING_DASHES: tuple[Dash, ...] = ((0, (8, 3)), (0, (8, 3, 1, 3)))
-# The place of well-known labels, so that a method looks the same in all figures. Compared without
-# case and punctuation.
-_PLACES = {
-    "ncpd": 0,
-    "sure": 1,
-    "aggd": 2,
-    "ipal": 3,
-    "plknn": 4,
-    "m3pl": 5,
-    "clpl": 6,
-    "plsvm": 7,
-    "ncpdplus": 8,
-    "lsbcmm": 9,
-    "wonc": 10,
-    "wopd": 11,
-    "em": 12,
-}
 
 
 @dataclass(frozen=True)
@@ -89,7 +61,7 @@ class LineStyle:
 
     color: str
     marker: str
-    dash: Dash | str
+    dash: tuple[int, Dash] | str
     width: float
     size: float
     height: int
@@ -120,38 +92,19 @@ def method_styles(labels: Iterable[str], reference: str | None = None) -> dict[s
 
     The reference is broad and solid, and below the others, so that it hides none of them.
     """
-    names = {label: _plain(label) for label in labels}
-    taken = {_PLACES[name] for name in names.values() if name in _PLACES}
-    free = (place for place in count() if place not in taken)
-    styles = {
-        label: _style(_PLACES[name] if name in _PLACES else next(free))
-        for label, name in names.items()
-    }
-    if reference in styles:
-        styles[reference] = replace(styles[reference], dash="-", width=2.8, size=6.5, height=2)
-    return styles
+    return {label: _style(own) for label, own in method_looks(labels, reference).items()}
 
 
 def cell_styles(cells: Cells, reference: str | None) -> Mapping[str, LineStyle]:
     """Return a style for every method of a study; floors and ceilings thin, grey, unmarked."""
-    styles = method_styles(cells.methods, reference)
-    for role, dashes in (("floor", _FLOOR_DASHES), ("ceiling", _CEILING_DASHES)):
-        for i, bound in enumerate(cells.in_role(role)):
-            styles[bound] = LineStyle("#666666", "", dashes[i % len(dashes)], 1.2, 0, 1)
-    return styles
+    return {label: _style(own) for label, own in cell_looks(cells, reference).items()}
 
 
-def _plain(label: str) -> str:
-    """Return a label without case and punctuation, but for a plus, which tells methods apart."""
-    return "".join(filter(str.isalnum, label.casefold().replace("+", "plus")))
-
-
-def _style(place: int) -> LineStyle:
-    return LineStyle(
-        color=_COLORS[place % len(_COLORS)],
-        marker=_MARKERS[place % len(_MARKERS)],
-        dash=_DASHES[place % len(_DASHES)],
-        width=1.3,
-        size=4.5,
-        height=3,
-    )
+def _style(own: Look) -> LineStyle:
+    dash: tuple[int, Dash] | str = (0, own.dash) if own.dash else "-"
+    if own.color is None or own.marker is None:
+        return LineStyle("#666666", "", dash, width=1.2, size=0, height=1)
+    color, marker = _COLORS[own.color], _MARKERS[own.marker]
+    if own.is_strong:
+        return LineStyle(color, marker, dash, width=2.8, size=6.5, height=2)
+    return LineStyle(color, marker, dash, width=1.3, size=4.5, height=3)
