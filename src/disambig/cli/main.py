@@ -19,7 +19,9 @@ from disambig.cli import (
     fit,
     methods,
     predict,
+    report,
     reproduce,
+    review,
     study,
 )
 from disambig.cli.talk import say, say_notices
@@ -42,6 +44,8 @@ app.command("audit")(audit.audit)
 app.command("fit")(fit.fit)
 app.command("clean")(clean.clean)
 app.command("predict")(predict.predict)
+app.command("report")(report.report)
+app.command("review")(review.review)
 app.command("example")(example.example)
 app.command("reproduce")(reproduce.reproduce)
 app.command("study")(study.study)

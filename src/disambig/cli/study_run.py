@@ -44,6 +44,7 @@ def run_and_report(
     from rich.markdown import Markdown  # keeps --help quick
 
     from disambig.report.contents import make_report
+    from disambig.report.markdown import list_markdown
     from disambig.report.write import write_report
 
     folder = out / study.name
@@ -60,7 +61,7 @@ def run_and_report(
         for i, (name, table) in enumerate(report.tables.items()):
             if i == 0 or name == "published":
                 print_table(table, console)
-        console.print(Markdown(report.findings))
+        console.print(Markdown(list_markdown(report.findings)))
         console.print(
             f"\nThe whole report, with tables and figures: {page}", soft_wrap=True, markup=False
         )

@@ -15,9 +15,11 @@ __all__ = [
     "Empty",
     "FeatureOptions",
     "FileOptions",
+    "IdColumn",
     "Json",
     "LabelOptions",
     "MethodOptions",
+    "PageRows",
     "Prefix",
     "TableFile",
 ]
@@ -34,6 +36,18 @@ TableFile = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="The column that names the rows in a file of decisions. By default the one that "
+        "'disambig clean' was told, or else rows are counted from 1.",
+        metavar="COLUMN",
+    ),
+]
+PageRows = Annotated[
+    int, typer.Option(min=1, help="Rows on the page, the most doubtful ones.", metavar="COUNT")
+]
 Prefix = Annotated[str, typer.Option(help="Put this before the names of the new columns.")]
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from disambig._version import __version__
 
-__all__ = ["Section", "render_page"]
+__all__ = ["Section", "render_page", "render_template"]
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,22 @@ def render_page(
             "form-action 'none'",
         )
     )
-    page: str = (
-        _templates()
-        .get_template("page.html")
-        .render(
-            title=title,
-            lead=lead,
-            sections=sections,
-            style=Markup(style),  # noqa: S704  # our own file
-            scripts=[Markup(program) for program in programs],  # noqa: S704  # our own files
-            data={name: _json(value) for name, value in (data or {}).items()},
-            policy=policy,
-            version=__version__,
-        )
+    return render_template(
+        "page.html",
+        title=title,
+        lead=lead,
+        sections=sections,
+        style=Markup(style),  # noqa: S704  # our own file
+        scripts=[Markup(program) for program in programs],  # noqa: S704  # our own files
+        data={name: _json(value) for name, value in (data or {}).items()},
+        policy=policy,
+        version=__version__,
     )
-    return page
+
+
+def render_template(name: str, **values: object) -> Markup:
+    """Fill in a template among the assets; every text is escaped."""
+    return Markup(_templates().get_template(name).render(**values))  # noqa: S704
 
 
 def _json(value: object) -> Markup:

@@ -37,8 +37,8 @@ class Report:
         By the name of their files, the most important first; beside it the published figures.
     figures : dict of Figure
         By the name of their files, those by epoch first.
-    findings : str
-        What was found, a list in Markdown.
+    findings : tuple of str
+        What was found, in sentences.
     missing : tuple of str
         Data that was not at hand, each with how to get it.
     """
@@ -47,7 +47,7 @@ class Report:
     scores: Any
     tables: dict[str, Table]
     figures: dict[str, "Figure"]
-    findings: str
+    findings: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from disambig.report.cells import Cells, read_cells
 from disambig.report.duels import best_methods, count_verdicts, duel
-from disambig.report.markdown import as_markdown
 from disambig.report.metric_names import direction, metric_title
 from disambig.report.ranking import Ranking, rank_methods
 from disambig.report.wording import (
@@ -32,8 +31,8 @@ def findings(
     *,
     test_share: float,
     alpha: float = 0.05,
-) -> str:
-    """Return a list in Markdown: who is best where, where the reference is behind, what is missing.
+) -> tuple[str, ...]:
+    """Return sentences: who is best where, where the reference is behind, what is missing.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ def findings(
     cells = read_cells(scores, metric)
     cells.check_reference(reference)
     ranking = rank_methods(cells, alpha)
-    sentences = [
+    return (
         *_best(cells, reference),
         *_best_or_level(cells, reference, alpha),
         *_verdicts(cells, reference, alpha, test_share),
@@ -64,8 +63,7 @@ def findings(
         *_few_runs(cells),
         *_missing(cells),
         *selection_notes(cells),
-    ]
-    return "".join(f"- {as_markdown(sentence)}\n" for sentence in sentences)
+    )
 
 
 def _best(cells: Cells, reference: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from disambig.report.table import Table
 
-__all__ = ["as_markdown", "to_markdown"]
+__all__ = ["as_markdown", "list_markdown", "to_markdown"]
 
 
 def to_markdown(table: Table) -> str:
@@ -18,8 +18,13 @@ def to_markdown(table: Table) -> str:
         ]
         lines.append(_line(cells))
     if table.notes:
-        lines += ["", *(f"- {as_markdown(note)}" for note in table.notes)]
+        lines += ["", list_markdown(table.notes).rstrip("\n")]
     return "\n".join(lines) + "\n"
+
+
+def list_markdown(sentences: Iterable[str]) -> str:
+    """Return a list, a line for every sentence."""
+    return "".join(f"- {as_markdown(sentence)}\n" for sentence in sentences)
 
 
 def _line(cells: Iterable[str]) -> str:

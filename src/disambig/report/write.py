@@ -9,7 +9,7 @@ from disambig._version import __version__
 from disambig.report.contents import Report
 from disambig.report.delimited import to_csv
 from disambig.report.latex import to_latex
-from disambig.report.markdown import as_markdown, to_markdown
+from disambig.report.markdown import as_markdown, list_markdown, to_markdown
 
 __all__ = ["write_report"]
 
@@ -64,7 +64,7 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
     )
     if report.missing:
         yield "".join(f"- {line}\n" for line in report.missing)
-    yield f"## What was found\n\n{report.findings}"
+    yield f"## What was found\n\n{list_markdown(report.findings)}"
     main, *others = _in_order_of_the_page(report)
     yield to_markdown(report.tables[main])
     for name in report.figures:

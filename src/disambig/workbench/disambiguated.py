@@ -10,7 +10,7 @@ from disambig._core.groups import first_largest, group_maxima
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["Disambiguated", "doubtful_first", "two_largest"]
+__all__ = ["Disambiguated", "doubtful_first", "features_in_words", "two_largest"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,11 @@ def doubtful_first(confidence: FloatArray, second_look: BoolArray) -> IntArray:
     rows = np.flatnonzero(second_look)
     ordered: IntArray = rows[np.argsort(confidence[rows], kind="stable")]
     return ordered
+
+
+def features_in_words(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a line for every kind of feature, as a part of how rows were disambiguated."""
+    return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
 
 
 def two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.clean_details import CleanDetails, belong_to
 from disambig.workbench.clean_summary import accuracy_sentence
-from disambig.workbench.disambiguated import Disambiguated
+from disambig.workbench.disambiguated import Disambiguated, features_in_words
 
 __all__ = ["read_cleaned"]
 
@@ -93,7 +93,7 @@ def _known(details: CleanDetails) -> dict[str, Any]:
             "share of expected errors marked": f"{details.errors_to_find:g}",
             "labels from": ", ".join(details.labels) or "a table of annotations",
             "rows settled by hand": f"{details.decisions:,}",
-            **{f"features ({kind})": ", ".join(names) for kind, names in details.features.items()},
+            **features_in_words(details.features),
             "disambig": details.disambig,
         },
     }

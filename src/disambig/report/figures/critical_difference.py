@@ -11,8 +11,8 @@ from disambig.report.cells import read_cells
 from disambig.report.figures.style import look
 from disambig.report.figures.text_size import text_width
 from disambig.report.metric_names import metric_title
+from disambig.report.rank_bars import bar_levels, bars_alike, rank_sides
 from disambig.report.ranking import rank_methods
-from disambig.study.statistics import groups_alike
 
 __all__ = ["draw_critical_difference", "draw_ranks"]
 
@@ -60,27 +60,22 @@ def draw_ranks(
     The better half of the methods is named on the left, best first; the others on the right. The
     reference is bold.
     """
-    names = sorted(ranks, key=lambda name: ranks[name])
-    bars = [
-        (ranks[names[group[0]]], ranks[names[group[-1]]])
-        for group in groups_alike([ranks[name] for name in names], difference)
-    ]
-    n_left = (len(names) + 1) // 2
-    left, right = names[:n_left], names[n_left:][::-1]
+    bars, sides = bars_alike(ranks, difference), rank_sides(ranks)
+    left, right = sides.left, sides.right
     with look():
-        texts = {name: f"{name}  {ranks[name]:.2f}" for name in names}
+        texts = {name: f"{name}  {ranks[name]:.2f}" for name in ranks}
         side, far_side = (
             max(_width(texts[name]) for name in group) + 2 * _GAP + _MARGIN
             for group in (left, right)
         )
-        scale = _AXIS / (len(names) - 1)
+        scale = _AXIS / (len(ranks) - 1)
         caption = f"CD = {difference:.2f}"
         # Title and ruler begin with the axis and may end to the right of its labels.
         ruler = difference * scale + _GAP + _width(caption) + _MARGIN
         width = side + max(_AXIS + far_side, ruler, _width(title) + _MARGIN)
-        levels = _bar_levels(bars, gap=0.2 / scale)
+        levels = bar_levels(bars, gap=0.2 / scale)
         depth = 0.16 + _BAR_STEP * (max(levels, default=-1) + 1)
-        above, below = 0.95, depth + _LABEL_STEP * n_left + _MARGIN
+        above, below = 0.95, depth + _LABEL_STEP * len(left) + _MARGIN
         figure = Figure(figsize=(width, above + below))
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(-below, above))
         axes.set_axis_off()
@@ -90,7 +85,7 @@ def draw_ranks(
 
         axes.text(place(1), above - _MARGIN, title, va="top", fontsize=_TYPE)
         _draw_ruler(axes, place(1), difference * scale, 0.48, caption)
-        _draw_axis(axes, [place(rank) for rank in range(1, len(names) + 1)])
+        _draw_axis(axes, [place(rank) for rank in range(1, len(ranks) + 1)])
         for (best, worst), level in zip(bars, levels, strict=True):
             ends = [place(best) - 0.05, place(worst) + 0.05]
             height = -0.14 - _BAR_STEP * level
@@ -123,18 +118,6 @@ def _draw_ruler(axes: Axes, start: float, length: float, height: float, text: st
         axes.plot([end, end], [height - 0.05, height + 0.05], color=_INK, linewidth=1.2)
     # Beside it, where there is room for a short ruler too.
     axes.text(start + length + _GAP, height, text, ha="left", va="center", fontsize=_TYPE)
-
-
-def _bar_levels(bars: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return the lowest level for each bar, from left to right, where it stays clear of others."""
-    ends: list[float] = []
-    levels = []
-    for best, worst in bars:
-        free = [level for level, end in enumerate(ends) if end + gap < best]
-        level = free[0] if free else len(ends)
-        ends[level : level + 1] = [worst]
-        levels.append(level)
-    return levels
 
 
 def _width(text: str) -> float:

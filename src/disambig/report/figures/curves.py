@@ -1,17 +1,21 @@
 """Scores against the share of corrupted rows, a panel for every dataset and r."""
 
-import math
-from collections.abc import Iterable, Mapping
-from itertools import product
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from disambig._core.errors import ParameterError
-from disambig.report.cells import Cells, Setting, read_cells
+from disambig.report.cells import Cells, read_cells
+from disambig.report.curve_limits import (
+    MOST_ARROW_ROWS,
+    ROW_OF_ARROWS,
+    corrupted_settings,
+    curve_limits,
+    mean_of,
+)
 from disambig.report.figures.panels import (
     arrow,
     columns_for,
@@ -22,17 +26,9 @@ from disambig.report.figures.panels import (
     share_legend,
 )
 from disambig.report.figures.style import LineStyle, cell_styles, look
-from disambig.report.metric_names import direction, metric_title
+from disambig.report.metric_names import metric_title
 
 __all__ = ["draw_curves"]
-
-# Empty parts of the height above the highest and below the lowest point.
-_MARGIN = 0.06
-# Of the height between floor and best: so far below the floor a point has to be shown.
-_NEAR = 0.5
-# Of the height of a panel: a row of arrows. With more methods than rows, some share theirs.
-_ROW = 0.07
-_MOST_ROWS = 5
 
 
 def draw_curves(
@@ -61,15 +57,13 @@ def draw_curves(
         Only panels of this r.
     """
     cells = read_cells(scores, metric)
-    places = {
-        data: setting for data, setting in cells.settings.items() if not math.isnan(setting.p)
-    }
+    places = corrupted_settings(cells)
     if not places:
         raise ParameterError(
             "Curves need data with a share p of corrupted rows, and no record has one. "
             "Draw dots instead."
         )
-    limits = _limits(cells, places)
+    limits = curve_limits(cells, places)
     places = {data: setting for data, setting in places.items() if r in (None, setting.r)}
     if not places:
         levels = sorted({setting.r for setting in cells.settings.values() if setting.r >= 0})
@@ -119,7 +113,7 @@ def _draw_panel(
     has_hollow = False
     ps = sorted(data)
     for method, style in styles.items():
-        means = [_mean(cells, data[p], method) for p in ps]
+        means = [mean_of(cells, data[p], method) for p in ps]
         axes.plot(ps, means, **style.line())
         counts = [len(cells.values(data[p], method)) for p in ps]
         partly = [i for i, count in enumerate(counts) if 0 < count < cells.n_runs]
@@ -136,50 +130,12 @@ def _draw_arrows(
     """Draw an arrow at the lower edge for every point below it; return whether there is one."""
     bottom, _ = axes.get_ylim()
     below = {
-        method: [p for p in sorted(data) if _mean(cells, data[p], method) < bottom]
+        method: [p for p in sorted(data) if mean_of(cells, data[p], method) < bottom]
         for method in styles
     }
     rows = [method for method, ps in below.items() if ps]
     for row, method in enumerate(rows):
-        heights = [_ROW * (row % _MOST_ROWS + 0.5)] * len(below[method])
+        heights = [ROW_OF_ARROWS * (row % MOST_ARROW_ROWS + 0.5)] * len(below[method])
         place = axes.get_xaxis_transform()
         axes.plot(below[method], heights, transform=place, **arrow(styles[method].color))
     return bool(rows)
-
-
-def _limits(cells: Cells, places: Mapping[str, Setting]) -> dict[str, tuple[float, float]]:
-    """Return the lower and upper end of the scale for every dataset that has a score."""
-    limits = {}
-    for dataset in {setting.dataset: None for setting in places.values()}:
-        data = [own for own, setting in places.items() if setting.dataset == dataset]
-        columns = cells.methods + cells.bounds
-        means = _means(cells, data, columns)
-        if means:
-            low = _lowest_shown(means, _means(cells, data, cells.in_role("floor")), cells.metric)
-            margin = _MARGIN * (max(means) - low) or 0.01
-            top = max(means) + margin
-            # Arrows have rows of their own, below the points.
-            n_rows = sum(min(_means(cells, data, [name]), default=low) < low for name in columns)
-            share = 1 - min(n_rows, _MOST_ROWS) * _ROW
-            limits[dataset] = (top - (top - low + margin) / share, top)
-    return limits
-
-
-def _lowest_shown(means: list[float], floors: list[float], metric: str) -> float:
-    """Return the lowest point; without those far below the floor if that saves half the height."""
-    lowest, highest = min(means), max(means)
-    if not floors or direction(metric) < 0:
-        return lowest
-    floor = min(floors)
-    near = min(mean for mean in means if mean >= floor - _NEAR * (highest - floor))
-    return near if highest - near < (highest - lowest) / 2 else lowest
-
-
-def _means(cells: Cells, data: Iterable[str], methods: Iterable[str]) -> list[float]:
-    means = [_mean(cells, own, method) for own, method in product(data, methods)]
-    return [mean for mean in means if not math.isnan(mean)]
-
-
-def _mean(cells: Cells, data: str, method: str) -> float:
-    values = cells.values(data, method)
-    return float(np.mean(values)) if len(values) else math.nan

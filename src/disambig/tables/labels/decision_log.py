@@ -1,6 +1,7 @@
 """A file of decisions that only ever grows: what is in it is on the disk, and nothing is lost."""
 
 import csv
+import errno
 import io
 import os
 import threading
@@ -21,6 +22,7 @@ except ImportError:
 __all__ = ["Conflict", "Decision", "DecisionLog"]
 
 _TIME = "decided_at"
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True)
@@ -159,9 +161,12 @@ class DecisionLog:
         return cells
 
     def _note(self, line: Mapping[str, str]) -> None:
+        place, label = line.get(self._rows.column), line.get(LABEL)
+        if not place and not label:
+            return  # a blank line
         number = len(self._decisions)
-        row = self._rows.position(line.get(self._rows.column, ""), number)
-        self._decisions.append(Decision(row, line.get(LABEL) or None))
+        row = self._rows.position(place or "", number)
+        self._decisions.append(Decision(row, label or None))
         self._last_of_row[row] = number
 
     def _write(self, file: io.FileIO, decision: Decision) -> None:
@@ -176,10 +181,10 @@ class DecisionLog:
         }
         header = self._header or list(known)
         writer.writerow([known.get(name, "") for name in header])
+        line = text.getvalue().encode("utf-8")
+        end = file.seek(0, os.SEEK_END)
         # One call: the line is there or it is not.
-        file.seek(0, os.SEEK_END)
-        file.write(text.getvalue().encode("utf-8"))
+        if file.write(line) != len(line):
+            file.truncate(end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
         os.fsync(file.fileno())
-
-
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)

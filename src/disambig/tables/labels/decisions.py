@@ -16,10 +16,10 @@ from disambig.tables.labels.distinct_cells import texts_of
 from disambig.tables.labels.label_rows import unknown_label
 from disambig.tables.wording import in_words, option, row_in_words
 
-__all__ = ["read_decisions", "settle"]
+__all__ = ["LABEL", "ROW", "DecidedRows", "read_decisions", "settle"]
 
-_LABEL = "label"
-_ROW = "row"
+LABEL = "label"
+ROW = "row"
 _TABLE = "The table of decisions"
 # Also "7.0", as a column with gaps is written.
 _INTEGER = re.compile(r"([+-]?\d{1,15})(\.0*)?", re.ASCII)
@@ -40,7 +40,7 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
     id : str, optional
         The column, of both tables, that tells which row; compared as text.
     """
-    name = _ROW if id is None else id
+    rows = DecidedRows(frame, id)
     by_id = f"Or name a column that identifies rows in both tables: {option('id')}."
     labels, places = (
         texts_of(
@@ -49,29 +49,48 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
             literal=True,
         )
         for column, what, advice in (
-            (_LABEL, "the decided labels", ""),
-            (name, "the rows decided on", by_id if id is None else ""),
+            (LABEL, "the decided labels", ""),
+            (rows.column, "the rows decided on", by_id if id is None else ""),
         )
     )
-    rows_of_id = None if id is None else _rows_of_id(frame, id)
     decisions: dict[int, str] = {}
     for number, (place, label) in enumerate(zip(places, labels, strict=True)):
         if place is None and label is None:
             continue  # a blank line
         if place is None:
             raise TableError(
-                f"Every decision needs a row in column {name!r}. There is none in "
+                f"Every decision needs a row in column {rows.column!r}. There is none in "
                 f"{row_in_words(number)} of the decisions. Fill it in, or drop the decision."
             )
-        if rows_of_id is None:
-            row = _row_number(place, number, len(frame))
-        else:
-            row = _row_of_id(place, number, name, rows_of_id)
+        row = rows.position(place, number)
         if label is None:
             decisions.pop(row, None)
         else:
             decisions[row] = label
     return decisions
+
+
+class DecidedRows:
+    """Says which row of a table a decision is about.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    id : str, optional
+        The column that tells rows apart; without it they are counted from 1.
+    """
+
+    def __init__(self, frame: Any, id: str | None = None) -> None:  # noqa: A002
+        self.column = ROW if id is None else id
+        self._n_rows = len(frame)
+        self._rows_of_id = None if id is None else _rows_of_id(frame, id)
+
+    def position(self, place: str, number: int) -> int:
+        """Return the row, counted from 0, that the decision with this number names."""
+        if self._rows_of_id is None:
+            return _row_number(place, number, self._n_rows)
+        return _row_of_id(place, number, self.column, self._rows_of_id)
 
 
 def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
@@ -130,7 +149,7 @@ def _row_number(place: str, number: int, n_rows: int) -> int:
     match = _INTEGER.fullmatch(place)
     if match is None:
         raise TableError(
-            f"Column {_ROW!r} of the decisions holds row numbers, counted from 1. Got "
+            f"Column {ROW!r} of the decisions holds row numbers, counted from 1. Got "
             f"{in_words(place)} in its {row_in_words(number)}. Correct it, or name the column "
             f"that identifies rows: {option('id')}."
         )

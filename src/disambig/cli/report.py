@@ -1,0 +1,80 @@
+"""``disambig report``: a page to look at, in one file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disambig._core.errors import ParameterError, TableError
+from disambig.cli.option_groups import with_option_groups
+from disambig.cli.study_run import Store
+from disambig.cli.table_options import FileOptions, IdColumn, PageRows
+
+if TYPE_CHECKING:
+    from disambig.workbench.disambiguated import Disambiguated
+
+__all__ = ["report"]
+
+
+@with_option_groups
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A table that 'disambig clean' wrote, a model folder, a study (its TOML file), or "
+            "the folder with the results of one.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page, one HTML file.", metavar="PAGE")],
+    file_options: FileOptions,
+    id: IdColumn = None,  # noqa: A002  # as people call it
+    rows: PageRows = 10_000,
+    store: Store = Path("out/records"),
+) -> None:
+    """Write a page with charts and tables: one file, which asks for nothing from the network.
+
+    Of a cleaned table: set sizes, labels that go together, how disambiguation went, how sure labels
+    are, class by class, and the most doubtful rows, which can be settled on the page. Of a study:
+    tables with significance marks, curves, ranks, and what is needed to run it again.
+
+    Example: disambig report vehicles-clean.csv --out vehicles.html
+
+    Example, of a study: disambig report my-study.toml --out my-study.html
+    """
+    # keeps --help quick
+    from disambig._core.files import written_atomically
+    from disambig.cli.talk import say
+
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
+    if not source.exists():
+        raise TableError(f"There is no {str(source)!r}. Check the path.")
+    page = _page(source, file_options, id, rows, store)
+    with written_atomically(out) as temporary:
+        temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
+    say(f"The page is in {out}: open it in a browser.")
+
+
+def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: Path) -> str:  # noqa: A002
+    from disambig.pages.table_page import table_page
+
+    if source.is_dir() and (source / "model.json").exists():
+        return table_page(_model_rows(source), title=f"Model {source.name}", most_rows=rows)
+    if source.is_dir() or source.suffix.lower() == ".toml":
+        return _study_page(source, store)
+    from disambig.cli.cleaned_table import load_cleaned
+
+    cleaned = load_cleaned(source, options, id)
+    return table_page(cleaned, title=source.name, most_rows=rows)
+
+
+def _model_rows(folder: Path) -> "Disambiguated":
+    from disambig.workbench.model.model_folder import load_model
+    from disambig.workbench.model.own_rows import rows_of_model
+
+    return rows_of_model(load_model(folder))
+
+
+def _study_page(source: Path, store: Path) -> str:
+    raise NotImplementedError

@@ -1,0 +1,75 @@
+"""``disambig review``: settle doubtful rows in the browser."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disambig.cli.option_groups import with_option_groups
+from disambig.cli.table_options import FileOptions, IdColumn, PageRows
+
+if TYPE_CHECKING:
+    from disambig.tables.labels.decision_log import DecisionLog
+
+__all__ = ["review"]
+
+
+@with_option_groups
+def review(
+    clean: Annotated[
+        Path, typer.Argument(metavar="CLEAN", help="A table that 'disambig clean' wrote.")
+    ],
+    file_options: FileOptions,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that decisions are appended to; those in it count. By default "
+            "CLEAN.decisions.csv, without the suffix of CLEAN.",
+            metavar="FILE",
+        ),
+    ] = None,
+    id: IdColumn = None,  # noqa: A002  # as people call it
+    rows: PageRows = 10_000,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Open the page in the browser of this machine.")
+    ] = False,
+) -> None:
+    """Show the most doubtful rows in a browser, one after the other, and keep what you decide.
+
+    The page is served on this machine to whoever knows its address, until Ctrl-C. Every decision is
+    on the disk before the page says so. 'disambig clean' and 'disambig fit' then use them:
+    --decisions FILE.
+
+    Example: disambig review vehicles-clean.csv
+    """
+    # keeps --help quick
+    from disambig._core.optional import import_extra
+    from disambig.cli.cleaned_table import load_cleaned
+    from disambig.cli.talk import say
+
+    for module in ("starlette", "uvicorn"):
+        import_extra(module, extra="review")
+    from disambig.pages.review.server import serve_review
+
+    found = load_cleaned(clean, file_options, id)
+    kept_in = decisions or clean.with_suffix(".decisions.csv")
+
+    def ready(address: str, log: "DecisionLog") -> None:
+        before = len(log.since(0))
+        if before:
+            say(f"{before:,} decisions are in {kept_in} already.")
+        say(f"Open {address}\nCtrl-C ends the review.")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    log = serve_review(
+        found, str(kept_in), title=f"Review of {clean.name}", most_rows=rows, ready=ready
+    )
+    made = len(log.since(0))
+    say(
+        f"{made:,} decisions are in {kept_in}. Use them: disambig clean FILE --decisions {kept_in}"
+        if made
+        else "No decisions were made."
+    )

@@ -1,0 +1,294 @@
+"use strict";
+// Settle doubtful rows one after the other. Everything from the table enters as text, never as HTML.
+
+{
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("doubtful").textContent);
+  const rows = data.rows.map(([number, name, candidates, confidences, opinions, values]) => ({
+    number, name, candidates, confidences, opinions, values,
+    labels: candidates.map((place) => data.classes[place]),
+  }));
+  const rowOf = new Map(rows.map((row) => [row.number, row]));
+  const served = data.savedIn !== null;
+  const decisions = served ? new ServerDecisions() : new BrowserDecisions(data.key);
+  const undoable = []; // what this tab did, so that it can be taken back: [number, label before]
+  const skipped = new Set();
+  let current = null;
+  let busy = false;
+
+  const make = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const say = (text, isBad = false) => {
+    byId("status").textContent = text;
+    byId("status").classList.toggle("warn", isBad);
+  };
+
+  // Which row comes next.
+  const wanted = () => byId("class-filter").value;
+  const inQueue = () => rows.filter((row) => wanted() === "" || row.labels.includes(wanted()));
+  const isOpen = (row) => !decisions.labels.has(row.number);
+  const next = () => {
+    const open = inQueue().filter(isOpen);
+    return open.find((row) => !skipped.has(row.number)) ?? again(open);
+  };
+  const again = (open) => {
+    for (const row of open) skipped.delete(row.number);
+    return open[0] ?? null;
+  };
+
+  // What is shown.
+  const showGain = () => {
+    const done = rows.filter((row) => !isOpen(row));
+    const doubt = (some) => some.reduce((sum, row) => sum + 1 - row.confidences[0], 0);
+    const { errors, rows: total } = data.totals;
+    const now = errors - doubt(done);
+    const facts = [
+      [`${rows.length - done.length}`, `rows left of ${rows.length}`],
+      [now.toFixed(1), `labels expected to be wrong, ${errors.toFixed(1)} before`],
+      [percent(1 - now / total), `expected to be right, ${percent(1 - errors / total)} before`],
+      [(errors - doubt(rows)).toFixed(1), "expected to be wrong once all rows here are settled"],
+    ];
+    byId("gain").replaceChildren(
+      ...facts.map(([figure, what]) => make("li", {}, make("strong", {}, figure), make("span", {}, what))),
+    );
+  };
+
+  const showChoices = (row) => {
+    const choices = row.labels.map((label, place) => {
+      const key = place < 9 ? make("kbd", {}, String(place + 1)) : "";
+      const bar = make("progress", { max: 1, value: row.confidences[place], "aria-hidden": "true" });
+      const parts = [make("strong", {}, label), make("span", {}, percent(row.confidences[place])), bar];
+      row.opinions.forEach((said, network) => {
+        parts.push(make("span", { class: "note" }, `network ${network + 1}: ${percent(said[place])}`));
+      });
+      const isChosen = decisions.labels.get(row.number) === label;
+      const button = make("button", { type: "button", "aria-pressed": String(isChosen) }, key, ...parts);
+      button.addEventListener("click", () => decide(label));
+      return make("li", {}, button);
+    });
+    byId("choices").replaceChildren(...choices);
+  };
+
+  const show = (row) => {
+    current = row;
+    for (const id of ["choices", "values", "skip", "other"]) byId(id).hidden = row === null;
+    byId("other").parentElement.hidden = row === null;
+    byId("undo").disabled = undoable.length === 0;
+    if (row === null) {
+      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs a look";
+      byId("card-place").textContent = data.totals.doubtful > rows.length
+        ? `${data.totals.doubtful - rows.length} less doubtful ones are not on this page.` : "";
+      return;
+    }
+    const queue = inQueue();
+    const decided = decisions.labels.get(row.number);
+    byId("card-title").textContent =
+      data.place === "row" ? `Row ${row.number}` : `${data.place} ${row.name}, row ${row.number}`;
+    byId("card-place").textContent = `${queue.indexOf(row) + 1} of ${queue.length}, the most doubtful first.` +
+      (decided === undefined ? "" : ` Decided: ${decided}.`);
+    byId("other").value = "";
+    showChoices(row);
+    byId("values").replaceChildren(
+      ...data.columns.flatMap((name, place) => [make("dt", {}, name), make("dd", {}, row.values[place])]),
+    );
+  };
+
+  const showAll = () => {
+    showGain();
+    showList();
+    if (!served) byId("export").disabled = decisions.labels.size === 0;
+  };
+
+  // What is done.
+  const save = async (number, label) => {
+    if (busy) return false;
+    busy = true;
+    say("Saving …");
+    try {
+      const before = decisions.labels.get(number) ?? null;
+      const saved = await decisions.save(number, label);
+      if (saved) undoable.push([number, before]);
+      else say("This row was settled in another tab. Choose again to change it.", true);
+      return saved;
+    } catch (error) {
+      say(`Not saved. ${error.message}`, true);
+      return false;
+    } finally {
+      busy = false;
+    }
+  };
+
+  const savedWhere = () => {
+    if (served) return ` in ${data.savedIn}`;
+    return decisions.lasting ? " in this browser" : " until this page is closed: save them as a file";
+  };
+
+  const decide = async (label) => {
+    const row = current;
+    if (row === null) return;
+    if (await save(row.number, label)) {
+      say(`Saved${savedWhere()}: ${label}.`);
+      show(next());
+    } else if (row === current) {
+      show(row);
+    }
+    showAll();
+  };
+
+  const undo = async () => {
+    const last = undoable.at(-1);
+    if (last === undefined || busy) return;
+    const [number, before] = last;
+    if (await save(number, before)) {
+      undoable.splice(-2); // itself, and what it took back
+      say("Taken back.");
+      show(rowOf.get(number));
+    }
+    showAll();
+  };
+
+  const skip = () => {
+    if (current === null || busy) return;
+    skipped.add(current.number);
+    say("Skipped; it comes back at the end.");
+    show(next());
+  };
+
+  const exportFile = () => {
+    const named = rows.filter((row) => !isOpen(row))
+      .map((row) => [row.name, decisions.labels.get(row.number)]);
+    const file = new Blob([decisionsAsCsv(data.place, named)], { type: "text/csv" });
+    const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    say(`${named.length} decisions went to decisions.csv.`);
+  };
+
+  // The list of all rows, a page at a time: thousands of rows would make a browser slow.
+  const PAGE = 50;
+  let listed = rows;
+  let first = 0;
+  const searched = new Map();
+  const textOf = (row) => {
+    if (!searched.has(row.number)) {
+      searched.set(row.number, [row.number, row.name, ...row.labels, ...row.values].join(" ").toLowerCase());
+    }
+    return searched.get(row.number);
+  };
+  const keys = {
+    number: (row) => row.number,
+    name: (row) => row.name,
+    chosen: (row) => row.labels[0],
+    confidence: (row) => row.confidences[0],
+    candidates: (row) => row.labels.length,
+    decision: (row) => decisions.labels.get(row.number) ?? "",
+  };
+  const candidatesOf = (row) => row.labels.map((label, i) => `${label} ${percent(row.confidences[i])}`).join(", ");
+
+  const showList = () => {
+    const shown = listed.slice(first, first + PAGE);
+    byId("list").tBodies[0].replaceChildren(...shown.map((row) => {
+      const open = make("button", { type: "button" }, String(row.number));
+      open.addEventListener("click", () => {
+        show(row);
+        byId("card").scrollIntoView({ block: "nearest" });
+      });
+      const cells = [row.labels[0], percent(row.confidences[0]), candidatesOf(row), keys.decision(row)];
+      return make(
+        "tr", {},
+        make("th", { scope: "row" }, open),
+        ...(data.place === "row" ? [] : [make("td", { class: "words" }, row.name)]),
+        ...cells.map((text, place) => make("td", place === 1 ? {} : { class: "words" }, text)),
+      );
+    }));
+    const last = Math.min(first + PAGE, listed.length);
+    byId("list-count").textContent = listed.length
+      ? `${first + 1} to ${last} of ${listed.length} rows` : "No row fits.";
+    byId("list-before").disabled = first === 0;
+    byId("list-after").disabled = last >= listed.length;
+  };
+
+  const arrange = () => {
+    const words = byId("list-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    listed = rows.filter((row) => words.every((word) => textOf(row).includes(word)));
+    const header = byId("list").querySelector("[aria-sort]");
+    const key = keys[header.dataset.key];
+    const sign = header.getAttribute("aria-sort") === "descending" ? -1 : 1;
+    const compare = (a, b) =>
+      typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
+    listed.sort((a, b) => sign * compare(key(a), key(b)));
+    first = 0;
+    showList();
+  };
+
+  const sortBy = (header) => {
+    const turned = header.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+    for (const other of byId("list").querySelectorAll("th")) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", turned);
+    arrange();
+  };
+
+  const turn = (pages) => {
+    first += pages * PAGE;
+    showList();
+  };
+
+  // Wiring.
+  const option = (label) => make("option", { value: label }, label);
+  const occurring = new Set(rows.flatMap((row) => row.labels));
+  byId("class-filter").append(...data.classes.filter((label) => occurring.has(label)).map(option));
+  byId("other").append(...data.classes.map(option));
+  byId("class-filter").addEventListener("change", () => {
+    skipped.clear();
+    show(next());
+  });
+  byId("other").addEventListener("change", (event) => {
+    if (event.target.value !== "") decide(event.target.value);
+    event.target.blur(); // so that number keys choose again
+  });
+  byId("undo").addEventListener("click", undo);
+  byId("skip").addEventListener("click", skip);
+  if (!served) byId("export").addEventListener("click", exportFile);
+  byId("list-filter").addEventListener("input", arrange);
+  byId("list-before").addEventListener("click", () => turn(-1));
+  byId("list-after").addEventListener("click", () => turn(1));
+  byId("list-name").firstElementChild.textContent = data.place;
+  byId("list-name").hidden = data.place === "row";
+  for (const header of byId("list").querySelectorAll("th[data-key]")) {
+    header.firstElementChild.addEventListener("click", () => sortBy(header));
+  }
+  if (data.columnsLeftOut > 0) {
+    byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
+    byId("columns-left-out").hidden = false;
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || current === null && event.key !== "u") return;
+    if (event.target.closest("input, select, textarea")) return;
+    const label = /^[1-9]$/.test(event.key) ? current.labels[Number(event.key) - 1] : undefined;
+    if (label !== undefined) decide(label);
+    else if (event.key === "u") undo();
+    else if (event.key === "s") skip();
+  });
+
+  const refresh = async (start) => {
+    try {
+      await decisions.load();
+      if (start || (current !== null && !isOpen(current))) show(start ? next() : current);
+      showAll();
+    } catch (error) {
+      say(error.message, true);
+    }
+  };
+  // Another tab may have decided in the meantime.
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) refresh(false);
+  });
+  show(next());
+  showAll();
+  refresh(true);
+}

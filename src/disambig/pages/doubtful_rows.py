@@ -1,0 +1,125 @@
+"""The rows worth a second look, as the scripts of a page read them."""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError
+from disambig._core.typing import IntArray
+from disambig.tables.cell_text import text_of
+from disambig.tables.labels.decisions import ROW
+from disambig.tables.wording import in_words, row_in_words
+from disambig.workbench.disambiguated import Disambiguated
+
+__all__ = ["MOST_ROWS", "doubtful_rows", "row_names"]
+
+MOST_ROWS = 10_000
+# Of the page's own limit of ten megabytes, what values of columns may take.
+_BYTES_FOR_VALUES = 6_000_000
+_LONGEST_VALUE = 300
+_DECIMALS = 4
+
+
+def doubtful_rows(
+    rows: Disambiguated, *, most: int = MOST_ROWS, saved_in: str | None = None
+) -> dict[str, Any]:
+    """Return what a page needs to show doubtful rows and to settle them.
+
+    Parameters
+    ----------
+    rows : Disambiguated
+        All rows.
+    most : int, default=10,000
+        Rows on the page, the most doubtful ones.
+    saved_in : str, optional
+        The file that decisions are written to; without it the page keeps them itself.
+    """
+    shown = rows.doubtful_rows(most)
+    names = row_names(rows)
+    columns = _columns_that_fit(rows.values, shown)
+    values = [_texts(rows.values[name], shown) for name in columns]
+    return {
+        "place": ROW if rows.id is None else rows.id,
+        "classes": rows.candidates.classes.tolist(),
+        "columns": columns,
+        "columnsLeftOut": rows.values.shape[1] - len(columns),
+        "rows": [
+            [row + 1, names[row], *_candidates(rows, row), [column[place] for column in values]]
+            for place, row in enumerate(shown.tolist())
+        ],
+        "totals": {
+            "rows": len(rows.candidates),
+            "doubtful": int(rows.second_look.sum()),
+            "errors": round(rows.expected_errors, _DECIMALS),
+        },
+        "key": _fingerprint(rows),
+        "savedIn": saved_in,
+    }
+
+
+def row_names(rows: Disambiguated) -> list[str]:
+    """Return what a file of decisions calls every row; refuse names that do not tell them apart."""
+    if rows.id is None:
+        return [str(row + 1) for row in range(len(rows.candidates))]
+    first: dict[str, int] = {}
+    for row, cell in enumerate(rows.values[rows.id]):
+        name = text_of(cell)
+        if name is None:
+            raise TableError(
+                f"Column {rows.id!r} is to name the rows. It is empty in {row_in_words(row)}. Fill "
+                "it in, or name another column (--id)."
+            )
+        if first.setdefault(name, row) != row:
+            raise TableError(
+                f"Column {rows.id!r} is to name the rows. It holds {in_words(name)} in "
+                f"{row_in_words(first[name])} and in {row_in_words(row)}. Make it unique, or name "
+                "another column (--id)."
+            )
+    return list(first)
+
+
+def _candidates(rows: Disambiguated, row: int) -> tuple[list[int], list[float], Any]:
+    """Return the candidates of a row, the likeliest first, and what each network says of them."""
+    start, size = int(rows.candidates.starts[row]), int(rows.candidates.sizes[row])
+    _, columns = rows.candidates.pairs()
+    confidences = rows.confidences[start : start + size]
+    order = np.argsort(-confidences, kind="stable")
+    said = [[own[place] for place in order.tolist()] for own in rows.opinions.get(row, ())]
+    return (
+        columns[start : start + size][order].tolist(),
+        confidences[order].round(_DECIMALS).tolist(),
+        said,
+    )
+
+
+def _columns_that_fit(values: pd.DataFrame, shown: IntArray) -> list[str]:
+    """Return the columns, from the left, whose values a page can hold."""
+    left = _BYTES_FOR_VALUES
+    fitting = []
+    for name in values.columns:
+        left -= len(json.dumps(_texts(values[name], shown), ensure_ascii=False).encode())
+        if left < 0:
+            break
+        fitting.append(name)
+    return fitting
+
+
+def _texts(column: "pd.Series[Any]", shown: IntArray) -> list[str]:
+    return [_shortened(text_of(cell) or "") for cell in column.iloc[shown]]
+
+
+def _shortened(text: str) -> str:
+    # Half characters cannot be written in UTF-8.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _fingerprint(rows: Disambiguated) -> str:
+    """Return what tells this table from others: a browser keeps decisions under it."""
+    digest = hashlib.sha256(repr(rows.candidates.classes.tolist()).encode())
+    for part in (*rows.candidates.pairs(), rows.confidences):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""A page on this machine, for one person, to settle doubtful rows."""
