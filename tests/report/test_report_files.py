@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from disambig.report import make_report, to_latex, to_markdown, write_report
+from disambig.report.markdown import list_markdown
 from disambig.report.scores import accuracy_by_epoch, study_scores
 from disambig.study import StudyResult
 from report.small_reports import (
@@ -52,7 +53,7 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
     assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [jobs.csv](jobs.csv)" in text
     for line in missing:
         assert f"\n- {line}\n" in text
-    assert f"## What was found\n\n{report.findings}" in text
+    assert f"## What was found\n\n{list_markdown(report.findings)}" in text
     for name in report.figures:
         assert f"]({name}.png)" in text
     for name in report.tables:

@@ -6,12 +6,14 @@ import pandas as pd
 import pytest
 
 from disambig.report import findings as any_findings
+from disambig.report.markdown import list_markdown
 
 NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
 
 
 def findings(scores, reference, metric="accuracy", **more):
-    return any_findings(scores, reference, metric, **({"test_share": 0.2} | more))
+    """Return what was found as a page has it: a list in Markdown."""
+    return list_markdown(any_findings(scores, reference, metric, **({"test_share": 0.2} | more)))
 
 
 def study(means, *, roles=None, missing=(), selections=None):

@@ -69,7 +69,7 @@ def test_corrupted_and_uncorrupted_data_go_into_one_report(data, tmp_path):
     assert titles == ["glass", "small"]
     titles = [axes.get_title() for axes in report.figures["accuracy_curves"].axes]
     assert titles == ["glass, r = 1"]
-    assert "out of 4 settings" in report.findings
+    assert "out of 4 settings" in " ".join(report.findings)
     notes = " ".join(report.tables["accuracy_tests"].notes)
     assert "4 settings of only 2 datasets as if they were independent" in notes
     assert_links_lead_somewhere(page)
@@ -87,7 +87,7 @@ def test_a_study_by_hold_out_is_reported(repeats, tmp_path):
     assert "each run tests on 0.3 of the rows" in notes
     cells = report.tables["accuracy"].rows[0][1:]
     assert all(("±" in cell) == (repeats > 1) for cell in cells)
-    assert ("cannot be tested" in report.findings) == (repeats == 1)
+    assert ("cannot be tested" in " ".join(report.findings)) == (repeats == 1)
 
 
 def test_folds_that_are_repeated_are_tested_on_their_share():
@@ -108,13 +108,13 @@ def test_every_metric_has_its_own_tables_and_figures_and_the_first_makes_the_fin
     assert list(report.figures) == ["brier_score_dots", "accuracy_dots"]
     assert report.tables["brier_score"].title.startswith("Brier score")
     assert "Less is better" in report.tables["brier_score"].notes[0]
-    assert report.findings.startswith("- Best mean Brier score")
+    assert report.findings[0].startswith("Best mean Brier score")
 
 
 def test_one_method_with_floor_and_ceiling_is_reported_without_tests():
     report = make_report(result_of(small("plknn")))
     assert report.tables["accuracy"].header == ("data", "PLKNN", FLOOR, CEILING)
-    assert "PLKNN cannot be tested against another method" in report.findings
+    assert "PLKNN cannot be tested against another method" in " ".join(report.findings)
 
 
 def test_the_reference_of_the_study_is_that_of_its_tables():
@@ -140,7 +140,7 @@ def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(da
     fold = next(p.job.split.fold for p, _ in report.result.failed if p.method_title == "half")
     assert failures[0].startswith(f"- half on small, seed 0, fold {fold}: ArithmeticError: ")
     assert failures[0].endswith("row 7 is not there")
-    assert "4 of 15 runs are missing" in report.findings
+    assert "4 of 15 runs are missing" in " ".join(report.findings)
 
 
 def test_a_study_whose_own_methods_all_failed_is_reported_with_floor_and_ceiling(data, tmp_path):
@@ -148,7 +148,7 @@ def test_a_study_whose_own_methods_all_failed_is_reported_with_floor_and_ceiling
     _, rows = rows_of(page.with_name("accuracy.csv"))
     assert rows["small"]["DILIGENT"] == "-"
     assert float(rows["small"][CEILING].split()[0]) > 0
-    assert "2 of 6 runs are missing" in report.findings
+    assert "2 of 6 runs are missing" in " ".join(report.findings)
     assert page.read_text("utf-8").count("row -1 is not there") == 2
 
 
@@ -188,4 +188,4 @@ def test_oracle_selection_is_named_in_every_table_and_no_other_is(selection, pla
             if (name, suffix, place) == ("accuracy_wins", "csv", "reference"):
                 continue  # has no notes, and the reference no column
             assert bool(re.search(mark, render(table))) == (selection == "oracle"), (name, suffix)
-    assert bool(re.search(mark, report.findings)) == (selection == "oracle")
+    assert bool(re.search(mark, " ".join(report.findings))) == (selection == "oracle")

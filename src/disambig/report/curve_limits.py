@@ -1,4 +1,4 @@
-"""Which part of the scale curves are drawn on: points far below the floor do not squeeze the rest."""
+"""Which part of the scale curves are drawn on: what is far below the floor squeezes nothing."""
 
 import math
 from collections.abc import Iterable, Mapping
