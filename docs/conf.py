@@ -28,7 +28,6 @@ exclude_patterns = ["_extensions"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 # Tables of a study begin with a heading of the second level, because its report takes them in.
-# Code for a shell or a table in plain text is in no language that can be coloured.
 suppress_warnings = ["myst.header"]
 
 # Packages export their public names, many of them on first use; no list is kept here.
@@ -46,7 +45,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "image_scrapers": ("matplotlib",),
-    "plot_gallery": "True",
+    "write_computation_times": False,
 }
 
 html_theme = "furo"

@@ -11,17 +11,24 @@ from sphinx.writers.html5 import HTML5Translator
 
 # The number that a paper gave to an equation.
 _TAG = re.compile(r"\\tag\{(?P<number>[^}]*)\}")
+# A function whose argument has no brackets: "log p" must not read as a product of names.
+_FUNCTION = re.compile(r"<mi>(log|exp)</mi>(?!<mo stretchy=\"false\">&#x00028;|<mrow><mo )")
+
+
+def _converted(text: str, display: str) -> str:
+    formula = convert(text, display=display)
+    return _FUNCTION.sub(r'<mo lspace="0.167em" rspace="0.167em">\1</mo>', formula)
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:
-    translator.body.append(convert(node.astext()))
+    translator.body.append(_converted(node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
     text = node.astext()
     tag = _TAG.search(text)
-    formula = convert(_TAG.sub("", text).strip(), display="block")
+    formula = _converted(_TAG.sub("", text).strip(), "block")
     number = f'<span class="number">({escape(tag["number"])})</span>' if tag else ""
     translator.body.append(f'<div class="equation">{formula}{number}</div>\n')
     raise nodes.SkipNode

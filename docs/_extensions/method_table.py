@@ -32,7 +32,7 @@ def _row(method: Method) -> str:
 
 
 class MethodTable(SphinxDirective):
-    """Every method of the catalogue, a row each; what is inside the directive is for other readers."""
+    """Every method of the catalogue, a row each; what is written inside is for plain readers."""
 
     has_content = True
 

@@ -1,4 +1,4 @@
-"""What a package exports, in a table: its names, where each is described, and in one line what it is."""
+"""What a package exports, in a table: where each name is described, and its first line."""
 
 import importlib
 import inspect
