@@ -55,9 +55,9 @@ def review(
     kept_in = decisions or clean.with_suffix(".decisions.csv")
 
     def ready(address: str, log: "DecisionLog") -> None:
-        before = len(log.since(0))
+        before = len(log.settled())
         if before:
-            say(f"{before:,} decisions are in {kept_in} already.")
+            say(f"{before:,} rows are settled in {kept_in} already.")
         say(f"Open {address}\nCtrl-C ends the review.")
         if browser:
             import webbrowser
@@ -67,9 +67,10 @@ def review(
     log = serve_review(
         found, str(kept_in), title=f"Review of {clean.name}", most_rows=rows, ready=ready
     )
-    made = len(log.since(0))
+    settled = len(log.settled())
     say(
-        f"{made:,} decisions are in {kept_in}. Use them: disambig clean FILE --decisions {kept_in}"
-        if made
-        else "No decisions were made."
+        f"{settled:,} rows are settled in {kept_in}. Use that: "
+        f"disambig clean FILE --decisions {kept_in}"
+        if settled
+        else "No row is settled."
     )

@@ -189,7 +189,7 @@ def _classes(rows: Disambiguated, audit: CandidateAudit) -> Markup:
     errors = np.bincount(chosen, weights=1 - confidence, minlength=n_classes)
     looks = np.bincount(chosen[rows.second_look], minlength=n_classes)
     table = Table(
-        title="Class by class",
+        title="What happened to every label",
         header=(
             "label",
             "candidate in",

@@ -94,7 +94,8 @@
     byId("other").value = "";
     showChoices(row);
     byId("values").replaceChildren(
-      ...data.columns.flatMap((name, place) => [make("dt", {}, name), make("dd", {}, row.values[place])]),
+      ...data.columns.map((name, place) =>
+        make("div", {}, make("dt", {}, name), make("dd", {}, row.values[place]))),
     );
   };
 
@@ -170,7 +171,7 @@
   };
 
   // The list of all rows, a page at a time: thousands of rows would make a browser slow.
-  const PAGE = 50;
+  const PAGE = 25;
   let listed = rows;
   let first = 0;
   const searched = new Map();

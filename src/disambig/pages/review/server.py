@@ -68,4 +68,5 @@ def _own_port() -> Iterator[socket.socket]:
     """Give a socket on loopback, at a port that the system chooses."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # whoever comes before the server is up waits
         yield listening

@@ -76,6 +76,16 @@ class DecisionLog:
                 self._read_on(file)
             return self._decisions[max(0, start) :]
 
+    def settled(self) -> dict[int, str]:
+        """Return the labels that stand in the end, by row."""
+        settled: dict[int, str] = {}
+        for decision in self.since(0):
+            if decision.label is None:
+                settled.pop(decision.row, None)
+            else:
+                settled[decision.row] = decision.label
+        return settled
+
     def append(self, decision: Decision, *, seen: int) -> None:
         """Write a decision to the disk.
 
