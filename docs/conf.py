@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "image_scrapers": ("matplotlib",),
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
 }
 

@@ -11,12 +11,15 @@ from sphinx.writers.html5 import HTML5Translator
 
 # The number that a paper gave to an equation.
 _TAG = re.compile(r"\\tag\{(?P<number>[^}]*)\}")
+# After an opening bracket or an equals sign a minus belongs to what follows.
+_SIGN = re.compile(r"(&#x00028;</mo>|&#x0003D;</mo>)<mo>&#x02212;</mo>")
 # A function whose argument has no brackets: "log p" must not read as a product of names.
 _FUNCTION = re.compile(r"<mi>(log|exp)</mi>(?!<mo stretchy=\"false\">&#x00028;|<mrow><mo )")
 
 
 def _converted(text: str, display: str) -> str:
     formula = convert(text, display=display)
+    formula = _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', formula)
     return _FUNCTION.sub(r'<mo lspace="0.167em" rspace="0.167em">\1</mo>', formula)
 
 

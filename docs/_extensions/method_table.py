@@ -24,10 +24,10 @@ def _published(method: Method) -> str:
 
 def _row(method: Method) -> str:
     card = method.card
-    name = f"`{card.name}`" + ("" if card.role == "method" else f" ({card.role})")
+    idea = card.title if card.role == "method" else f"{card.title} ({card.role})"
     departures = f"[{len(card.deviations)}](#departures-{card.name})" if card.deviations else "0"
     link = f"{{py:class}}`~disambig.methods.{method.__name__}`"
-    cells = [name, link, card.title, _published(method), departures]
+    cells = [f"`{card.name}`<br>{link}", idea, _published(method), departures]
     return f"| {' | '.join(cells)} |"
 
 
@@ -39,8 +39,8 @@ class MethodTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         header = [
-            "| name | class | idea | published | departures |",
-            "| --- | --- | --- | --- | --- |",
+            "| name and class | idea | published | departures |",
+            "| --- | --- | --- | --- |",
         ]
         text = "\n".join(header + [_row(method) for method in _in_order()])
         return [nodes.container("", *self.parse_text_to_nodes(text), classes=["method-table"])]
