@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,16 @@ def doubtful_rows(
     """
     shown = rows.doubtful_rows(most)
     names = row_names(rows)
-    columns = _columns_that_fit(rows.values, shown)
-    values = [_texts(rows.values[name], shown) for name in columns]
+    values = _values_that_fit(rows.values, shown)
+    candidates = _candidates(rows, shown)
     return {
         "place": ROW if rows.id is None else rows.id,
         "classes": rows.candidates.classes.tolist(),
-        "columns": columns,
-        "columnsLeftOut": rows.values.shape[1] - len(columns),
+        "columns": list(values),
+        "columnsLeftOut": rows.values.shape[1] - len(values),
         "rows": [
-            [row + 1, names[row], *_candidates(rows, row), [column[place] for column in values]]
-            for place, row in enumerate(shown.tolist())
+            [row + 1, names[row], *of_row, [column[place] for column in values.values()]]
+            for place, (row, of_row) in enumerate(zip(shown.tolist(), candidates, strict=True))
         ],
         "totals": {
             "rows": len(rows.candidates),
@@ -81,29 +82,28 @@ def row_names(rows: Disambiguated) -> list[str]:
     return list(first)
 
 
-def _candidates(rows: Disambiguated, row: int) -> tuple[list[int], list[float], Any]:
-    """Return the candidates of a row, the likeliest first, and what each network says of them."""
-    start, size = int(rows.candidates.starts[row]), int(rows.candidates.sizes[row])
+def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the candidates of every row, the likeliest first, and what each network says."""
     _, columns = rows.candidates.pairs()
-    confidences = rows.confidences[start : start + size]
-    order = np.argsort(-confidences, kind="stable")
-    said = [[own[place] for place in order.tolist()] for own in rows.opinions.get(row, ())]
-    return (
-        columns[start : start + size][order].tolist(),
-        confidences[order].round(_DECIMALS).tolist(),
-        said,
-    )
+    starts, sizes = rows.candidates.starts[shown], rows.candidates.sizes[shown]
+    for row, start, size in zip(shown.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+        confidences = rows.confidences[start : start + size]
+        order = np.argsort(-confidences, kind="stable")
+        said = [[own[place] for place in order.tolist()] for own in rows.opinions.get(row, ())]
+        own_columns = columns[start : start + size][order]
+        yield own_columns.tolist(), confidences[order].round(_DECIMALS).tolist(), said
 
 
-def _columns_that_fit(values: pd.DataFrame, shown: IntArray) -> list[str]:
+def _values_that_fit(values: pd.DataFrame, shown: IntArray) -> dict[str, list[str]]:
     """Return the columns, from the left, whose values a page can hold."""
     left = _BYTES_FOR_VALUES
-    fitting = []
+    fitting = {}
     for name in values.columns:
-        left -= len(json.dumps(_texts(values[name], shown), ensure_ascii=False).encode())
+        texts = _texts(values[name], shown)
+        left -= len(json.dumps(texts, ensure_ascii=False).encode())
         if left < 0:
             break
-        fitting.append(name)
+        fitting[name] = texts
     return fitting
 
 

@@ -115,9 +115,7 @@ def _row(dot: Dot, number: int, scale: Scale, plot: Plot) -> Markup:
     top = plot.top + number * _ROW
     y = top + _ROW / 2
     strong = "strong" if dot.look.is_strong else None
-    parts = [
-        text(dot.name, plot.left - 8, y + 4, anchor="end", classes=strong, room=plot.left - 8)
-    ]
+    parts = [text(dot.name, plot.left - 8, y + 4, anchor="end", classes=strong, room=plot.left - 8)]
     if math.isfinite(dot.mean):
         if dot.spread:
             low, high = (scale(end) for end in _ends(dot))

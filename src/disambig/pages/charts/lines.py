@@ -12,6 +12,7 @@ from disambig.pages.charts.markers import marker
 from disambig.pages.charts.scale import Scale, nice_ticks, number_text, range_of, tick_texts
 from disambig.pages.charts.series import (
     Series,
+    arrow,
     legend,
     looks_of,
     marker_size,
@@ -20,6 +21,7 @@ from disambig.pages.charts.series import (
     stroke,
 )
 from disambig.pages.markup import element
+from disambig.report.curve_limits import MOST_ARROW_ROWS, ROW_OF_ARROWS
 from disambig.report.method_looks import Look
 from disambig.report.wording import MISSING
 
@@ -76,8 +78,17 @@ def line_chart(
         caption=caption,
         header=(x_title, *(one.name for one in series)),
         rows=rows,
-        legend=legend([one.name for one in series], looks) if has_legend else "",
+        legend=_own_legend(series, looks, y_range) if has_legend else "",
     )
+
+
+def _own_legend(
+    series: Sequence[Series], looks: Sequence[Look], y_range: tuple[float, float] | None
+) -> Markup:
+    has_arrows = y_range is not None and any(y < y_range[0] for one in series for y in one.y)
+    has_hollow = any(one.remarks for one in series)
+    names = [one.name for one in series]
+    return legend(names, looks, has_hollow=has_hollow, has_arrows=has_arrows)
 
 
 def _drawn(
@@ -102,39 +113,47 @@ def _drawn(
         x_ticks = nice_ticks(first, last, whole=whole) if len(bands) > 1 else bands
     # Strong lines are below the others, so that they hide none of them.
     order = sorted(range(len(series)), key=lambda i: not looks[i].is_strong)
+    below = [i for i, one in enumerate(series) if any(y < low for y in one.y)]
+    step = ROW_OF_ARROWS * (plot.bottom - plot.top)
+    rows = {i: plot.bottom - step * (row % MOST_ARROW_ROWS) - 2 for row, i in enumerate(below)}
     return drawing(
         title,
         PANEL_WIDTH,
         _HEIGHT,
         left_axis(plot, height, ticks, y_title),
         bottom_axis(plot, [across(x) for x in x_ticks], tick_texts(x_ticks), x_title),
-        *(_line(series[i], looks[i], i, len(series), across, height) for i in order),
+        *(
+            _line(series[i], looks[i], across, height, shift=i / len(series), arrows_at=rows.get(i))
+            for i in order
+        ),
         *_bands(series, bands, across, plot, x_title),
     )
 
 
 def _line(
-    one: Series, look: Look, number: int, n_series: int, across: Scale, height: Scale
+    one: Series,
+    look: Look,
+    across: Scale,
+    height: Scale,
+    *,
+    shift: float,
+    arrows_at: float | None,
 ) -> Markup:
+    """Return a line with its markers, and an arrow for every point below the axis."""
     places = [(across(x), height(y)) for x, y in zip(one.x, one.y, strict=True)]
     parts = [element("path", stroke(look) | {"d": path_of(places, height.start)})]
     # Every line has its markers at other points, so that they do not cover each other.
     step = max(1, math.ceil(len(places) / _MOST_POINTS))
-    first = number * step // n_series
+    first = math.floor(shift * step)
     for i, (x, y) in enumerate(places):
         if math.isnan(y):
             continue
         if y > height.start:
-            parts.append(_arrow(x, height.start - 9 * (number % 5)))
+            parts.append(arrow(x, arrows_at or height.start))
         elif look.marker is not None and (i % step == first or i in one.remarks):
             size, is_hollow = marker_size(look), i in one.remarks
             parts.append(marker(look.marker, x, y, size, is_hollow=is_hollow))
     return element("g", {"class": own_color(look)}, *parts)
-
-
-def _arrow(x: float, y: float) -> Markup:
-    """Return an arrow downwards that ends here: the point is below the axis."""
-    return element("path", {"class": "arrow", "d": f"M{x:.2f} {y - 8:.2f}v8m-3.5 -4l3.5 4l3.5 -4"})
 
 
 def _bands(

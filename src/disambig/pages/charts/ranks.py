@@ -73,6 +73,7 @@ def _drawn(
         ends = {"x1": scale(best) - 4, "x2": scale(worst) + 4, "y1": y, "y2": y}
         parts.append(element("line", {"class": "line", "stroke-width": 4} | ends))
     width = 2 * room + _AXIS
+    ruler_end = scale(1 + difference) + 8 + estimated_width(_ruler_text(difference))
     for names, edge, side in ((sides.left, room, -1), (sides.right, room + _AXIS, 1)):
         for i, name in enumerate(names):
             y = first_label + i * _LABEL_STEP
@@ -84,7 +85,7 @@ def _drawn(
             whole = box(left, y - _LABEL_STEP / 2, right, y + _LABEL_STEP / 2)
             parts.append(mark("rect", f"{name}: average rank {ranks[name]:.2f}", whole, "band"))
     height = first_label + _LABEL_STEP * len(sides.left)
-    return drawing(title, round(width), round(height), *parts, own_size=True)
+    return drawing(title, round(max(width, ruler_end)), round(height), *parts, own_size=True)
 
 
 def _label(words: str, x: float, y: float, side: int, *, is_strong: bool) -> Markup:
@@ -98,8 +99,12 @@ def _ruler(scale: Scale, difference: float) -> Markup:
     path = f"M{start:.2f} {y - 4:g}v8m0 -4H{end:.2f}m0 -4v8"
     return fragment(
         element("path", {"class": "line", "stroke-width": 1.2, "d": path}),
-        text(f"critical difference {difference:.2f}", end + 8, y + 4),
+        text(_ruler_text(difference), end + 8, y + 4),
     )
+
+
+def _ruler_text(difference: float) -> str:
+    return f"critical difference {difference:.2f}"
 
 
 def _axis(scale: Scale, n_methods: int) -> Markup:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from disambig.pages.charts.markers import marker
-from disambig.pages.markup import element, fragment
+from disambig.pages.markup import element
 from disambig.report.method_looks import Look, nth_look
 
-__all__ = ["Series", "legend", "looks_of", "own_color", "path_of", "stroke"]
+__all__ = ["Series", "arrow", "legend", "looks_of", "marker_size", "own_color", "path_of", "stroke"]
 
 _SIZE, _STRONG_SIZE = 3.6, 4.6
 
@@ -93,17 +93,43 @@ def _crossing(a: tuple[float, float], b: tuple[float, float], height: float) -> 
     return a[0] + (b[0] - a[0]) * (height - a[1]) / (b[1] - a[1])
 
 
-def legend(names: Sequence[str], looks: Sequence[Look], *extra: Markup) -> Markup:
-    """Return a list of lines with their names, and whatever else there is to explain."""
+def arrow(x: float, y: float) -> Markup:
+    """Return an arrow downwards that ends here: the point is below the axis."""
+    return element("path", {"class": "arrow", "d": f"M{x:.2f} {y - 8:.2f}v8m-3.5 -4l3.5 4l3.5 -4"})
+
+
+def legend(
+    names: Sequence[str],
+    looks: Sequence[Look],
+    *,
+    has_hollow: bool = False,
+    has_arrows: bool = False,
+) -> Markup:
+    """Return a list of lines with their names; it says what hollow markers and arrows are."""
     entries = [
-        element("li", {"class": own_color(look)}, _sample(look), element("span", None, name))
-        for name, look in zip(names, looks, strict=True)
+        (own_color(look), _sample(look), name) for name, look in zip(names, looks, strict=True)
     ]
-    return element("ul", {"class": "legend"}, *entries, *extra)
+    if has_hollow:
+        hollow = _box(marker(0, 19, 7, _SIZE, is_hollow=True))
+        entries.append(("bound", hollow, "hollow: some runs are missing"))
+    if has_arrows:
+        entries.append(("bound", _box(arrow(19, 11)), "arrow: below the axis"))
+    return element(
+        "ul",
+        {"class": "legend"},
+        *(
+            element("li", {"class": color}, sample, element("span", None, words))
+            for color, sample, words in entries
+        ),
+    )
 
 
 def _sample(look: Look) -> Markup:
     line = element("line", stroke(look) | {"x1": 1, "x2": 37, "y1": 7, "y2": 7})
     point = "" if look.marker is None else marker(look.marker, 19, 7, marker_size(look))
-    box = {"width": 38, "height": 14, "viewBox": "0 0 38 14", "aria-hidden": "true"}
-    return element("svg", box, fragment(line, point))
+    return _box(line, point)
+
+
+def _box(*children: str) -> Markup:
+    size = {"width": 38, "height": 14, "viewBox": "0 0 38 14", "aria-hidden": "true"}
+    return element("svg", size, *children)
