@@ -14,7 +14,7 @@ from disambig._core.errors import ParameterError, TableError
 from disambig.tables.labels.label_columns import LabelColumns
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.cleaning import clean_table, clean_task, second_look
-from disambig.workbench.held_out import FitListener, held_out_probabilities
+from disambig.workbench.held_out import FitListener, judge_held_out
 from disambig.workbench.task import prepare_task
 from workbench.small_tables import neighbours, quick_network, three_clouds
 
@@ -86,11 +86,9 @@ def test_confidences_come_from_models_that_did_not_see_the_row():
     held_out = clean_table(FRAME, ignore=["truth"], method=neighbours())
     assert not own["confidence"].equals(held_out["confidence"])
     task = prepare_task(FRAME, ignore=["truth"])
-    probabilities = held_out_probabilities(
-        task, neighbours(), n_folds=5, seed=0, listener=FitListener()
-    )
+    judgement = judge_held_out(task, neighbours(), n_folds=5, seed=0, listener=FitListener())
     mask = task.candidates.to_mask()
-    inside = np.where(mask, probabilities, 0)
+    inside = np.where(mask, judgement.probabilities, 0)
     total = inside.sum(axis=1)
     expected = np.where(total > 0, inside.max(axis=1) / total, 1 / mask.sum(axis=1))
     np.testing.assert_allclose(held_out["confidence"], expected, atol=1e-6)
@@ -99,7 +97,7 @@ def test_confidences_come_from_models_that_did_not_see_the_row():
 def test_in_sample_takes_the_confidences_of_one_fit():
     method = quick_network()
     task = prepare_task(FRAME, ignore=["truth"])
-    cleaned = clean_task(task, method, in_sample=True)
+    cleaned = clean_task(task, method, in_sample=True).columns
     from disambig.workbench.model.table_model import fit_model
 
     model = fit_model(task.values, task.candidates, task.plan, method)
@@ -118,7 +116,7 @@ def test_weights_count_beside_what_the_features_say():
 
 def test_a_settled_row_has_the_label_of_the_person():
     task = prepare_task(FRAME, ignore=["truth"], decisions={4: "fox"})
-    cleaned = clean_task(task, neighbours())
+    cleaned = clean_task(task, neighbours()).columns
     row = cleaned.iloc[4]
     assert (row["chosen_label"], row["confidence"], row["second_look"]) == ("fox", 1, False)
 
