@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from disambig.workbench.cleaning import clean_table
     from disambig.workbench.fitting import fit_table
     from disambig.workbench.model.model_folder import load_model
-    from disambig.workbench.read_table import read_table
+    from disambig.workbench.reading import read_table
 
 __all__ = [
     "AGGD",
@@ -89,7 +89,7 @@ __getattr__, __dir__ = lazy_names(
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
         "load_model": "disambig.workbench.model.model_folder",
-        "read_table": "disambig.workbench.read_table",
+        "read_table": "disambig.workbench.reading",
     },
     subpackages=(
         "candidates",

@@ -240,7 +240,7 @@ def test_a_mistake_of_ours_is_no_traceback(table, run_main, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("disambig.workbench.read_table.read_table", fail)
+    monkeypatch.setattr("disambig.workbench.reading.read_table", fail)
     ended = run_main("audit", table)
     assert ended.code == 1
     assert "mistake in disambig: ZeroDivisionError: oh" in ended.err

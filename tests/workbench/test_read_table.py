@@ -6,7 +6,7 @@ from scipy import io
 
 from disambig._core.errors import DatasetNotFoundError, TableError
 from disambig.tables.labels.label_columns import LabelColumns
-from disambig.workbench.read_table import read_table
+from disambig.workbench.reading import read_table
 
 X = np.array([[0.0, 1.5], [2.0, 3.0], [4.0, 5.0]])
 MASK = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1]])

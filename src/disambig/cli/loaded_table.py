@@ -35,7 +35,7 @@ class LoadedTable:
 
 def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "pd.DataFrame":
     """Read the table in a file."""
-    from disambig.workbench.read_table import read_table  # keeps --help quick
+    from disambig.workbench.reading import read_table  # keeps --help quick
 
     return read_table(
         file,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from disambig.workbench.fitting import fit_table
     from disambig.workbench.model.model_folder import load_model
     from disambig.workbench.model.table_model import TableModel
-    from disambig.workbench.read_table import read_table
+    from disambig.workbench.reading import read_table
 
 __all__ = [
     "Estimate",
@@ -37,6 +37,6 @@ __getattr__, __dir__ = lazy_names(
         "example_tables": "disambig.workbench.example",
         "fit_table": "disambig.workbench.fitting",
         "load_model": "disambig.workbench.model.model_folder",
-        "read_table": "disambig.workbench.read_table",
+        "read_table": "disambig.workbench.reading",
     },
 )
