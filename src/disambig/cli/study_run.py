@@ -12,7 +12,7 @@ from disambig.cli.tables import print_table
 
 if TYPE_CHECKING:
     from disambig.report.contents import Published
-    from disambig.study.runner import StudyResult
+    from disambig.study.results import StudyResult
     from disambig.study.settings import Study
 
 __all__ = ["Address", "Backend", "Jobs", "Out", "Store", "run_and_report"]
@@ -43,6 +43,7 @@ def run_and_report(
     """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
     from rich.markdown import Markdown  # keeps --help quick
 
+    from disambig.pages.study_page import study_page
     from disambig.report.contents import make_report
     from disambig.report.markdown import list_markdown
     from disambig.report.write import write_report
@@ -57,7 +58,8 @@ def run_and_report(
     result = _run(study, console, jobs=jobs, backend=backend, address=address, store=store)
     if any(record.is_done for _, record in result.jobs()):
         report = make_report(result, published=published, missing=missing)
-        page = write_report(report, folder, command=command)
+        html = study_page(report, command=command)
+        page = write_report(report, folder, command=command, html=html)
         for i, (name, table) in enumerate(report.tables.items()):
             if i == 0 or name == "published":
                 print_table(table, console)

@@ -22,9 +22,9 @@ __all__ = ["curve_charts", "dot_charts", "epoch_charts", "rank_chart"]
 
 
 def curve_charts(cells: Cells, reference: str) -> Markup:
-    """Return a panel for every r and dataset, a block for every r; empty without corruption.
+    """Return a panel for every dataset and r; where there are several r, a block for each dataset.
 
-    Panels of a dataset share their scale, that of all its r.
+    Panels of a dataset share their scale.
     """
     places = corrupted_settings(cells)
     looks = cell_looks(cells, reference)
@@ -32,10 +32,11 @@ def curve_charts(cells: Cells, reference: str) -> Markup:
     panels: dict[tuple[float, str], dict[float, str]] = {}
     for data, own in places.items():
         panels.setdefault((own.r, own.dataset), {})[own.p] = data
-    blocks: dict[float, list[Markup]] = {}
+    has_blocks = len({r for r, _ in panels}) > 1
+    blocks: dict[str, list[Markup]] = {}
     has_hollow = has_arrows = False
-    for (r, dataset), data in sorted(panels.items(), key=lambda panel: panel[0][0]):
-        series = [_curve(cells, name, look, data) for name, look in looks.items()]
+    for (r, dataset), by_p in sorted(panels.items(), key=lambda panel: panel[0][0]):
+        series = [_curve(cells, name, look, by_p) for name, look in looks.items()]
         has_hollow |= any(one.remarks for one in series)
         bottom = limits[dataset][0] if dataset in limits else -np.inf
         has_arrows |= any(y < bottom for one in series for y in one.y)
@@ -45,10 +46,10 @@ def curve_charts(cells: Cells, reference: str) -> Markup:
             x_title="p, share of corrupted rows",
             y_title=metric_title(cells.metric),
             y_range=limits.get(dataset),
-            x_ticks=sorted(data),
+            x_ticks=sorted(by_p),
             has_legend=False,
         )
-        blocks.setdefault(r, []).append(panel)
+        blocks.setdefault(dataset if has_blocks else "", []).append(panel)
     names = [cells.shown(name) for name in looks]
     return fragment(
         legend(names, list(looks.values()), has_hollow=has_hollow, has_arrows=has_arrows),
@@ -68,9 +69,8 @@ def dot_charts(cells: Cells, data: Sequence[str], reference: str) -> Markup:
         for own in data
     ]
     bounds = {name: look for name, look in looks.items() if look.is_bound}
-    has_hollow = any(
-        0 < len(cells.values(own, name)) < cells.n_runs for own in data for name in looks
-    )
+    counts = [len(cells.values(own, name)) for own in data for name in looks]
+    has_hollow = any(0 < count < cells.n_runs for count in counts)
     names = [cells.shown(name) for name in bounds]
     return fragment(
         legend(names, list(bounds.values()), has_hollow=has_hollow),

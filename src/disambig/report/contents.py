@@ -1,8 +1,9 @@
 """What a study has to show: which tables and which figures."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import StudyError
@@ -15,7 +16,7 @@ from disambig.report.scores import accuracy_by_epoch, study_scores
 from disambig.report.significance import significance_table
 from disambig.report.table import Table
 from disambig.report.wins import win_table
-from disambig.study.runner import StudyResult
+from disambig.study.results import StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +36,6 @@ class Report:
         A row for every job.
     tables : dict of Table
         By the name of their files, the most important first; beside it the published figures.
-    figures : dict of Figure
-        By the name of their files, those by epoch first.
     findings : tuple of str
         What was found, in sentences.
     missing : tuple of str
@@ -46,9 +45,26 @@ class Report:
     result: StudyResult
     scores: Any
     tables: dict[str, Table]
-    figures: dict[str, "Figure"]
     findings: tuple[str, ...]
     missing: tuple[str, ...] = ()
+
+    @cached_property
+    def figures(self) -> dict[str, "Figure"]:
+        """By the name of their files, those by epoch first; drawn when they are asked for."""
+        study = self.result.plan.study
+        reference = study.reference_title
+        figures = _epoch_figures(self.result, reference, read_cells(self.scores, "accuracy"))
+        for metric in study.metrics:
+            figures |= _figures(self.scores, metric, reference)
+        return figures
+
+    def tables_in_order(self) -> Iterator[str]:
+        """Return the names of all tables as a page has them: tests before scores."""
+        main = next(iter(self.tables))
+        names = [main, "published"]
+        for metric in self.result.plan.study.metrics:
+            names += [f"{metric}_wins", f"{metric}_tests", metric]
+        return (name for name in dict.fromkeys(names) if name in self.tables)
 
 
 def make_report(
@@ -74,17 +90,15 @@ def make_report(
     study = result.plan.study
     reference, test_share = study.reference_title, study.protocol.held_out_share
     tables: dict[str, Table] = {}
-    figures = _epoch_figures(result, reference, read_cells(scores, "accuracy"))
     for metric in study.metrics:
         tables |= _tables(scores, metric, reference, test_share)
-        figures |= _figures(scores, metric, reference)
     if published is not None:
         beside = published_table(scores, published)
         if beside.rows:
             (name, main), *others = tables.items()
             tables = {name: main, "published": beside, **dict(others)}
     found = findings(scores, reference, study.metrics[0], test_share=test_share)
-    return Report(result, scores, tables, figures, found, missing)
+    return Report(result, scores, tables, found, missing)
 
 
 def _tables(scores: Any, metric: str, reference: str, test_share: float) -> dict[str, Table]:

@@ -7,7 +7,7 @@ from typing import Any
 from disambig.study.evaluation import METRICS
 from disambig.study.plan import PlannedJob
 from disambig.study.record import Record
-from disambig.study.runner import StudyResult
+from disambig.study.results import StudyResult
 
 __all__ = ["accuracy_by_epoch", "study_scores"]
 

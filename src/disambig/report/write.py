@@ -10,18 +10,26 @@ from disambig.report.contents import Report
 from disambig.report.delimited import to_csv
 from disambig.report.latex import to_latex
 from disambig.report.markdown import as_markdown, list_markdown, to_markdown
+from disambig.report.study_file import STUDY_FILE, ReportedStudy, study_file_text
 
 __all__ = ["write_report"]
 
 # Tables with more rows are not on the page, which has a link to them.
 _MOST_ROWS = 30
+_FOR_BROWSERS = "report.html"
 _FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 
 
 def write_report(
-    report: Report, folder: str | os.PathLike[str], *, command: str | None = None
+    report: Report,
+    folder: str | os.PathLike[str],
+    *,
+    command: str | None = None,
+    html: str | None = None,
 ) -> Path:
     """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all jobs (CSV), and a page on top.
+
+    Beside them goes what it takes to make the report again from the records, ``study.json``.
 
     Parameters
     ----------
@@ -31,11 +39,13 @@ def write_report(
         Made if it is not there; files of the same names are replaced.
     command : str, optional
         What made it, for the page.
+    html : str, optional
+        The report for a browser, from ``disambig.pages.study_page``; becomes ``report.html``.
 
     Returns
     -------
     page : Path
-        The page.
+        The page, in Markdown.
     """
     from disambig.report.figures.save import save_figure  # with matplotlib, slow to import
 
@@ -46,12 +56,17 @@ def write_report(
     for name, figure in report.figures.items():
         save_figure(figure, folder / name)
     _write(folder / "jobs.csv", report.scores.to_csv(index=False, float_format="%.6g"))
+    study = report.result.plan.study
+    reported = ReportedStudy(study, command, report.missing, "published" in report.tables)
+    _write(folder / STUDY_FILE, study_file_text(reported, folder))
+    if html is not None:
+        _write(folder / _FOR_BROWSERS, html)
     page = folder / "report.md"
-    _write(page, "\n".join(_page(report, command)))
+    _write(page, "\n".join(_page(report, command, has_html=html is not None)))
     return page
 
 
-def _page(report: Report, command: str | None) -> Iterator[str]:
+def _page(report: Report, command: str | None, *, has_html: bool) -> Iterator[str]:
     study, jobs = report.result.plan.study, report.result.jobs()
     made_by = f"Made by `{command}` with" if command else "Made with"
     yield f"# {as_markdown(study.name)}\n"
@@ -62,10 +77,12 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
         f"{study.protocol.sentence}. {len(jobs)} jobs, {len(report.result.failed)} failed; "
         "[jobs.csv](jobs.csv) has a row for each.\n"
     )
+    if has_html:
+        yield f"With charts and tables that answer: [{_FOR_BROWSERS}]({_FOR_BROWSERS})\n"
     if report.missing:
         yield "".join(f"- {line}\n" for line in report.missing)
     yield f"## What was found\n\n{list_markdown(report.findings)}"
-    main, *others = _in_order_of_the_page(report)
+    main, *others = report.tables_in_order()
     yield to_markdown(report.tables[main])
     for name in report.figures:
         # Of curves by r and all in one, those by r can be read on a page.
@@ -84,15 +101,6 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
             error = record.error or {}
             what = f"{planned.title}: {error.get('type')}: {error.get('message')}"
             yield f"- {as_markdown(what)}"
-
-
-def _in_order_of_the_page(report: Report) -> Iterator[str]:
-    """Return the names of all tables: the first one, published figures, tests before scores."""
-    main = next(iter(report.tables))
-    names = [main, "published"]
-    for metric in report.result.plan.study.metrics:
-        names += [f"{metric}_wins", f"{metric}_tests", metric]
-    return (name for name in dict.fromkeys(names) if name in report.tables)
 
 
 def _write(path: Path, text: str) -> None:

@@ -36,6 +36,7 @@ class FoldScore:
     expected_calibration_error: float
 
 
+#: Names of all metrics, in the order of ``FoldScore``.
 METRICS = tuple(field.name for field in fields(FoldScore))
 
 

@@ -16,30 +16,14 @@ from disambig.study.execute import execute, failure
 from disambig.study.job import Job, side_by_side
 from disambig.study.plan import Plan, PlannedJob, make_plan
 from disambig.study.record import Record
+from disambig.study.results import StudyResult, stored_records
 from disambig.study.settings import Study
 from disambig.study.store import RecordStore
 
-__all__ = ["StudyListener", "StudyResult", "run_study"]
+__all__ = ["StudyListener", "run_study"]
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_FORGOTTEN = 3
-
-
-@dataclass(frozen=True, eq=False)
-class StudyResult:
-    """A plan and the records of its jobs, by their keys."""
-
-    plan: Plan
-    records: dict[str, Record]
-
-    def jobs(self) -> list[tuple[PlannedJob, Record]]:
-        """Return every job with its record."""
-        return [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
-
-    @property
-    def failed(self) -> list[tuple[PlannedJob, Record]]:
-        """Jobs that went wrong, with their records."""
-        return [(planned, record) for planned, record in self.jobs() if not record.is_done]
 
 
 class StudyListener:
@@ -112,7 +96,8 @@ class _Runner:
     sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
 
     def run(self) -> dict[str, Record]:
-        damaged = self._read_what_is_there()
+        records, damaged = stored_records(self.plan, self.store)
+        self.known = {key: record for key, record in records.items() if record.is_done}
         self.listener.on_start(self.plan, dict(self.known), damaged)
         self.waiting.extend(self._batches())
         while self.waiting or self.elsewhere or self.under_way:
@@ -127,18 +112,6 @@ class _Runner:
                 # What another runner works on: look again, it may have ended or died.
                 self.waiting, self.elsewhere = self.elsewhere, deque()
         return self.known
-
-    def _read_what_is_there(self) -> list[RecordError]:
-        damaged = []
-        for key in dict.fromkeys(planned.job.key for planned in self.plan.jobs):
-            try:
-                record = self.store.read(key)
-            except RecordError as error:
-                damaged.append(error)
-                continue
-            if record is not None and record.is_done:
-                self.known[record.key] = record
-        return damaged
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""

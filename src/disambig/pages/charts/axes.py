@@ -46,8 +46,11 @@ def bottom_axis(plot: Plot, places: Sequence[float], texts: Sequence[str], title
     """Return a line below the plot, texts at these places as far as they fit, and a title."""
     line = {"class": "axis", "x1": plot.left, "x2": plot.right}
     parts = [element("line", line | {"y1": plot.bottom, "y2": plot.bottom})]
-    shown = thinned(texts, places)
-    parts += [text(texts[i], places[i], plot.bottom + 16, anchor="middle") for i in shown]
+    for i in thinned(texts, places):
+        half = estimated_width(texts[i]) / 2
+        # Texts at the ends stay inside the drawing.
+        x = max(half, min(places[i], PANEL_WIDTH - half))
+        parts.append(text(texts[i], x, plot.bottom + 16, anchor="middle"))
     middle = (plot.left + plot.right) / 2
     parts.append(
         text(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from disambig.pages.charts.axes import text
+from disambig.pages.charts.axes import PANEL_WIDTH, text
 from disambig.pages.charts.frame import box, drawing, figure, mark
 from disambig.pages.charts.scale import Scale
 from disambig.pages.charts.text_fit import estimated_width, shortened, thinned
@@ -13,12 +13,13 @@ from disambig.report.rank_bars import bar_levels, bars_alike, rank_sides
 
 __all__ = ["rank_diagram"]
 
-_AXIS = 230.0
+_AXIS = 200.0
 _AXIS_HEIGHT = 62.0
 _MOST_NAME_ROOM = 150.0
 _LABEL_STEP = 21.0
 _BAR_STEP = 9.0
 _GAP = 6.0
+_MOST_SHRUNK = 1.05 * PANEL_WIDTH
 
 
 def rank_diagram(
@@ -51,7 +52,6 @@ def rank_diagram(
         caption=caption,
         header=("method", "average rank"),
         rows=[(name, f"{ranks[name]:.2f}") for name in ordered],
-        is_wide=True,
     )
 
 
@@ -85,7 +85,9 @@ def _drawn(
             whole = box(left, y - _LABEL_STEP / 2, right, y + _LABEL_STEP / 2)
             parts.append(mark("rect", f"{name}: average rank {ranks[name]:.2f}", whole, "band"))
     height = first_label + _LABEL_STEP * len(sides.left)
-    return drawing(title, round(max(width, ruler_end)), round(height), *parts, own_size=True)
+    width = max(width, ruler_end)
+    # Wider than a phone, it scrolls rather than shrinks.
+    return drawing(title, round(width), round(height), *parts, own_size=width > _MOST_SHRUNK)
 
 
 def _label(words: str, x: float, y: float, side: int, *, is_strong: bool) -> Markup:

@@ -1,0 +1,100 @@
+"""``study.json`` beside a report: what it takes to make the report again from the records."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from disambig._core.errors import StudyError
+from disambig.study.entries import Settings
+from disambig.study.settings import Study
+from disambig.study.settings_text import given_settings
+
+__all__ = ["STUDY_FILE", "ReportedStudy", "read_study_file", "study_file_text"]
+
+STUDY_FILE = "study.json"
+
+
+@dataclass(frozen=True)
+class ReportedStudy:
+    """What a report was made of.
+
+    Attributes
+    ----------
+    study : Study
+        What was run.
+    command : str or None
+        By what.
+    missing : tuple of str
+        Data that was not at hand, each with how to get it.
+    has_published : bool
+        Whether the figures of the paper are shown beside.
+    """
+
+    study: Study
+    command: str | None = None
+    missing: tuple[str, ...] = ()
+    has_published: bool = False
+
+
+class _Content(Settings):
+    """The file as it is."""
+
+    study: dict[str, Any]
+    command: str | None
+    missing: list[str]
+    published: bool
+
+
+def study_file_text(reported: ReportedStudy, folder: str | os.PathLike[str]) -> str:
+    """Return the content of the file; paths of data in it are relative to its folder."""
+    content = _Content(
+        study=given_settings(reported.study, lambda path: _relative(path, folder)),
+        command=reported.command,
+        missing=list(reported.missing),
+        published=reported.has_published,
+    )
+    return json.dumps(content.model_dump(), indent=1) + "\n"
+
+
+def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
+    """Read back what the report in a folder was made of.
+
+    Parameters
+    ----------
+    folder : path
+        A folder with the results of a study.
+    """
+    path = Path(folder) / STUDY_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StudyError(
+            f"There is no {path}. Name a folder that 'disambig study' or 'disambig reproduce' "
+            "wrote, or the TOML file of a study."
+        ) from None
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise StudyError(f"{path} is not text.") from None
+    try:
+        content = _Content.model_validate_json(text)
+        for entry in content.study.get("datasets", ()):
+            if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+                entry["path"] = str(Path(folder) / entry["path"])
+        study = Study(**content.study)
+    except (ValidationError, StudyError, TypeError) as error:
+        raise StudyError(
+            f"{path} does not describe a study. Make it again by 'disambig study'. {error}"
+        ) from None
+    return ReportedStudy(study, content.command, tuple(content.missing), content.published)
+
+
+def _relative(path: str, folder: str | os.PathLike[str]) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:
+        return path  # on another drive of Windows
