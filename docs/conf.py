@@ -1,5 +1,6 @@
 """The site: what Sphinx is told."""
 
+import os
 import re
 import sys
 from importlib import resources
@@ -7,6 +8,8 @@ from pathlib import Path
 
 from disambig import __version__
 
+# Examples are small: more threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "disambig"

@@ -41,9 +41,9 @@ methods = {
 
 
 def held_out_accuracy(method, p):
-    """Return the mean accuracy over three folds, with two false labels in a share p of the rows."""
+    """Return the mean accuracy over five folds, with two false labels in a share p of the rows."""
     corruption = ControlledCorruption(p=p, r=2)
-    scores = cross_validate(method, vehicle, n_folds=3, seed=0, corruption=corruption)
+    scores = cross_validate(method, vehicle, n_folds=5, seed=0, corruption=corruption)
     return np.mean([score.accuracy for score in scores])
 
 

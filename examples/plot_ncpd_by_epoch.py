@@ -27,7 +27,8 @@ print(history.iloc[[0, 14, 29, 59]].round(3).to_string())
 
 # %%
 # Left, what is allowed and what happens: a row is *simple* if its predicted label is a candidate
-# with a small loss. Right, what comes of it: the networks agree on more rows, choices settle, and
+# with a small loss. T is a share of all losses, so more than this share of the rows can be simple.
+# Right, what comes of it: the networks agree on more rows, choices settle, and
 # predictions for held-out rows fall into their sets more often.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)

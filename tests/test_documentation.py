@@ -4,12 +4,16 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import disambig
+from disambig.cli.main import app
+from disambig.methods import all_methods
 from disambig.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,9 +42,28 @@ def test_the_study_file_on_its_page_is_one():
     assert len(Study(**settings).methods) == 3
 
 
-def test_the_readme_shows_what_its_first_example_prints(capsys):
-    block = code_blocks(ROOT / "README.md")[0]
-    exec(compile(block, "README.md", "exec"), {})
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_a_page_and_their_options_are_those_of_the_program(page):
+    commands = typer.main.get_command(app).commands
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    for line in "".join(blocks).splitlines():
+        if line.startswith("disambig ") and not line.startswith("disambig --"):
+            _, name, *words = shlex.split(line, comments=True)
+            options = {name for option in commands[name].params for name in option.opts}
+            assert {word for word in words if word.startswith("--")} <= options, line
+
+
+def test_the_page_of_methods_names_each_also_where_its_table_is_not_made():
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    introduction = page[: page.index("{method-table}")]
+    for name in all_methods():
+        assert f"`{name}`" in introduction
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_a_page_shows_what_its_first_example_prints(page, capsys):
+    block = code_blocks(ROOT / page)[0]
+    exec(compile(block, page, "exec"), {})
     promised = re.search(r"print\(.*\)\s+# (.*)", block).group(1)
     assert capsys.readouterr().out.strip() == promised
 

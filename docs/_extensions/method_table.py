@@ -38,6 +38,7 @@ class MethodTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
+        self.env.note_reread()  # cards change without the page
         header = [
             "| name and class | idea | published | departures |",
             "| --- | --- | --- | --- |",
@@ -53,6 +54,7 @@ class MethodDepartures(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list for every method that does."""
+        self.env.note_reread()
         parts = []
         for method in _in_order():
             card = method.card

@@ -17,6 +17,7 @@ class PublicNames(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
+        self.env.note_reread()  # names change without the page
         package = importlib.import_module(self.arguments[0])
         rows = ["| name | what it is |", "| --- | --- |"]
         for name in sorted(package.__all__, key=str.lower):

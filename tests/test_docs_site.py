@@ -1,0 +1,158 @@
+"""The site is built without a warning, stands on its own, and says what the code says."""
+
+import html
+import importlib
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+from threadpoolctl import threadpool_limits
+
+from disambig.methods import all_methods
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+PACKAGES = ["candidates", "datasets", "methods", "metrics", "report", "study", "tables", "testing"]
+PACKAGES += ["workbench"]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    # From a copy, because the gallery writes its pages beside their sources.
+    copy = tmp_path_factory.mktemp("repository")
+    for folder in ("docs", "examples"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("gallery"))
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, copy)
+    (copy / "src").symlink_to(ROOT / "src", target_is_directory=True)
+    build = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0",
+         "docs", "site"],
+        cwd=copy, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert build.returncode == 0, build.stderr
+    return copy / "site"
+
+
+@pytest.fixture(scope="module")
+def tags(site):
+    """Every tag of every page that we wrote, with its attributes."""
+    return {page: tags_of(page) for page in site.rglob("*.html") if "_modules" not in page.parts}
+
+
+def tags_of(page):
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(page.read_text(encoding="utf-8"))
+    return found
+
+
+def text_of(page):
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
+
+
+def test_every_page_of_the_repository_is_on_the_site(site):
+    docs = ROOT / "docs"
+    pages = [page.relative_to(docs) for page in docs.rglob("*.md") if "gallery" not in page.parts]
+    assert len(pages) > 40
+    pages += [Path("gallery", example.name) for example in EXAMPLES]
+    assert [str(page) for page in pages if not (site / page.with_suffix(".html")).exists()] == []
+
+
+def test_no_page_asks_for_anything_from_the_network(site, tags):
+    loaded = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+    for page, found in tags.items():
+        for tag, attributes in found:
+            address = attributes.get(loaded.get(tag)) or ""
+            assert not re.match(r"(https?:)?//", address), (page.name, tag, address)
+            assert "url(http" not in attributes.get("style", "")
+    for style in site.rglob("*.css"):
+        assert not re.search(
+            r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")
+        )
+
+
+def test_what_a_page_shows_or_links_to_is_there(tags):
+    for page, found in tags.items():
+        for tag, attributes in found:
+            address = attributes.get({"img": "src", "a": "href"}.get(tag)) or ""
+            parts = urlsplit(address)
+            if parts.path and not parts.scheme:
+                assert (page.parent / unquote(parts.path)).exists(), (page.name, address)
+
+
+def test_the_table_of_methods_has_every_method_with_its_card(site):
+    page = (site / "methods.html").read_text(encoding="utf-8")
+    table = page[page.index('class="method-table') :]
+    rows = re.findall(r"<tr.*?</tr>", table[: table.index("</table>")], re.S)[1:]
+    assert len(rows) == len(all_methods())
+    departures = plain(text_of(site / "methods.html"))
+    for method in all_methods().values():
+        card = method.card
+        (row,) = [row for row in rows if f">{card.name}<" in row]
+        assert f'href="api/methods.html#disambig.methods.{method.__name__}"' in row
+        for text in (card.title, card.paper, card.year, card.doi):
+            assert str(text or "") in html.unescape(row)
+        for deviation in card.deviations:
+            assert plain(deviation) in departures
+
+
+def plain(text):
+    # Quotation marks and apostrophes become those of print.
+    return re.sub(r"[\"'\u2018\u2019\u201c\u201d]", "", text)
+
+
+def test_equations_are_mathml_with_the_numbers_of_the_paper_beside_their_code(site):
+    page = (site / "ncpd-by-equation.html").read_text(encoding="utf-8")
+    equations = re.findall(r'<div class="equation">(.*?)</div>', page)
+    numbers = re.findall(r'<span class="number">\((\d)\)', "".join(equations))
+    assert numbers == list("123456789")
+    assert all(equation.startswith("<math ") for equation in equations)
+    formulas = re.findall(r"<math .*?</math>", page)
+    assert len(formulas) > 30
+    # A command that is not known stays as it is.
+    assert not [formula for formula in formulas if "\\" in formula]
+    text = text_of(site / "ncpd-by-equation.html")
+    for code in (
+        "def share_of_small_losses(", "def has_small_loss(", "def reliable_candidates(",
+        "def disambiguated_confidences(", "def group_confidences(", "def exchange(",
+        "def _train_step(", "class ProgressiveCooperation:",
+    ):  # fmt: skip
+        assert code in text
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_describes_every_public_name(site, package):
+    page = (site / "api" / f"{package}.html").read_text(encoding="utf-8")
+    for name in importlib.import_module(f"disambig.{package}").__all__:
+        assert f'id="disambig.{package}.{name}"' in page, name
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_examples_run_and_draw(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plt, "show", lambda: None)
+    backend = mpl.get_backend()
+    plt.switch_backend("agg")
+    try:
+        with threadpool_limits(1):  # more threads would only wait for each other
+            runpy.run_path(str(example), run_name="__main__")
+        figures = [plt.figure(number) for number in plt.get_fignums()]
+        assert figures
+        assert all(axes.get_title() for figure in figures for axes in figure.axes)
+        for figure in figures:
+            figure.canvas.draw()
+    finally:
+        plt.close("all")
+        plt.switch_backend(backend)
+    assert capsys.readouterr().out
