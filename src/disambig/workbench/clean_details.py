@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,11 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from disambig._core.errors import TableError
 from disambig._core.files import written_atomically
 from disambig._version import __version__
-from disambig.methods.base import PartialLabelClassifier
-from disambig.workbench.cleaning import Cleaning
 from disambig.workbench.disambiguated import doubtful_first
 from disambig.workbench.estimate import Accuracy
-from disambig.workbench.task import TableTask
+
+if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
+    from disambig.methods.base import PartialLabelClassifier
+    from disambig.workbench.cleaning import Cleaning
+    from disambig.workbench.task import TableTask
 
 __all__ = [
     "CleanDetails",
@@ -96,9 +98,9 @@ def details_path(table: str | os.PathLike[str]) -> Path:
 
 
 def describe_cleaning(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    cleaning: Cleaning,
+    task: "TableTask",
+    method: "PartialLabelClassifier",
+    cleaning: "Cleaning",
     *,
     accuracy: Accuracy | None,
     **settings: Any,
@@ -130,7 +132,7 @@ def describe_cleaning(
         features=task.plan.by_kind(),
         fingerprint=_fingerprint(cells),
         accuracy=accuracy,
-        histories=[_without_nan(history) for history in cleaning.judgement.histories],
+        histories=[_without_nan(history) for history in cleaning.histories],
         opinions=_opinions(task, cleaning),
         **settings,
     )
@@ -184,8 +186,8 @@ def _without_nan(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
     }
 
 
-def _opinions(task: TableTask, cleaning: Cleaning) -> dict[int, list[list[float]]]:
-    opinions = np.clip(cleaning.judgement.opinions.astype(np.float64), 0, 1).round(_DECIMALS)
+def _opinions(task: "TableTask", cleaning: "Cleaning") -> dict[int, list[list[float]]]:
+    opinions = cleaning.opinions
     if not len(opinions):
         return {}
     columns = cleaning.columns
@@ -193,6 +195,7 @@ def _opinions(task: TableTask, cleaning: Cleaning) -> dict[int, list[list[float]
     starts, sizes = task.candidates.starts, task.candidates.sizes
     said = {}
     for row in rows[:_MOST_ROWS_WITH_OPINIONS].tolist():
-        of_row = opinions[:, starts[row] : starts[row] + sizes[row]]
-        said[row + 1] = [own.tolist() for own in of_row if not np.isnan(own).any()]
+        of_row = opinions[:, starts[row] : starts[row] + sizes[row]].astype(np.float64)
+        rounded = of_row.clip(0, 1).round(_DECIMALS)
+        said[row + 1] = [own.tolist() for own in rounded if not np.isnan(own).any()]
     return said

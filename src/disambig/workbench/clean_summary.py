@@ -5,7 +5,7 @@ import pandas as pd
 from disambig.workbench.estimate import Accuracy, Count, Measured, known_accuracy
 from disambig.workbench.task import TableTask
 
-__all__ = ["CleanSummary", "accuracy_sentence", "summarise_cleaning"]
+__all__ = ["CleanSummary", "summarise_cleaning"]
 
 
 class CleanSummary(Measured):
@@ -35,16 +35,8 @@ class CleanSummary(Measured):
             f"{self.rows_for_a_second_look:,} rows deserve a second look (column second_look).",
         ]
         if self.accuracy is not None:
-            lines.append(accuracy_sentence(self.accuracy))
+            lines.append(str(self.accuracy))
         return "\n".join(lines)
-
-
-def accuracy_sentence(accuracy: Accuracy) -> str:
-    """Say how many labels are right where the truth is known."""
-    return (
-        f"Right in {accuracy.share:.3f} of the {accuracy.n_rows:,} rows whose true label is known "
-        f"({accuracy.low:.3f} to {accuracy.high:.3f}, 95 %)."
-    )
 
 
 def summarise_cleaning(task: TableTask, cleaned: pd.DataFrame) -> CleanSummary:

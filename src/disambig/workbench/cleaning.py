@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.parameters import check_real
-from disambig._core.typing import BoolArray, FloatArray, Sparse
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tables.labels.weighted_cells import weighted_cells
@@ -19,7 +19,7 @@ from disambig.workbench.disambiguated import two_largest
 from disambig.workbench.feature_plan import Names
 from disambig.workbench.given_labels import Labels
 from disambig.workbench.held_out import FitListener, check_folds, fit_whole, judge_held_out
-from disambig.workbench.judgement import Judgement, judge, with_prior
+from disambig.workbench.judgement import History, histories_of, network_opinions, with_prior
 from disambig.workbench.task import TableTask, prepare_task
 from disambig.workbench.work_folder import WorkFolder
 
@@ -32,10 +32,21 @@ _DECIMALS = 6
 
 @dataclass(frozen=True, eq=False)
 class Cleaning:
-    """What cleaning found out: the columns that it adds, and what was said about every row."""
+    """What cleaning found out.
+
+    Attributes
+    ----------
+    columns : DataFrame
+        What it adds to the table.
+    opinions : ndarray of shape (n_networks, n_pairs)
+        What each network says about the candidates, as in ``Judgement``.
+    histories : tuple of mappings
+        Measures by epoch of every training.
+    """
 
     columns: pd.DataFrame
-    judgement: Judgement
+    opinions: AnyArray
+    histories: tuple[History, ...]
 
 
 def clean_table(
@@ -132,16 +143,19 @@ def clean_task(
     if in_sample:
         listener.on_fits_start(1)
         model = fit_whole(task, method, seed=seed, listener=listener, work=work)
-        judgement = judge(model, task.values, task.candidates)
+        opinions = network_opinions(model, task.values, task.candidates)
+        histories = histories_of(model)
         confidences = model.method.candidate_confidence_
     else:
         check_folds(n_folds)
         listener.on_fits_start(n_folds)
-        judgement = judge_held_out(
+        judged = judge_held_out(
             task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
         )
-        confidences = with_prior(task.candidates, judgement.probabilities)
-    return Cleaning(_described(task.candidates, confidences, errors_to_find), judgement)
+        opinions, histories = judged.opinions, judged.histories
+        confidences = with_prior(task.candidates, judged.probabilities)
+    columns = _described(task.candidates, confidences, errors_to_find)
+    return Cleaning(columns, opinions, histories)
 
 
 def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:

@@ -7,7 +7,6 @@ from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from scipy import stats
 
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
@@ -27,7 +26,10 @@ class Measured(BaseModel):
 
 
 class Accuracy(Measured):
-    """Share of right predictions where the true label is known, with its 95 % interval."""
+    """Share of right predictions where the true label is known, with its 95 % interval.
+
+    ``str()`` of it is a sentence.
+    """
 
     share: Share
     low: Share
@@ -39,6 +41,12 @@ class Accuracy(Measured):
         if not self.low <= self.share <= self.high:
             raise ValueError("an accuracy lies inside its interval")
         return self
+
+    def __str__(self) -> str:
+        return (
+            f"Right in {self.share:.3f} of the {self.n_rows:,} rows whose true label is known "
+            f"({self.low:.3f} to {self.high:.3f}, 95 %)."
+        )
 
 
 class Estimate(Measured):
@@ -121,6 +129,8 @@ def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
     if not known.any():
         return None
     right, n_rows = int((truth[known] == predicted[known]).sum()), int(known.sum())
+    from scipy import stats  # slow to import
+
     test = stats.binomtest(right, n_rows)
     interval = test.proportion_ci(confidence_level=_CONFIDENCE_LEVEL, method="wilson")
     share = right / n_rows

@@ -12,11 +12,21 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.confidence import confidence_from_scores
 from disambig.workbench.model.table_model import TableModel
 
-__all__ = ["Judgement", "judge", "judged_together", "with_prior"]
+__all__ = [
+    "History",
+    "Judgement",
+    "histories_of",
+    "judge",
+    "judged_together",
+    "network_opinions",
+    "with_prior",
+]
 
 # Seen by people only, who do not tell a thousandth from another.
 _OPINION = np.float32
 _MEASURE = "history."
+# A million rows of many classes would take gigabytes.
+_PROBABILITIES_AT_A_TIME = 4_000_000
 
 History = Mapping[str, Sequence[float]]
 
@@ -70,16 +80,36 @@ class Judgement:
 
 def judge(model: TableModel, values: pd.DataFrame, candidates: CandidateLabels) -> Judgement:
     """Ask a model about rows, given as ``column_values`` made them."""
-    per_network = model.probabilities_per_network(values)
-    opinions = [
-        candidates.values_of(with_prior(candidates, own)).astype(_OPINION) for own in per_network
-    ]
-    history = getattr(model.method, "history_", None)
     return Judgement(
         probabilities=model.probabilities_of(values),
-        opinions=np.array(opinions, dtype=_OPINION).reshape(-1, int(candidates.sizes.sum())),
-        histories=() if history is None else (history.to_dict(),),
+        opinions=network_opinions(model, values, candidates),
+        histories=histories_of(model),
     )
+
+
+def network_opinions(
+    model: TableModel, values: pd.DataFrame, candidates: CandidateLabels
+) -> AnyArray:
+    """Return how each network shares its belief among candidates: (n_networks, n_pairs)."""
+    parts = []
+    at_a_time = max(1, _PROBABILITIES_AT_A_TIME // candidates.shape[1])
+    for start in range(0, len(values), at_a_time):
+        rows = slice(start, start + at_a_time)
+        own = candidates[rows]
+        parts.append(
+            [
+                own.values_of(with_prior(own, of_network)).astype(_OPINION)
+                for of_network in model.probabilities_per_network(values.iloc[rows])
+            ]
+        )
+    by_network = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+    return np.array(by_network, dtype=_OPINION).reshape(-1, int(candidates.sizes.sum()))
+
+
+def histories_of(model: TableModel) -> tuple[History, ...]:
+    """Return how the training of a model went; nothing where it has no epochs."""
+    history = getattr(model.method, "history_", None)
+    return () if history is None else (history.to_dict(),)
 
 
 def judged_together(

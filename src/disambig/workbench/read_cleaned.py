@@ -16,7 +16,6 @@ from disambig.tables.labels.label_columns import LabelColumns
 from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.clean_details import CleanDetails, belong_to
-from disambig.workbench.clean_summary import accuracy_sentence
 from disambig.workbench.disambiguated import Disambiguated, features_in_words
 
 __all__ = ["read_cleaned"]
@@ -84,7 +83,7 @@ def _known(details: CleanDetails) -> dict[str, Any]:
     return {
         "opinions": {row - 1: said for row, said in details.opinions.items()},
         "histories": details.histories,
-        "accuracy": "" if details.accuracy is None else accuracy_sentence(details.accuracy),
+        "accuracy": "" if details.accuracy is None else str(details.accuracy),
         "about": {
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),

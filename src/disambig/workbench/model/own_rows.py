@@ -6,7 +6,6 @@ import pandas as pd
 from disambig._core.groups import first_largest, group_maxima
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.cell_text import text_of
-from disambig.workbench.clean_summary import accuracy_sentence
 from disambig.workbench.cleaning import second_look
 from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.workbench.disambiguated import Disambiguated, features_in_words
@@ -62,5 +61,5 @@ def _about(model: TableModel) -> dict[str, str]:
         )
         about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
         if estimate.accuracy is not None:
-            about["accuracy"] = f"{accuracy_sentence(estimate.accuracy)} Held-out rows."
+            about["accuracy"] = f"{estimate.accuracy} Held-out rows."
     return about | features_in_words(model.plan.by_kind())
