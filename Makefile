@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install run test lint docs bench reproduce clean
+.PHONY: install run test lint docs screenshots bench reproduce clean
 
 install: $(INSTALLED)
 
@@ -27,6 +27,10 @@ docs: $(INSTALLED)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs out/docs
 	@echo "The site is in out/docs/index.html"
 
+# The pictures in the docs, as the browser tests see the pages. Needs Chromium.
+screenshots: $(INSTALLED)
+	DISAMBIG_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/pages/test_screenshots.py
+
 # Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/. On a
 # machine with a CUDA card there is benchmarks/ncpd_gpu.py too.
 bench: $(INSTALLED)
@@ -40,6 +44,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/ncpd_cpu.py
 	$(BIN)/python benchmarks/own_file_cleaning.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
+	$(BIN)/python benchmarks/report_at_scale.py
 
 # The paper's whole evaluation into docs/results/: hours on two cores, and it can be interrupted.
 # Needs DISAMBIG_DATA too.

@@ -1,4 +1,4 @@
-"""A report over ten thousand doubtful rows: how large it is, and how long a browser takes to open it.
+"""A report over ten thousand doubtful rows: how large, and how long a browser takes to open it.
 
     python benchmarks/report_at_scale.py [--rows 10000]
 
