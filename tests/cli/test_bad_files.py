@@ -336,7 +336,7 @@ def test_an_output_in_a_new_folder_makes_it(tmp_path):
     table = written(tmp_path / "table.csv", three_clouds())
     out = tmp_path / "new" / "folder" / "out.csv"
     accepted("clean", table, f"--out={out}", "--ignore=truth", *QUICK)
-    assert [path.name for path in out.parent.iterdir()] == ["out.csv"]
+    assert {path.name for path in out.parent.iterdir()} == {"out.csv", "out.csv.details.json"}
 
 
 def test_labels_that_a_console_has_no_characters_for_are_shown_all_the_same(tmp_path, run_command):

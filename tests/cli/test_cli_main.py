@@ -18,6 +18,8 @@ COMMANDS = [
     "fit",
     "clean",
     "predict",
+    "report",
+    "review",
     "example",
     "reproduce",
     "study",

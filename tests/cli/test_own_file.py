@@ -43,7 +43,7 @@ def test_from_a_table_to_a_model_clean_labels_and_predictions(table, run_main):
     assert predicted.code == 0
     assert {"predicted_label", "probability", "label_2"} <= set(read("predicted.csv").columns)
     assert sorted(path.name for path in Path().iterdir()) == [
-        "animals.csv", "clean.csv", "model", "predicted.csv"
+        "animals.csv", "clean.csv", "clean.csv.details.json", "model", "predicted.csv"
     ]  # fmt: skip
 
 
@@ -205,8 +205,10 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
     words = ("clean", table, "--ignore", "truth", "--out", "clean.csv", "--folds", "3")
     words += ("--set", "epochs=4", "--set", "ramp_epochs=2", "--set", "hidden=8")
     assert run_main(*words).code == 0
-    whole = Path("clean.csv").read_bytes()
-    Path("clean.csv").unlink()
+    files = [Path("clean.csv"), Path("clean.csv.details.json")]
+    whole = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
     from disambig.cli.fit_view import FitView
 
     def break_off(self: FitView, title: str) -> None:
@@ -216,10 +218,10 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr(FitView, "on_fit_start", break_off)
         assert run_main(*words).code == 130
-    assert not Path("clean.csv").exists()
-    assert {path.stem for path in Path("clean.csv.partial").glob("*.npy")} == {"fold-1", "fold-2"}
+    assert not any(file.exists() for file in files)
+    assert {path.stem for path in Path("clean.csv.partial").glob("*.npz")} == {"fold-1", "fold-2"}
     assert run_main(*words).code == 0
-    assert Path("clean.csv").read_bytes() == whole
+    assert [file.read_bytes() for file in files] == whole
     assert not Path("clean.csv.partial").exists()
 
 
@@ -309,7 +311,7 @@ def test_folds_that_are_done_are_kept_when_the_table_cannot_be_written(table, ru
     words = ("clean", table, "--truth", "truth", "--ignore", "note", *QUICK)
     ended = run_main(*words, "--out", "clean.xlsx")
     assert ended.code == 2
-    assert len(list(Path("clean.xlsx.partial").glob("*.npy"))) == 3
+    assert len(list(Path("clean.xlsx.partial").glob("*.npz"))) == 3
 
 
 def test_warnings_are_notes(table, run_main):

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from hypothesis import strategies as st
 from cli.command_runs import Run, check_manners, contents, run_command_here
 from cli.generated_tables import GeneratedTable, damages, tables
 from disambig import read_table
+from disambig.pages.table_page import table_page
+from disambig.workbench.clean_details import details_path, read_details
+from disambig.workbench.read_cleaned import read_cleaned
 
 TINY_NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=4"]
 methods = st.sampled_from(
@@ -81,11 +85,12 @@ def test_clean_gives_back_every_row_and_cell_or_changes_nothing(table, options, 
         if run.code:
             assert contents(folder) == before
             return
-        assert contents(folder).keys() == {*before, "out.csv"}
+        assert contents(folder).keys() == {*before, "out.csv", "out.csv.details.json"}
         if "--json" in options:
             assert json.loads(run.out)["rows"] == rows_in(out)
         assert rows_in(out) == rows_as_read(path, table)
         check_cleaned(table, out)
+        check_read_back(table, out)
 
 
 def check_cleaned(table: GeneratedTable, out: Path) -> None:
@@ -104,6 +109,18 @@ def check_cleaned(table: GeneratedTable, out: Path) -> None:
     if table.format != "xlsx":
         for row, members in zip(rows, table.sets, strict=True):
             assert members is None or row[width] in members
+
+
+def check_read_back(table: GeneratedTable, out: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the details belong to the table
+        rows = read_cleaned(read_table(out), read_details(details_path(out)))
+    assert len(rows.candidates) == rows_in(out)
+    assert list(rows.values.columns) == list(table.columns) or table.format == "xlsx"
+    assert "doubtful" in table_page(rows, title="Any table")
+    if table.format != "xlsx":
+        for own, members in zip(rows.candidates.to_sets(), table.sets, strict=True):
+            assert members is None or set(own) == members
 
 
 @given(tables(), st.booleans(), st.booleans())
@@ -204,10 +221,10 @@ def test_a_damaged_file_is_read_or_refused(table, damage, command):
         if command == "clean":
             words += [f"--out={out}", "--method=plknn", "--set=n_neighbors=1", "--folds=2"]
         run = run_politely(*words)
-        assert contents(folder).keys() == before.keys()
         if run.code or command == "audit":
             assert contents(folder) == before
         else:
+            assert contents(folder).keys() == {*before, "out.jsonl.details.json"}
             assert rows_in(out) == len(read_table(path))
 
 
