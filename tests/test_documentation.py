@@ -117,6 +117,7 @@ def test_constraints_pin_every_dependency_to_one_version():
     )
     assert pins["torch"] == "2.13.0"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
     names = {re.split(r"[<>=]", requirement)[0].lower() for requirement in wanted}
     assert names <= {name.lower() for name in pins}
