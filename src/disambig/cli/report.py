@@ -77,4 +77,23 @@ def _model_rows(folder: Path) -> "Disambiguated":
 
 
 def _study_page(source: Path, store: Path) -> str:
-    raise NotImplementedError
+    from disambig.cli.talk import say_notices
+    from disambig.pages.study_page import study_page
+    from disambig.report.contents import make_report
+    from disambig.report.study_file import ReportedStudy, read_study_file
+    from disambig.study.paper.published import published_accuracies
+    from disambig.study.results import read_results
+    from disambig.study.settings import Study
+
+    if source.is_dir():
+        reported = read_study_file(source)
+    else:
+        reported = ReportedStudy(Study.from_toml(source), f"disambig study {source.name}")
+    stored = read_results(reported.study, store)
+    say_notices(stored.notices)
+    made = make_report(
+        stored.result,
+        published=published_accuracies() if reported.has_published else None,
+        missing=(*reported.missing, *stored.notices),
+    )
+    return study_page(made, command=reported.command)
