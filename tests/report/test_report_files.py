@@ -32,11 +32,11 @@ def test_every_table_every_figure_all_scores_and_a_page_are_written(tmp_path):
         small("plknn", "sure", datasets=[entry], metrics=metrics), tmp_path / "new" / "out"
     )
     assert page == tmp_path / "new" / "out" / "report.md"
-    expected = {"report.md", "jobs.csv"}
+    expected = {"report.md", "jobs.csv", "study.json"}
     expected |= {f"{name}.{suffix}" for name in report.tables for suffix in FORMATS}
     expected |= {f"{name}.{suffix}" for name in report.figures for suffix in ("png", "svg")}
     assert {path.name for path in page.parent.iterdir()} == expected
-    assert len(expected) == 2 + 3 * 6 + 2 * 2
+    assert len(expected) == 3 + 3 * 6 + 2 * 2
     for path in page.parent.iterdir():
         if path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG")

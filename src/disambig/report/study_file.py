@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from disambig._core.errors import StudyError
 from disambig.study.entries import Settings
-from disambig.study.settings import Study
+from disambig.study.settings import Study, described, place_data
 from disambig.study.settings_text import given_settings
 
 __all__ = ["STUDY_FILE", "ReportedStudy", "read_study_file", "study_file_text"]
@@ -82,13 +82,12 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
         raise StudyError(f"{path} is not text.") from None
     try:
         content = _Content.model_validate_json(text)
-        for entry in content.study.get("datasets", ()):
-            if isinstance(entry, dict) and isinstance(entry.get("path"), str):
-                entry["path"] = str(Path(folder) / entry["path"])
+        place_data(content.study, Path(folder))
         study = Study(**content.study)
-    except (ValidationError, StudyError, TypeError) as error:
+    except (ValidationError, StudyError) as error:
+        problem = described(error) if isinstance(error, ValidationError) else str(error)
         raise StudyError(
-            f"{path} does not describe a study. Make it again by 'disambig study'. {error}"
+            f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
         ) from None
     return ReportedStudy(study, content.command, tuple(content.missing), content.published)
 

@@ -17,7 +17,7 @@ from disambig.study.entries import (
 )
 from disambig.study.evaluation import METRICS
 
-__all__ = ["Study"]
+__all__ = ["Study", "described", "place_data"]
 
 _FLOOR, _CEILING = "random_candidate", "oracle"
 
@@ -66,7 +66,7 @@ class Study(Settings):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise StudyError(_described(error)) from None
+            raise StudyError(described(error)) from None
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -78,9 +78,7 @@ class Study(Settings):
             raise StudyError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise StudyError(f"{path} is not TOML: {error}.") from None
-        for entry in _dictionaries(settings.get("datasets")):
-            if isinstance(entry.get("path"), str):
-                entry["path"] = str(path.parent / entry["path"])
+        place_data(settings, path.parent)
         try:
             return cls(**settings)
         except StudyError as error:
@@ -135,6 +133,13 @@ class Study(Settings):
         return next(m.shown_title for m in self.methods if m.method_class.card.role == "method")
 
 
+def place_data(settings: dict[str, Any], folder: Path) -> None:
+    """Let paths of data, as they were read from a file, begin in its folder."""
+    for entry in _dictionaries(settings.get("datasets")):
+        if isinstance(entry.get("path"), str):
+            entry["path"] = str(folder / entry["path"])
+
+
 def _dictionaries(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
@@ -146,7 +151,8 @@ _WORDS = {
 }
 
 
-def _described(error: ValidationError) -> str:
+def described(error: ValidationError) -> str:
+    """Return a line for every setting that is wrong."""
     return "\n".join(f"{_place(one['loc'])}{_sentence(one)}" for one in error.errors())
 
 

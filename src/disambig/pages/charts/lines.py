@@ -67,7 +67,7 @@ def line_chart(
     step = max(1, math.ceil(len(xs) / _MOST_BANDS))
     shown = [x for i, x in enumerate(xs) if i % step == 0 or i == len(xs) - 1]
     values = [_by_x(one) for one in series]
-    rows = [(number_text(x), *(" ".join(own.get(x, (MISSING,))) for own in values)) for x in shown]
+    rows = [(f"{x:g}", *(" ".join(own.get(x, (MISSING,))) for own in values)) for x in shown]
     looks = looks_of(series)
     is_drawn = any(math.isfinite(y) for one in series for y in one.y)
     return figure(
@@ -166,7 +166,7 @@ def _bands(
     values = [_by_x(one) for one in series]
     marks = []
     for i, x in enumerate(bands):
-        lines = [f"{x_title}: {number_text(x)}"]
+        lines = [f"{x_title}: {x:g}"]
         for one, own in zip(series, values, strict=True):
             if x in own:
                 lines.append(f"{one.name}: {' '.join(own[x])}")
