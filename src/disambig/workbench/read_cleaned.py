@@ -7,12 +7,12 @@ import pandas as pd
 
 from disambig._core.caller import warn_caller
 from disambig._core.errors import TableError
-from disambig._core.typing import BoolArray, IntArray
+from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.classes import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.cell_text import text_of
 from disambig.tables.columns import find_column
-from disambig.tables.labels.label_columns import LabelColumns
+from disambig.tables.labels.weighted_cells import read_weighted_cell
 from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.clean_details import CleanDetails, belong_to
@@ -41,35 +41,30 @@ def read_cleaned(
     id : str, optional
         Column that names the rows.
     """
-    prefix = details.prefix if details is not None else _prefix_of(frame)
+    prefix = _prefix_of(frame, details)
     chosen, _, _, second_look, confidences = (
         find_column(frame, prefix + name, what="what cleaning adds", advice=_ADVICE)
         for name in CLEAN_COLUMNS
     )
     cells = [text_of(cell) or "" for cell in confidences]
-    if details is not None and not belong_to(details, cells):
+    candidates, values = _read_confidences(cells, str(confidences.name))
+    if details is not None and not (belong_to(details, cells) and _fit(details, candidates)):
         warn_caller(
             "The details beside the table belong to another cleaning and are left out: how "
             "training went, and what each network said."
         )
         details = None
-    own = LabelColumns(columns=(str(confidences.name),))
-    candidates = own.read(frame)
-    if candidates.weights is None:
-        raise TableError(
-            f"Column {confidences.name!r} holds confidences, as in cat:0.9|dog:0.1. Got "
-            f"{in_words(cells[0])} in row 1. {_ADVICE}"
-        )
-    name = id if id is not None else (details.id if details is not None else None)
-    if name is not None:
-        find_column(frame, name, what="what identifies rows")
+    if id is not None:
+        find_column(frame, id, what="what identifies rows")
+    elif details is not None and details.id in frame.columns:
+        id = details.id  # noqa: A001
     return Disambiguated(
         candidates=candidates,
-        confidences=candidates.values_of(candidates.weights),
+        confidences=values,
         chosen=_chosen(chosen, candidates),
         second_look=_marks(second_look),
         values=frame.drop(columns=[prefix + column for column in CLEAN_COLUMNS]),
-        id=name,
+        id=id,
         **({} if details is None else _known(details)),
     )
 
@@ -98,20 +93,47 @@ def _known(details: CleanDetails) -> dict[str, Any]:
     }
 
 
-def _prefix_of(frame: pd.DataFrame) -> str:
+def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
     """Return what stands before the names of all new columns, where that can be told."""
     first = CLEAN_COLUMNS[0]
-    for name in frame.columns:
-        if isinstance(name, str) and name.endswith(first):
-            prefix = name.removesuffix(first)
-            if all(prefix + other in frame.columns for other in CLEAN_COLUMNS):
-                return prefix
+    prefixes = [] if details is None else [details.prefix]
+    prefixes += [str(name).removesuffix(first) for name in frame if str(name).endswith(first)]
+    for prefix in prefixes:
+        if all(prefix + name in frame.columns for name in CLEAN_COLUMNS):
+            return prefix
     return ""
+
+
+def _fit(details: CleanDetails, candidates: CandidateLabels) -> bool:
+    """Tell whether all networks speak about candidates of rows that are there."""
+    sizes = candidates.sizes.tolist()
+    return all(
+        1 <= row <= len(sizes) and all(len(own) == sizes[row - 1] for own in said)
+        for row, said in details.opinions.items()
+    )
+
+
+def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, FloatArray]:
+    """Return the sets, and the confidence of every candidate in the order of its pairs."""
+    shares = []
+    for row, cell in enumerate(cells):
+        try:
+            shares.append(read_weighted_cell(cell))
+        except ValueError as error:
+            raise TableError(
+                f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got {in_words(cell)} "
+                f"in {row_in_words(row)}. {_ADVICE}"
+            ) from error
+    candidates = CandidateLabels.from_sets([list(own) for own in shares])
+    rows, columns = candidates.pairs()
+    names = candidates.classes[columns].tolist()
+    values = [shares[row][label] for row, label in zip(rows.tolist(), names, strict=True)]
+    return candidates, np.array(values)
 
 
 def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:
     """Return the places of the chosen labels; one that is no candidate was changed by somebody."""
-    labels = [text_of(label) or "" for label in column]
+    labels = [label if isinstance(label, str) else text_of(label) or "" for label in column]
     chosen: IntArray = known_columns_of(labels, candidates.classes)
     inside = candidates.to_sparse()[np.arange(len(labels)), chosen]
     wrong = (chosen < 0) | ~np.asarray(inside).ravel().astype(bool)
