@@ -254,6 +254,11 @@ def test_a_column_that_is_gone_is_named(column):
         read_cleaned(CLEANED.drop(columns=column))
 
 
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(TableError, match="needs rows. Got none"):
+        read_cleaned(CLEANED[:0])
+
+
 @pytest.mark.parametrize("label", ["fox", "cow", "", None, "Dog"])
 def test_a_choice_changed_by_hand_is_refused_with_its_row(label):
     labels = ["cat", label, "fox", "cat"]

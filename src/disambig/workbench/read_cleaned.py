@@ -115,6 +115,8 @@ def _fit(details: CleanDetails, candidates: CandidateLabels) -> bool:
 
 def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, FloatArray]:
     """Return the sets, and the confidence of every candidate in the order of its pairs."""
+    if not cells:
+        raise TableError(f"A cleaned table needs rows. Got none. {_ADVICE}")
     shares = []
     for row, cell in enumerate(cells):
         try:
