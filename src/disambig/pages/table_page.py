@@ -165,7 +165,8 @@ def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:
 
 def _confidence(rows: Disambiguated) -> Markup:
     several = rows.candidates.sizes > 1
-    counts, edges = np.histogram(rows.confidence[several], bins=_BINS, range=(0, 1))
+    edges = np.linspace(0, 1, _BINS + 1).round(2)  # so that 0.7 is where a bar begins
+    counts, _ = np.histogram(rows.confidence[several], bins=edges)
     labels = [f"{low:.2f}" for low in edges[:-1]]
     tips = [
         f"{count:,} rows\nconfidence {low:.2f} to {high:.2f}"
