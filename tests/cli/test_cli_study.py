@@ -140,7 +140,8 @@ def test_a_study_ends_well_and_prints_what_was_found(finished: Result, folder: P
 
 
 def test_every_file_of_the_report_is_there(finished: Result, folder: Path) -> None:
-    expected = {"jobs.csv", "report.md", "accuracy_curves.png", "accuracy_curves.svg"}
+    expected = {"jobs.csv", "report.md", "report.html", "study.json"}
+    expected |= {"accuracy_curves.png", "accuracy_curves.svg"}
     for table in ("accuracy", "accuracy_tests", "accuracy_wins"):
         expected |= {f"{table}.{suffix}" for suffix in ("md", "tex", "csv")}
     assert set(content_of(folder / "out" / "tiny")) == expected

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from disambig.pages.study_page import study_page
+from disambig.pages.study_report import study_page
 from disambig.report import make_report
 from disambig.study import StudyResult
 from pages.page_parts import HOSTILE, Elements, assert_safe
@@ -189,7 +189,7 @@ def test_a_page_does_without_matplotlib():
     code = (
         "import sys; from report.small_reports import result_of, small; "
         "from disambig.report.contents import make_report; "
-        "from disambig.pages.study_page import study_page; "
+        "from disambig.pages.study_report import study_page; "
         "study_page(make_report(result_of(small('plknn', 'sure')))); "
         "assert 'matplotlib' not in sys.modules"
     )

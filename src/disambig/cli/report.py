@@ -78,7 +78,7 @@ def _model_rows(folder: Path) -> "Disambiguated":
 
 def _study_page(source: Path, store: Path) -> str:
     from disambig.cli.talk import say_notices
-    from disambig.pages.study_page import study_page
+    from disambig.pages.study_report import study_page
     from disambig.report.contents import make_report
     from disambig.report.study_file import ReportedStudy, read_study_file
     from disambig.study.paper.published import published_accuracies

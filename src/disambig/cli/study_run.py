@@ -43,7 +43,7 @@ def run_and_report(
     """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
     from rich.markdown import Markdown  # keeps --help quick
 
-    from disambig.pages.study_page import study_page
+    from disambig.pages.study_report import study_page
     from disambig.report.contents import make_report
     from disambig.report.markdown import list_markdown
     from disambig.report.write import write_report
