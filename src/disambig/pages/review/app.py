@@ -15,6 +15,7 @@ from disambig.tables.labels.decision_log import Conflict, Decision, DecisionLog
 __all__ = ["review_app"]
 
 _MOST_BYTES = 100_000
+_MOST_DIGITS = 15
 
 
 def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
@@ -38,7 +39,7 @@ def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> 
 
     async def tell(request: Request) -> Response:
         since = request.query_params.get("since", "0")
-        if not since.isdecimal():
+        if not since.isdecimal() or len(since) > _MOST_DIGITS:
             return _refusal("'since' is a number.")
         return await _answer(int(since))
 
