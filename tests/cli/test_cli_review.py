@@ -1,0 +1,179 @@
+"""disambig review: served to one person, and every answer is on the disk."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cli.command_runs import accepted, run_command_here, written
+from disambig.tables import read_decisions
+from disambig.workbench.reading import read_table
+from pages.page_checks import check_self_contained
+from workbench.small_tables import three_clouds
+
+ADDRESS = re.compile(r"Open http://127\.0\.0\.1:(\d+)/([\w-]{20,})/$", re.ASCII)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    table = written(folder / "table.csv", three_clouds(30))
+    words = ("--method=plknn", "--folds=2", "--ignore=truth", "--errors-to-find=1")
+    accepted("clean", table, f"--out={folder / 'clean.csv'}", *words)
+    return folder
+
+
+class Review:
+    """A review in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self.said: list[str] = []
+        assert process.stderr is not None
+        for line in process.stderr:
+            self.said.append(line.rstrip("\n"))
+            found = ADDRESS.match(self.said[-1])
+            if found:
+                self.port, self.token = int(found[1]), found[2]
+                return
+        raise AssertionError(f"no address: {self.said}")
+
+    def ask(self, method: str, path: str, content: object = None) -> tuple[int, str]:
+        """Ask as the page does."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json"}
+        body = None if content is None else json.dumps(content)
+        connection.request(method, f"/{self.token}/{path}", body, headers)
+        response = connection.getresponse()
+        answer = response.status, response.read().decode()
+        connection.close()
+        return answer
+
+    def end(self, how: signal.Signals) -> tuple[int, str]:
+        """Send a signal; return the exit code and what was said in the end."""
+        self.process.send_signal(how)
+        _, rest = self.process.communicate(timeout=30)
+        return self.process.returncode, rest
+
+
+@contextmanager
+def review(*words: object) -> Iterator[Review]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "disambig", "review", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "300"},
+    )
+    try:
+        yield Review(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made):
+    kept = made / "clean.decisions.csv"
+    frame = read_table(made / "table.csv")
+    with review(made / "clean.csv") as first:
+        status, page = first.ask("GET", "")
+        assert status == 200
+        payload = check_self_contained(page, connects=True).data("doubtful")
+        assert payload["savedIn"] == str(kept)
+        assert not kept.exists()
+        row = payload["rows"][0][0]
+        status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "seen": 0})
+        assert (status, json.loads(answer)) == (200, {"decisions": [[row, "fox"]], "next": 1})
+        first.end(signal.SIGKILL)
+    assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
+    with review(made / "clean.csv") as second:
+        assert f"1 rows are settled in {kept} already." in second.said
+        assert second.token != first.token
+        assert json.loads(second.ask("GET", "decisions")[1])["decisions"] == [[row, "fox"]]
+        other = payload["rows"][1][0]
+        assert second.ask("POST", "decisions", {"row": other, "label": "cat", "seen": 1})[0] == 200
+        code, said = second.end(signal.SIGINT)
+    assert code == 0
+    assert f"2 rows are settled in {kept}" in said
+    assert f"disambig clean FILE --decisions {kept}" in said
+    assert "Traceback" not in said
+    settled = {row - 1: "fox", other - 1: "cat"}
+    assert read_decisions(read_table(kept), frame) == settled
+    words = ("--method=plknn", "--folds=2", "--ignore=truth", "--decisions", kept)
+    accepted("clean", made / "table.csv", f"--out={made / 'again.csv'}", *words)
+    again = pd.read_csv(made / "again.csv")
+    assert {place: again["chosen_label"][place] for place in settled} == settled
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn"])
+def test_without_its_extra_it_says_how_to_install_it(made, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    run = run_command_here("review", made / "clean.csv")
+    assert run.code == 2
+    assert f"This needs {module}" in run.err
+    assert "pip install 'disambig[review]'" in run.err
+
+
+def refusal(monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
+    """Return why a review does not begin; it must not wait for anybody."""
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: pytest.fail("it was served"))
+    run = run_command_here("review", *words)
+    assert run.code == 2, run.err
+    assert "Open http" not in run.err
+    assert "mistake in disambig" not in run.err
+    return run.err
+
+
+def test_a_table_that_was_not_cleaned_is_refused(made, monkeypatch):
+    assert "Clean the table first" in refusal(monkeypatch, made / "table.csv")
+    assert "nothing.csv" in refusal(monkeypatch, made / "nothing.csv")
+
+
+def test_a_file_of_something_else_is_not_taken_for_decisions(made, tmp_path, monkeypatch):
+    (tmp_path / "notes.csv").write_text("my notes")
+    words = (made / "clean.csv", f"--decisions={tmp_path / 'notes.csv'}")
+    assert "needs the columns 'row' and 'label'" in refusal(monkeypatch, *words)
+    assert (tmp_path / "notes.csv").read_text() == "my notes"
+
+
+def test_names_that_do_not_tell_rows_apart_are_refused(made, monkeypatch):
+    assert "Make it unique" in refusal(monkeypatch, made / "clean.csv", "--id=colour")
+
+
+def test_a_review_without_decisions_says_so_and_leaves_no_file(made, tmp_path, monkeypatch):
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    kept = tmp_path / "kept.csv"
+    run = run_command_here("review", made / "clean.csv", f"--decisions={kept}")
+    assert run.code == 0
+    assert "No row is settled." in run.err
+    assert not kept.exists()
+    assert any(map(ADDRESS.match, run.err.splitlines()))
+    assert run.out == ""
+
+
+def test_the_server_listens_on_this_machine_alone(made, monkeypatch):
+    import uvicorn
+
+    places = []
+
+    def note(self: uvicorn.Server, sockets: list) -> None:
+        places.extend(one.getsockname()[0] for one in sockets)
+        assert self.config.access_log is False  # it would show the token
+
+    monkeypatch.setattr(uvicorn.Server, "run", note)
+    assert run_command_here("review", made / "clean.csv").code == 0
+    assert places == ["127.0.0.1"]
