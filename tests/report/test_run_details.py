@@ -36,8 +36,8 @@ def test_where_records_differ_all_values_are_there_with_their_number(plain):
     record = plain.result.jobs()[2][1]
     environment = record.environment | {"python": "9.9", "cuda": "a card"}
     details = dict(run_details(changed(plain.result, 2, environment=environment)))
-    assert details["Python"] == f"{record.environment['python']} (7 jobs); 9.9 (1 jobs)"
-    assert "a card (1 jobs)" in details["Graphics card"]
+    assert details["Python"] == f"{record.environment['python']} (7 jobs); 9.9 (1 job)"
+    assert "a card (1 job)" in details["Graphics card"]
 
 
 def test_seconds_are_means_over_jobs_and_a_sum():

@@ -20,8 +20,8 @@ from disambig.study.settings_text import given_settings, settings_text
 __all__ = ["study_page"]
 
 _BOUNDS = (
-    "Floors and ceilings take no part in the comparison: a floor is what a method should be above, "
-    "a ceiling learned from the true labels. They are the last columns of tables and the thin grey "
+    "Floors and ceilings are there for scale: a floor is what a method should be above, a ceiling "
+    "learned from the true labels. They are the last columns or rows of tables and the thin grey "
     "lines of charts."
 )
 _CURVES = (

@@ -90,7 +90,7 @@ def _values(values: Iterable[Any]) -> str:
     named = {"none" if value is None else str(value): n for value, n in counts.most_common()}
     if len(named) == 1:
         return next(iter(named))
-    return "; ".join(f"{value} ({n} jobs)" for value, n in named.items())
+    return "; ".join(f"{value} ({n} job{'' if n == 1 else 's'})" for value, n in named.items())
 
 
 def _seconds(seconds: float) -> str:
