@@ -20,8 +20,8 @@ from disambig.methods import all_methods
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-PACKAGES = ["candidates", "datasets", "methods", "metrics", "report", "study", "tables", "testing"]
-PACKAGES += ["workbench"]
+PACKAGES = ["candidates", "datasets", "methods", "metrics", "pages", "report", "study", "tables"]
+PACKAGES += ["testing", "workbench"]
 pytestmark = pytest.mark.slow
 
 

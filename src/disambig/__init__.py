@@ -96,6 +96,7 @@ __getattr__, __dir__ = lazy_names(
         "datasets",
         "methods",
         "metrics",
+        "pages",
         "report",
         "study",
         "tables",

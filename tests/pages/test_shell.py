@@ -7,7 +7,7 @@ from markupsafe import Markup
 from disambig.pages.markup import element, fragment
 from disambig.pages.review.page import review_page
 from disambig.pages.shell import Section, render_page
-from disambig.pages.table_page import table_page
+from disambig.pages.table_report import table_page
 from pages.hand_made_rows import HOSTILE, five_rows
 from pages.page_checks import check_self_contained
 

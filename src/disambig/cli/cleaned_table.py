@@ -16,7 +16,7 @@ def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "Disambigu
     # keeps --help quick
     from disambig.cli.loaded_table import read_file
     from disambig.workbench.clean_details import details_path, read_details
-    from disambig.workbench.read_cleaned import read_cleaned
+    from disambig.workbench.cleaned_rows import read_cleaned
 
     frame = read_file(str(file), options)
     return read_cleaned(frame, read_details(details_path(file)), id=id)

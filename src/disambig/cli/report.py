@@ -57,7 +57,7 @@ def report(
 
 
 def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: Path) -> str:  # noqa: A002
-    from disambig.pages.table_page import table_page
+    from disambig.pages.table_report import table_page
 
     if source.is_dir() and (source / "model.json").exists():
         return table_page(_model_rows(source), title=f"Model {source.name}", most_rows=rows)

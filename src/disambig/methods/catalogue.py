@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 
 import disambig.methods
@@ -64,10 +65,10 @@ def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
     return found
 
 
-def _module_names() -> Iterator[str]:
+@cache
+def _module_names() -> tuple[str, ...]:
     path, prefix = disambig.methods.__path__, f"{disambig.methods.__name__}."
-    for module in pkgutil.walk_packages(path, prefix):
-        yield module.name
+    return tuple(module.name for module in pkgutil.walk_packages(path, prefix))
 
 
 def _methods_in(module: ModuleType) -> Iterator[type[PartialLabelClassifier]]:

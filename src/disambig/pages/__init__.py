@@ -6,7 +6,14 @@ from disambig._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from disambig.pages.study_report import study_page
+    from disambig.pages.table_report import table_page
 
-__all__ = ["study_page"]
+__all__ = ["study_page", "table_page"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"study_page": "disambig.pages.study_report"})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "study_page": "disambig.pages.study_report",
+        "table_page": "disambig.pages.table_report",
+    },
+)

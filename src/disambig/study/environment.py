@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def peak_memory_mb() -> float | None:
         return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)

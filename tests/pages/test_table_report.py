@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.pages.table_page import table_page
+from disambig.pages.table_report import table_page
 from disambig.workbench.model.own_rows import rows_of_model
 from disambig.workbench.model.table_model import fit_model
 from disambig.workbench.task import prepare_task
