@@ -12,10 +12,10 @@ from disambig.tables import write_table
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.clean_details import CleanDetails, describe_cleaning
 from disambig.workbench.clean_summary import summarise_cleaning
+from disambig.workbench.cleaned_rows import read_cleaned
 from disambig.workbench.cleaning import clean_task
 from disambig.workbench.disambiguated import Disambiguated
 from disambig.workbench.estimate import Accuracy
-from disambig.workbench.cleaned_rows import read_cleaned
 from disambig.workbench.task import prepare_task
 from workbench.small_tables import neighbours, quick_network, three_clouds
 
