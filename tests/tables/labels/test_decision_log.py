@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -320,6 +321,21 @@ def test_two_processes_write_to_one_file_and_nothing_is_lost(path):
         own = [line[:2] for line in lines if line[1].startswith(name)]
         assert own == [[str(number + 1), f"{name}{number}"] for number in range(40)]
     assert len(lines) == 80
+
+
+def test_whoever_writes_waits_for_another_process_to_end(path):
+    fcntl = pytest.importorskip("fcntl")
+    log = log_of(path)
+    append(log, 0, "cat")
+    with path.open("rb") as another:
+        fcntl.flock(another, fcntl.LOCK_EX)
+        writer = threading.Thread(target=append, args=(log, 1, "dog"))
+        writer.start()
+        writer.join(0.2)
+        assert writer.is_alive()
+        assert b"dog" not in path.read_bytes()
+    writer.join(10)
+    assert log.settled() == {0: "cat", 1: "dog"}
 
 
 def test_a_file_that_is_taken_away_is_begun_anew(path):

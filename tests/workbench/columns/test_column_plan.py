@@ -185,3 +185,16 @@ def test_a_plan_cannot_be_changed():
     plan = ColumnPlan(columns=(PlannedColumn(name="a", kind="number"),))
     with pytest.raises(ValidationError, match="frozen"):
         plan.columns[0].name = "b"
+
+
+def test_columns_are_listed_by_what_they_hold_in_the_order_of_the_table():
+    frame = pd.DataFrame(
+        {
+            "b": ["1.5", "2.5", "0.5", "4"] * 5,
+            "colour": ["red", "blue"] * 10,
+            "a": ["3.5", "2.5", "1.5"] * 6 + ["1", "2.25"],
+        }
+    )
+    plan, _ = plan_columns(frame)
+    assert plan.by_kind() == {"number": ["b", "a"], "category": ["colour"]}
+    assert list(plan.by_kind()) == ["number", "category"]
