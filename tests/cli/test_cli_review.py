@@ -177,3 +177,17 @@ def test_the_server_listens_on_this_machine_alone(made, monkeypatch):
     monkeypatch.setattr(uvicorn.Server, "run", note)
     assert run_command_here("review", made / "clean.csv").code == 0
     assert places == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_browser_is_opened_only_if_wanted(made, monkeypatch, wanted):
+    import webbrowser
+
+    import uvicorn
+
+    opened: list[str] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    run = run_command_here("review", made / "clean.csv", *["--browser"] * wanted)
+    assert run.code == 0
+    assert opened == re.findall(r"http://\S+", run.err) * wanted
