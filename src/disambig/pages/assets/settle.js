@@ -289,7 +289,5 @@
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) refresh(false);
   });
-  show(next());
-  showAll();
   refresh(true);
 }
