@@ -41,7 +41,7 @@ def hostile_charts():
             y_title=HOSTILE,
             caption=HOSTILE,
         ),
-        "heat map": heat_map(HOSTILE, [HOSTILE], [[1.0]], caption=HOSTILE, row_word=HOSTILE),
+        "heat map": heat_map(HOSTILE, [HOSTILE], [[1.0]], caption=HOSTILE),
         "dots": dot_chart(HOSTILE, [Dot(HOSTILE, 0.5, 0.1, look, HOSTILE)], x_title=HOSTILE),
         "ranks": rank_diagram(HOSTILE, {HOSTILE: 1.2, "b": 1.8}, 0.3, reference=HOSTILE),
     }

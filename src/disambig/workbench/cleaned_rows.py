@@ -16,7 +16,7 @@ from disambig.tables.labels.weighted_cells import read_weighted_cell
 from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.clean_details import CleanDetails, belong_to
-from disambig.workbench.disambiguated import Disambiguated, features_in_words
+from disambig.workbench.disambiguated import JUDGED_IN_SAMPLE, Disambiguated, features_in_words
 
 __all__ = ["read_cleaned"]
 
@@ -71,7 +71,7 @@ def read_cleaned(
 
 def _known(details: CleanDetails) -> dict[str, Any]:
     judged = (
-        "by a model that was trained on them: surer than it should be"
+        JUDGED_IN_SAMPLE
         if details.folds is None
         else f"by {details.folds} models, each on rows that it had not seen"
     )

@@ -10,7 +10,16 @@ from disambig._core.groups import first_largest, group_maxima
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["Disambiguated", "doubtful_first", "features_in_words", "two_largest"]
+__all__ = [
+    "JUDGED_IN_SAMPLE",
+    "Disambiguated",
+    "doubtful_first",
+    "features_in_words",
+    "two_largest",
+]
+
+# What is to be known of rows that were judged by a model which has seen them.
+JUDGED_IN_SAMPLE = "by a model that was trained on them: surer than it should be"
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from disambig._core.errors import ParameterError
-from disambig.pages.charts.axes import text
+from disambig.pages.charts.axes import PANEL_WIDTH, text
 from disambig.pages.charts.frame import box, drawing, figure, mark
 from disambig.pages.charts.scale import Scale, number_text
 from disambig.pages.charts.text_fit import estimated_width, shortened
@@ -14,8 +14,7 @@ from disambig.pages.markup import element, fragment
 
 __all__ = ["heat_map", "opacity_of"]
 
-# As wide as a phone where that makes cells large enough, wider where it does not.
-_WIDTH = 400.0
+# As wide as other charts where that makes cells large enough, wider where it does not.
 _SMALLEST_CELL, _LARGEST_CELL = 20.0, 48.0
 _MOST_NAME_ROOM = 120.0
 # Shares of the most up to a point are faint shades, on which type in the colour of ink can be read;
@@ -32,7 +31,6 @@ def heat_map(
     matrix: Sequence[Sequence[float]],
     *,
     caption: str = "",
-    row_word: str = "with",
 ) -> Markup:
     """Return a cell for every two names, darker where the value is higher.
 
@@ -44,8 +42,6 @@ def heat_map(
         Of rows and columns.
     matrix : array of shape (n_names, n_names)
         Not negative; NaN where there is no value, and then there is no cell.
-    row_word : str, default="with"
-        Between the names of row and column, in the tip.
     """
     values = [[float(value) for value in row] for row in matrix]
     if len(values) != len(names) or any(len(row) != len(names) for row in values):
@@ -54,7 +50,7 @@ def heat_map(
     has_values = any(math.isfinite(value) for row in values for value in row)
     return figure(
         title,
-        _drawn(title, names, values, row_word) if has_values else None,
+        _drawn(title, names, values) if has_values else None,
         caption=caption,
         header=("", *names),
         rows=rows,
@@ -62,12 +58,10 @@ def heat_map(
     )
 
 
-def _drawn(
-    title: str, names: Sequence[str], values: Sequence[Sequence[float]], row_word: str
-) -> Markup:
+def _drawn(title: str, names: Sequence[str], values: Sequence[Sequence[float]]) -> Markup:
     room = min(_MOST_NAME_ROOM, max(map(estimated_width, names)) + 8)
-    cell = (_WIDTH - room) / len(names)
-    cell = min(_LARGEST_CELL, max(_SMALLEST_CELL, cell))
+    fitting = (PANEL_WIDTH - room) / len(names)
+    cell = min(_LARGEST_CELL, max(_SMALLEST_CELL, fitting))
     size = cell * len(names)
     # Names of columns go up at an angle and end to the right of the last cell.
     slant = math.sqrt(0.5)
@@ -86,7 +80,7 @@ def _drawn(
     for i, row in enumerate(values):
         for j, value in enumerate(row):
             if math.isfinite(value):
-                tip = f"{names[i]} {row_word} {names[j]}: {number_text(value)}"
+                tip = f"{names[i]} with {names[j]}: {number_text(value)}"
                 share = value / most if most else 0.0
                 shown = number_text(value) if has_room and value else ""
                 parts.append(_cell(tip, share, shown, room + j * cell, above + i * cell, cell))

@@ -8,7 +8,8 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tables.cell_text import text_of
 from disambig.workbench.cleaning import second_look
 from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND
-from disambig.workbench.disambiguated import Disambiguated, features_in_words
+from disambig.workbench.disambiguated import JUDGED_IN_SAMPLE, Disambiguated, features_in_words
+from disambig.workbench.judgement import histories_of
 from disambig.workbench.model.table_model import TableModel
 
 __all__ = ["rows_of_model"]
@@ -35,14 +36,13 @@ def rows_of_model(
     values = candidates.values_of(confidences)
     confidence = group_maxima(values, candidates.starts)
     _, columns = candidates.pairs()
-    history = getattr(model.method, "history_", None)
     return Disambiguated(
         candidates=candidates,
         confidences=values,
         chosen=columns[first_largest(values, candidates.starts)],
         second_look=second_look(confidence, errors_to_find),
         values=pd.DataFrame(index=range(len(candidates))),
-        histories=() if history is None else (history.to_dict(),),
+        histories=histories_of(model),
         about=_about(model),
     )
 
@@ -51,7 +51,7 @@ def _about(model: TableModel) -> dict[str, str]:
     estimate = model.estimate
     about = {
         "method": model.method.card.name,
-        "rows judged": "by a model that was trained on them: surer than it should be",
+        "rows judged": JUDGED_IN_SAMPLE,
     }
     if estimate is not None:
         rows = f"{estimate.n_rows:,} rows in {estimate.n_folds} folds"
