@@ -5,7 +5,7 @@ import pytest
 
 from disambig.study import Study
 from disambig.study.paper.studies import PAPER_STUDIES, paper_study
-from disambig.study.settings_text import given_settings, settings_text
+from disambig.study.settings_text import can_be_toml, given_settings, settings_text
 
 
 def text_of(study):
@@ -48,3 +48,8 @@ def test_paths_are_written_as_asked_for():
 def test_what_toml_cannot_say_is_json():
     settings = {"name": "a", "methods": [{"name": "b", "parameters": {"c": None}}]}
     assert json.loads(settings_text(settings)) == settings
+
+
+def test_only_what_toml_can_say_is_called_toml():
+    assert can_be_toml({"a": [1, {"b": ""}]})
+    assert not can_be_toml({"a": [1, {"b": None}]})

@@ -1,10 +1,10 @@
 """HTML and SVG elements, in which every text is escaped."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup, escape
 
-__all__ = ["element", "fragment"]
+__all__ = ["details_list", "element", "fragment", "note"]
 
 # Elements of HTML that have no end.
 _WITHOUT_CONTENT = frozenset({"br", "hr", "input", "meta"})
@@ -38,6 +38,19 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
 def fragment(*children: str) -> Markup:
     """Return texts and markup one after the other; texts are escaped."""
     return Markup("").join(children)
+
+
+def details_list(details: Iterable[tuple[str, str]]) -> Markup:
+    """Return names and what is to be said of each."""
+    parts = (
+        fragment(element("dt", None, name), element("dd", None, said)) for name, said in details
+    )
+    return element("dl", {"class": "details"}, *parts)
+
+
+def note(words: str) -> Markup:
+    """Return a remark, in small type."""
+    return element("p", {"class": "note"}, words)
 
 
 def _text(value: object) -> str:

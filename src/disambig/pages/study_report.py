@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from markupsafe import Markup
-
-from disambig.pages.markup import element, fragment
+from disambig.pages.markup import details_list, element, fragment, note
 from disambig.pages.shell import Section, render_page
 from disambig.pages.study_charts import curve_charts, dot_charts, epoch_charts, rank_chart
 from disambig.pages.tables import table_html
@@ -15,7 +13,7 @@ from disambig.report.curve_limits import corrupted_settings
 from disambig.report.metric_names import metric_title
 from disambig.report.run_details import failure_table, run_details, seconds_table
 from disambig.report.scores import accuracy_by_epoch
-from disambig.study.settings_text import given_settings, settings_text
+from disambig.study.settings_text import can_be_toml, given_settings, settings_text
 
 __all__ = ["study_page"]
 
@@ -27,6 +25,11 @@ _BOUNDS = (
 _CURVES = (
     "The mean over runs against the share of rows that were given false labels; r is how many each "
     "of them got. Panels of a dataset have the same scale."
+)
+_AGAIN = "Save them as a TOML file beside the data, and 'disambig study FILE' runs the study again."
+_AGAIN_IN_PYTHON = (
+    "In JSON, because TOML has no word for null. In Python, Study(**json.loads(...)) is the "
+    "study, to be run again beside the data."
 )
 _DOTS = "The mean over runs and its standard deviation, on data with candidate sets of its own."
 
@@ -71,8 +74,8 @@ def _found(report: Report) -> Section:
 
 def _results(report: Report) -> Iterator[Section]:
     main, *others = report.tables_in_order()
-    bounds = element("p", {"class": "note"}, _BOUNDS)
-    yield Section("main", "The table", fragment(table_html(report.tables[main], name=main), bounds))
+    table = table_html(report.tables[main], name=main)
+    yield Section("main", "The table", fragment(table, note(_BOUNDS)))
     yield from _charts(report)
     if others:
         tables = (table_html(report.tables[name], name=name) for name in others)
@@ -91,11 +94,11 @@ def _charts(report: Report) -> Iterator[Section]:
         title = title[:1].upper() + title[1:]
         corrupted = corrupted_settings(cells)
         if corrupted:
-            body = fragment(_note(_CURVES), curve_charts(cells, reference))
+            body = fragment(note(_CURVES), curve_charts(cells, reference))
             yield Section(f"{metric}-curves", f"{title} with more and more false labels", body)
         others = [data for data in cells.data if data not in corrupted]
         if others:
-            body = fragment(_note(_DOTS), dot_charts(cells, others, reference))
+            body = fragment(note(_DOTS), dot_charts(cells, others, reference))
             yield Section(f"{metric}-dots", f"{title} by dataset", body)
         ranks = rank_chart(cells, reference)
         if ranks is not None:
@@ -104,23 +107,20 @@ def _charts(report: Report) -> Iterator[Section]:
 
 def _run(report: Report, command: str | None) -> Section:
     study = report.result.plan.study
-    details = [("Command", element("code", None, command))] if command else []
-    details += [(name, Markup.escape(value)) for name, value in run_details(report.result)]
-    facts = (
-        fragment(element("dt", None, name), element("dd", None, value)) for name, value in details
-    )
+    details = run_details(report.result)
+    if command:
+        details.insert(0, ("Command", element("code", None, command)))
     # The name of a file says enough; where it was is nobody's business.
     settings = given_settings(study, lambda path: PurePath(path).name)
-    text = settings_text(settings)
     frame = {"tabindex": 0, "role": "region", "aria-label": "Settings of the study"}
     return Section(
         "run",
         "How it was run",
         fragment(
-            element("dl", {"class": "details"}, *facts),
+            details_list(details),
             element("h3", None, "Settings"),
-            _note("Save them as a file, and 'disambig study FILE' runs the study again."),
-            element("pre", frame, element("code", None, text)),
+            note(_AGAIN if can_be_toml(settings) else _AGAIN_IN_PYTHON),
+            element("pre", frame, element("code", None, settings_text(settings))),
             table_html(seconds_table(report.scores), name="seconds"),
         ),
     )
@@ -130,7 +130,3 @@ def _failures(report: Report) -> Iterator[Section]:
     if report.result.failed:
         table = table_html(failure_table(report.result), name="failures")
         yield Section("failed", "What failed", table)
-
-
-def _note(words: str) -> Markup:
-    return element("p", {"class": "note"}, words)

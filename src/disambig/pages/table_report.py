@@ -11,7 +11,7 @@ from disambig.pages.charts.heat_map import heat_map
 from disambig.pages.charts.lines import line_chart
 from disambig.pages.charts.series import Series
 from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_rows
-from disambig.pages.markup import element, fragment
+from disambig.pages.markup import details_list, element, fragment, note
 from disambig.pages.settle import SETTLE_SCRIPTS, settle_section
 from disambig.pages.shell import Section, render_page
 from disambig.pages.tables import table_html
@@ -58,7 +58,7 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = MOST_ROWS) -
         settle_section(),
     ]
     if rows.about:
-        sections.append(Section("details", "How it was made", _details(rows.about)))
+        sections.append(Section("details", "How it was made", details_list(rows.about.items())))
     return render_page(
         title=title,
         lead="Every row has candidate labels of which one is right. This page shows which one is "
@@ -87,9 +87,7 @@ def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
     if rows.accuracy:
         parts.append(element("p", None, rows.accuracy))
     parts.append(
-        element(
-            "p",
-            {"class": "note"},
+        note(
             "A label of confidence c is expected to be wrong with probability 1 - c. No true label "
             "is needed for that, and it is as good as the confidences are.",
         )
@@ -218,10 +216,3 @@ def _classes(rows: Disambiguated, audit: CandidateAudit) -> Markup:
         ),
     )
     return table_html(table, name="classes-table")
-
-
-def _details(about: Mapping[str, str]) -> Markup:
-    parts = []
-    for name, text in about.items():
-        parts += [element("dt", None, name), element("dd", None, text)]
-    return element("dl", {"class": "details"}, *parts)

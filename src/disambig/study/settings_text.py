@@ -7,7 +7,7 @@ from typing import Any
 
 from disambig.study.settings import Study
 
-__all__ = ["given_settings", "settings_text"]
+__all__ = ["can_be_toml", "given_settings", "settings_text"]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -30,16 +30,17 @@ def given_settings(study: Study, path_of: Callable[[str], str]) -> dict[str, Any
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """Return settings as TOML, or as JSON where they hold something that TOML has no word for."""
-    if _has_none(settings):
-        return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-    return "\n".join(_toml(settings)) + "\n"
+    """Return settings as TOML, or as JSON where they cannot be."""
+    if can_be_toml(settings):
+        return "\n".join(_toml(settings)) + "\n"
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
-def _has_none(value: Any) -> bool:
+def can_be_toml(value: Any) -> bool:
+    """Tell whether plain values hold no None, for which TOML has no word."""
     if isinstance(value, Mapping):
-        return any(map(_has_none, value.values()))
-    return any(map(_has_none, value)) if isinstance(value, list) else value is None
+        return all(map(can_be_toml, value.values()))
+    return all(map(can_be_toml, value)) if isinstance(value, list) else value is not None
 
 
 def _toml(settings: Mapping[str, Any]) -> Iterator[str]:

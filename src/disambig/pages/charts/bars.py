@@ -65,10 +65,9 @@ def _drawn(
     y_title: str,
     tips: Sequence[str] | None,
 ) -> Markup:
-    top = max((value for value in values if math.isfinite(value)), default=0) or 1
-    ticks = nice_ticks(
-        0, top, whole=all(value == round(value) for value in values if value == value)
-    )
+    known = [value for value in values if math.isfinite(value)]
+    top = max(known, default=0) or 1
+    ticks = nice_ticks(0, top, whole=all(value == round(value) for value in known))
     plot = Plot(left_room(ticks), PANEL_WIDTH - 4, _ABOVE, _HEIGHT - _BELOW)
     scale = Scale(0, top, plot.bottom, plot.top)
     step = (plot.right - plot.left) / len(labels)

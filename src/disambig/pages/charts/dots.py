@@ -9,11 +9,12 @@ from markupsafe import Markup
 from disambig.pages.charts.axes import PANEL_WIDTH, Plot, bottom_axis, text, vertical_grid
 from disambig.pages.charts.frame import box, drawing, figure, mark
 from disambig.pages.charts.markers import marker
-from disambig.pages.charts.scale import Scale, nice_ticks, number_text, range_of, tick_texts
+from disambig.pages.charts.scale import Scale, nice_ticks, range_of, tick_texts
 from disambig.pages.charts.series import marker_size, own_color, stroke
 from disambig.pages.charts.text_fit import estimated_width
 from disambig.pages.markup import element
 from disambig.report.method_looks import Look
+from disambig.report.wording import MISSING, score_text
 
 __all__ = ["Dot", "dot_chart"]
 
@@ -51,8 +52,7 @@ class Dot:
     @property
     def shown(self) -> str:
         """The value in words."""
-        spread = "" if self.spread is None else f" ± {self.spread:.3f}"
-        value = f"{self.mean:.3f}{spread}" if math.isfinite(self.mean) else number_text(self.mean)
+        value = score_text(self.mean, self.spread) if math.isfinite(self.mean) else MISSING
         return f"{value} ({self.remark})" if self.remark else value
 
 

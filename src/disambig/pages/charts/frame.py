@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from disambig.pages.markup import element, fragment
+from disambig.pages.markup import element, fragment, note
 
 __all__ = ["box", "drawing", "figure", "mark"]
 
@@ -33,9 +33,9 @@ def box(left: float, top: float, right: float, bottom: float) -> dict[str, objec
     return {"x": left, "y": top, "width": right - left, "height": bottom - top}
 
 
-def mark(tag: str, tip: str, attributes: dict[str, object], classes: str = "") -> Markup:
-    """Return a part of a drawing that has a tip."""
-    own = {"class": f"mark {classes}".rstrip(), "data-tip": tip}
+def mark(tag: str, tip: str, attributes: dict[str, object], kind: str) -> Markup:
+    """Return a part of a drawing that has a tip; its kind is a class of the style sheet."""
+    own = {"class": f"mark {kind}", "data-tip": tip}
     return element(tag, own | attributes)
 
 
@@ -64,10 +64,7 @@ def figure(
     is_wide : bool, default=False
         Whether it may be as wide as the page.
     """
-    if drawn is None:
-        body = element("p", {"class": "note"}, "There is nothing to draw.")
-    else:
-        body = fragment(drawn, legend)
+    body = note("There is nothing to draw.") if drawn is None else fragment(drawn, legend)
     return element(
         "figure",
         {"class": "chart wide" if is_wide else "chart"},

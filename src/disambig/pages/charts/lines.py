@@ -66,8 +66,8 @@ def line_chart(
     xs = sorted({x for one in series for x in one.x})
     step = max(1, math.ceil(len(xs) / _MOST_BANDS))
     shown = [x for i, x in enumerate(xs) if i % step == 0 or i == len(xs) - 1]
-    values = [_by_x(one) for one in series]
-    rows = [(f"{x:g}", *(" ".join(own.get(x, (MISSING,))) for own in values)) for x in shown]
+    values = [_texts_by_x(one) for one in series]
+    rows = [(f"{x:g}", *(own.get(x, MISSING) for own in values)) for x in shown]
     looks = looks_of(series)
     is_drawn = any(math.isfinite(y) for one in series for y in one.y)
     return figure(
@@ -163,21 +163,22 @@ def _bands(
     places = [across(x) for x in bands]
     middles = [(a + b) / 2 for a, b in pairwise(places)]
     edges = [plot.left, *middles, PANEL_WIDTH]
-    values = [_by_x(one) for one in series]
+    values = [_texts_by_x(one) for one in series]
     marks = []
     for i, x in enumerate(bands):
         lines = [f"{x_title}: {x:g}"]
         for one, own in zip(series, values, strict=True):
             if x in own:
-                lines.append(f"{one.name}: {' '.join(own[x])}")
+                lines.append(f"{one.name}: {own[x]}")
         column = box(edges[i], plot.top, edges[i + 1], plot.bottom)
         marks.append(mark("rect", "\n".join(lines), column, "band"))
     return marks
 
 
-def _by_x(one: Series) -> dict[float, tuple[str, ...]]:
-    """Return the value of a line by place, and what is to be remarked on it."""
-    return {
-        x: (number_text(y), *(f"({one.remarks[i]})" for _ in range(i in one.remarks)))
-        for i, (x, y) in enumerate(zip(one.x, one.y, strict=True))
-    }
+def _texts_by_x(one: Series) -> dict[float, str]:
+    """Return the value of a line by place, with what is to be remarked on it."""
+    texts = {}
+    for i, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
+        remark = f" ({one.remarks[i]})" if i in one.remarks else ""
+        texts[x] = number_text(y) + remark
+    return texts

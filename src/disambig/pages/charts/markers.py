@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from disambig.pages.markup import element
-from disambig.report.method_looks import N_MARKERS
 
 __all__ = ["marker"]
 
@@ -65,7 +64,7 @@ def marker(number: int, x: float, y: float, size: float, *, is_hollow: bool = Fa
     Parameters
     ----------
     number : int
-        Which of the shapes.
+        Which of the shapes, below ``N_MARKERS``.
     x, y : float
         Its centre.
     size : float
@@ -74,7 +73,7 @@ def marker(number: int, x: float, y: float, size: float, *, is_hollow: bool = Fa
         Whether only its outline is drawn.
     """
     own: dict[str, object] = {"class": "point hollow" if is_hollow else "point"}
-    shape = _SHAPES[number % N_MARKERS]
+    shape = _SHAPES[number]
     if shape is None:
         return element("circle", own | {"cx": x, "cy": y, "r": size})
     return element(

@@ -74,7 +74,7 @@ def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -
 def tick_texts(ticks: Sequence[float]) -> list[str]:
     """Return ticks as texts with the same number of decimals, no more than tell them apart."""
     for decimals in range(10):
-        texts = [f"{tick + 0.0:,.{decimals}f}" for tick in ticks]
+        texts = [f"{tick:,.{decimals}f}" for tick in ticks]
         if all(
             math.isclose(float(text.replace(",", "")), tick, rel_tol=1e-9, abs_tol=1e-12)
             for text, tick in zip(texts, ticks, strict=True)

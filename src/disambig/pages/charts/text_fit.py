@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 __all__ = ["estimated_width", "shortened", "thinned"]
 
@@ -23,10 +23,9 @@ def shortened(text: str, room: float) -> str:
     """Return the text, or as much of it as fits and an ellipsis."""
     if estimated_width(text) <= room:
         return text
-    kept = text
-    while kept and estimated_width(kept.rstrip() + _ELLIPSIS) > room:
-        kept = kept[:-1]
-    return kept.rstrip() + _ELLIPSIS
+    left = room - estimated_width(_ELLIPSIS)
+    n_fitting = sum(_TYPE * width <= left for width in accumulate(map(_width, text)))
+    return text[:n_fitting].rstrip() + _ELLIPSIS
 
 
 def thinned(texts: Sequence[str], places: Sequence[float], *, gap: float = 6) -> list[int]:
