@@ -123,7 +123,7 @@ def reviewed(path: Path, made: dict[int, str], column: str | None = None) -> Pat
 
 
 def test_settled_rows_are_counted(table, tmp_path):
-    decisions = reviewed(tmp_path / "d.csv", {1: "fox", 7: "cat"})
+    decisions = reviewed(tmp_path / "d.jsonl", {1: "fox", 7: "cat"})
     accepted("clean", table, "--out=clean.csv", *QUICK, "--decisions", decisions)
     assert details()["decisions"] == 2
     rows = rows_of("clean.csv")
@@ -133,7 +133,7 @@ def test_settled_rows_are_counted(table, tmp_path):
 
 def test_rows_settled_by_their_names_are_found(table, tmp_path):
     written(table, three_clouds().assign(key=[f"r{number}" for number in range(60)]))
-    decisions = reviewed(tmp_path / "d.csv", {4: "fox"}, "key")
+    decisions = reviewed(tmp_path / "d.jsonl", {4: "fox"}, "key")
     accepted("clean", table, "--out=clean.csv", *QUICK, "--id=key", "--decisions", decisions)
     assert details()["id"] == "key"
     assert rows_of("clean.csv")[4]["candidate_confidences"] == "fox:1"
@@ -142,8 +142,8 @@ def test_rows_settled_by_their_names_are_found(table, tmp_path):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_decisions_with_commas_go_with_a_table_of_another_kind(table, tmp_path, encoding):
     three_clouds().to_csv(table, sep=";", index=False, encoding=encoding)
-    decisions = reviewed(tmp_path / "d.csv", {1: "fox"})
-    words = ("--delimiter=;", f"--encoding={encoding}", "--decisions", decisions)
+    (tmp_path / "d.csv").write_text("row,label\n2,fox\n")
+    words = ("--delimiter=;", f"--encoding={encoding}", "--decisions", tmp_path / "d.csv")
     accepted("clean", table, "--out=clean.csv", *QUICK, *words)
     rows = list(csv.DictReader(Path("clean.csv").read_text().splitlines(), delimiter=";"))
     assert rows[1]["candidate_confidences"] == "fox:1"

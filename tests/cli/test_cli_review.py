@@ -83,7 +83,7 @@ def review(*words: object) -> Iterator[Review]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made):
-    kept = made / "clean.decisions.csv"
+    kept = made / "clean.decisions.jsonl"
     frame = read_table(made / "table.csv")
     with review(made / "clean.csv") as first:
         status, page = first.ask("GET", "")
@@ -142,10 +142,11 @@ def test_a_table_that_was_not_cleaned_is_refused(made, monkeypatch):
 
 
 def test_a_file_of_something_else_is_not_taken_for_decisions(made, tmp_path, monkeypatch):
-    (tmp_path / "notes.csv").write_text("my notes")
-    words = (made / "clean.csv", f"--decisions={tmp_path / 'notes.csv'}")
-    assert "needs the columns 'row' and 'label'" in refusal(monkeypatch, *words)
-    assert (tmp_path / "notes.csv").read_text() == "my notes"
+    for name, message in (("notes.jsonl", "Got 'my notes'"), ("notes.csv", "ends in .jsonl")):
+        notes = tmp_path / name
+        notes.write_text("my notes")
+        assert message in refusal(monkeypatch, made / "clean.csv", f"--decisions={notes}")
+        assert notes.read_text() == "my notes"
 
 
 def test_names_that_do_not_tell_rows_apart_are_refused(made, monkeypatch):
@@ -156,7 +157,7 @@ def test_a_review_without_decisions_says_so_and_leaves_no_file(made, tmp_path, m
     import uvicorn
 
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
-    kept = tmp_path / "kept.csv"
+    kept = tmp_path / "kept.jsonl"
     run = run_command_here("review", made / "clean.csv", f"--decisions={kept}")
     assert run.code == 0
     assert "No row is settled." in run.err

@@ -124,7 +124,7 @@ class Review:
     """A review in a process of its own, which can be killed."""
 
     def __init__(self, table: Path) -> None:
-        self.decisions = table.with_suffix(".decisions.csv")
+        self.decisions = table.with_suffix(".decisions.jsonl")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "disambig", "review", table.name],
             cwd=table.parent,

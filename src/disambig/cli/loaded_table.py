@@ -96,7 +96,7 @@ def _label_columns(options: LabelOptions) -> Any:
 
 
 def _read_decision_file(path: Path, options: FileOptions) -> "pd.DataFrame":
-    """Read decisions as a review writes them, with commas, or else as the table is written."""
+    """Read decisions as a page saves them, with commas, or else as the table is written."""
     try:
         return read_file(str(path), FileOptions())
     except TableError:

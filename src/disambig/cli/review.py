@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disambig._core.errors import ParameterError
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import FileOptions, IdColumn, PageRows
 
@@ -23,8 +24,8 @@ def review(
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="File that decisions are appended to; those in it count. By default "
-            "CLEAN.decisions.csv, without the suffix of CLEAN.",
+            help="File of JSON lines that decisions are appended to; those in it count. By default "
+            "CLEAN without its suffix, and .decisions.jsonl.",
             metavar="FILE",
         ),
     ] = None,
@@ -50,9 +51,15 @@ def review(
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="review")
     from disambig.pages.review.server import serve_review
+    from disambig.tables.labels.decision_log import LOG_SUFFIX
 
+    kept_in = decisions or clean.with_suffix(f".decisions{LOG_SUFFIX}")
+    if kept_in.suffix != LOG_SUFFIX:
+        raise ParameterError(
+            f"A review keeps decisions in JSON lines: --decisions needs a name that ends in "
+            f"{LOG_SUFFIX}. Got {str(kept_in)!r}."
+        )
     found = load_cleaned(clean, file_options, id)
-    kept_in = decisions or clean.with_suffix(".decisions.csv")
 
     def ready(address: str, log: "DecisionLog") -> None:
         before = len(log.settled())

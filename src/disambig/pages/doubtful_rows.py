@@ -11,7 +11,7 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.typing import IntArray
 from disambig.tables.cell_text import text_of
-from disambig.tables.labels.decisions import ROW
+from disambig.tables.labels.decisions import LABEL, ROW
 from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.disambiguated import Disambiguated
 
@@ -65,6 +65,11 @@ def row_names(rows: Disambiguated) -> list[str]:
     """Return what a file of decisions calls every row; refuse names that do not tell them apart."""
     if rows.id is None:
         return [str(row + 1) for row in range(len(rows.candidates))]
+    if rows.id == LABEL:
+        raise TableError(
+            f"A file of decisions has a column {LABEL!r} for what was decided, and another that "
+            "names the rows. Got the same for both: rename it in the table, or name another (--id)."
+        )
     first: dict[str, int] = {}
     for row, cell in enumerate(rows.values[rows.id]):
         name = text_of(cell)

@@ -20,7 +20,7 @@ N_ROWS = 5
 def log(tmp_path) -> DecisionLog:
     frame = pd.DataFrame({"x": range(N_ROWS)})
     names = [str(row + 1) for row in range(N_ROWS)]
-    return DecisionLog(tmp_path / "decisions.csv", DecidedRows(frame), names)
+    return DecisionLog(tmp_path / "decisions.jsonl", DecidedRows(frame), names)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_decision_is_written_and_answered(client, log):
     response = decide(client, 2, "cat")
     assert response.status_code == 200
     assert response.json() == {"decisions": [[2, "cat"]], "next": 1}
-    assert log.path.read_text().splitlines()[1].startswith("2,cat,")
+    assert log.path.read_text().endswith('"row": "2", "label": "cat"}\n')
     assert log.settled() == {1: "cat"}
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_written_is_told(client, log, monkeypatch, fault):
 def test_a_file_that_became_unreadable_is_told(client, log):
     decide(client, 1, "cat")
     with log.path.open("a") as file:
-        file.write("99,cat,\n")
+        file.write('{"row": 99, "label": "cat"}\n')
     response = client.get("/decisions")
     assert response.status_code == 500
     assert "Got 99 in row 2 of the decisions" in response.json()["error"]

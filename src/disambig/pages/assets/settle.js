@@ -102,7 +102,7 @@
   const showAll = () => {
     showGain();
     showList();
-    if (!served) byId("export").disabled = decisions.labels.size === 0;
+    byId("export").disabled = rows.every(isOpen);
   };
 
   // What is done.
@@ -254,7 +254,7 @@
   });
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
-  if (!served) byId("export").addEventListener("click", exportFile);
+  byId("export").addEventListener("click", exportFile);
   byId("list-filter").addEventListener("input", arrange);
   byId("list-before").addEventListener("click", () => turn(-1));
   byId("list-after").addEventListener("click", () => turn(1));

@@ -1,29 +1,29 @@
 """A file of decisions that only ever grows: what is in it is on the disk, and nothing is lost."""
 
-import csv
 import errno
 import io
+import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from disambig._core.errors import TableError
 from disambig.tables.cell_text import text_of
-from disambig.tables.labels.decisions import LABEL, DecidedRows
-from disambig.tables.labels.log_lines import LogLine, lines_of, written_line
-from disambig.tables.wording import in_words, listed
+from disambig.tables.labels.decisions import LABEL, ROW, DecidedRows
+from disambig.tables.wording import in_words
 
 try:
     import fcntl
 except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: two reviews of one table may cross
 
-__all__ = ["Conflict", "Decision", "DecisionLog"]
+__all__ = ["LOG_SUFFIX", "Conflict", "Decision", "DecisionLog"]
 
+LOG_SUFFIX = ".jsonl"
 _TIME = "decided_at"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
@@ -41,10 +41,11 @@ class Conflict(Exception):  # noqa: N818  # nothing went wrong, somebody else wa
 
 
 class DecisionLog:
-    """Decisions on the rows of a table, in a CSV file that ``read_decisions`` reads.
+    """Decisions on the rows of a table, in a file of JSON lines that ``read_decisions`` reads.
 
     Every decision is a line at its end, forced to the disk before ``append`` returns. Several
-    processes may write to one file: each reads what the others have added.
+    processes may write to one file: each reads what the others have added. JSON, because the
+    beginning of a line is never taken for a whole one.
 
     Parameters
     ----------
@@ -52,21 +53,19 @@ class DecisionLog:
         The file; it is made with the first decision.
     rows : DecidedRows
         Which row a line is about.
-    places : sequence of str
-        What the file calls every row of the table.
+    names : sequence of str
+        What ``rows.column`` calls every row of the table.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], rows: DecidedRows, places: Sequence[str]
+        self, path: str | os.PathLike[str], rows: DecidedRows, names: Sequence[str]
     ) -> None:
         self.path = Path(path)
         self._rows = rows
-        self._places = places
+        self._names = names
         self._lock = threading.Lock()
         self._forget()
-        with self._opened() as file:
-            if file is not None:
-                self._read_on(file)
+        self.since(0)  # refuses a file that holds something else
 
     def since(self, start: int) -> list[Decision]:
         """Return the decisions from a number on, in the order they were made."""
@@ -77,13 +76,8 @@ class DecisionLog:
 
     def settled(self) -> dict[int, str]:
         """Return the labels that stand in the end, by row."""
-        settled: dict[int, str] = {}
-        for decision in self.since(0):
-            if decision.label is None:
-                settled.pop(decision.row, None)
-            else:
-                settled[decision.row] = decision.label
-        return settled
+        last = {decision.row: decision.label for decision in self.since(0)}
+        return {row: label for row, label in last.items() if label is not None}
 
     def append(self, decision: Decision, *, seen: int) -> None:
         """Write a decision to the disk.
@@ -99,9 +93,9 @@ class DecisionLog:
         with self._lock, self._opened(create=True) as file:
             assert file is not None
             self._read_on(file)
-            if self._last_of_row.get(decision.row, -1) >= seen:
+            if any(later.row == decision.row for later in self._decisions[seen:]):
                 raise Conflict
-            self._write(file, decision)
+            self._write(file, self._line(decision))
             self._read_on(file)
 
     @contextmanager
@@ -111,6 +105,7 @@ class DecisionLog:
             if create:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             elif not self.path.exists():
+                self._forget()
                 yield None
                 return
             file = io.FileIO(os.open(self.path, _FLAGS, 0o666), "r+")
@@ -127,119 +122,65 @@ class DecisionLog:
 
     def _forget(self) -> None:
         self._size = 0  # bytes that were read
-        self._header: list[str] = []
         self._decisions: list[Decision] = []
-        self._last_of_row: dict[int, int] = {}
 
     def _read_on(self, file: io.FileIO) -> None:
         """Read what was added since the file was read last."""
         if file.seek(0, os.SEEK_END) < self._size:  # another file has taken its place
             self._forget()
-        header = self._header
-        found: list[Decision] = []
-        lines = self._whole_lines(file)
-        for line in lines:
-            if header:
-                cells = dict(zip(header, line.cells, strict=False))
-                found += self._read(cells, len(self._decisions) + len(found))
-            elif line.cells:
-                header = self._checked_header(line.cells)
-        self._header = header
-        self._size += sum(line.n_bytes for line in lines)
-        for number, decision in enumerate(found, start=len(self._decisions)):
-            self._last_of_row[decision.row] = number
-        self._decisions += found
-
-    def _whole_lines(self, file: io.FileIO) -> list[LogLine]:
-        """Return the new lines; one that was not written to its end is cut off first.
-
-        Nobody was told that it was saved: whoever writes to the file holds the lock, and is gone.
-        """
         file.seek(self._size)
-        try:
-            lines = lines_of(file.readall())
-        except csv.Error as error:
-            raise TableError(
-                f"{self.path} cannot be read: {error}. Move it away, or name another file."
-            ) from error
-        self._check_text(lines[:-1])
-        if lines and not lines[-1].is_ended:
-            if self._is_half(lines[-1], lines[:-1]):
+        lines = file.readall().splitlines(keepends=True)
+        if lines and not lines[-1].endswith(b"\n"):
+            if _is_whole(lines[-1]):  # somebody's editor ends files without a break
+                lines[-1] += b"\n"
+                self._write(file, b"\n")
+            elif lines[-1].startswith(b"{"):
+                # Nobody was told that it is saved: who wrote it held the lock, and is gone.
+                file.truncate(self._size + len(b"".join(lines[:-1])))
                 del lines[-1]
-                file.truncate(self._size + sum(line.n_bytes for line in lines))
-            else:  # somebody's editor ends files without a break
-                file.seek(0, os.SEEK_END)
-                file.write(b"\n")
-                os.fsync(file.fileno())
-                lines[-1] = replace(lines[-1], n_bytes=lines[-1].n_bytes + 1)
-        self._check_text(lines[-1:])
-        return lines
+        spoken = enumerate((line for line in lines if line.strip()), start=len(self._decisions))
+        self._decisions += [self._read(line, number) for number, line in spoken]
+        self._size += len(b"".join(lines))
 
-    def _is_half(self, last: LogLine, before: list[LogLine]) -> bool:
-        """Tell whether a last line without a break is the beginning of another one."""
-        own_header = written_line(self._own_columns).rstrip("\n")
-        if not self._header and not before and own_header.startswith(last.text):
-            return last.text != own_header
-        # Nothing is cut off a file that holds something else.
-        first = next((line.cells for line in [*before, last] if line.cells), [])
-        header = self._header or self._checked_header(first)
-        if not last.is_closed:
-            if "\n" in last.text:  # or a quote too many, and good lines after it
-                raise TableError(
-                    f"{self.path} ends inside quotes that begin in {in_words(last.text)}. Close "
-                    "them, or remove what was not written to its end."
-                )
-            return True
-        # An empty cell may be the beginning of a longer one.
-        says_nothing = header[-1] in self._own_columns[:2] and not last.cells[-1]
-        return len(last.cells) != len(header) or says_nothing
+    def _read(self, line: bytes, number: int) -> Decision:
+        try:
+            entry = json.loads(line)
+            place, label = text_of(entry[self._rows.column]), text_of(entry[LABEL])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise TableError(
+                f"{self.path} needs lines such as {self._example()} to hold decisions on this "
+                f"table. Got {in_words(line.decode('utf-8', 'replace').rstrip())}. Name another "
+                "file (--decisions), or the column that names the rows (--id)."
+            ) from error
+        return Decision(self._rows.position(place or "", number), label)
 
-    @property
-    def _own_columns(self) -> list[str]:
-        return [self._rows.column, LABEL, _TIME]
+    def _example(self) -> str:
+        return json.dumps({self._rows.column: self._names[0], LABEL: "..."}, ensure_ascii=False)
 
-    def _check_text(self, lines: Sequence[LogLine]) -> None:
-        for line in lines:
-            if not line.is_text:
-                raise TableError(
-                    f"{self.path} needs to be text in UTF-8. It is not in {in_words(line.text)}. "
-                    "Move it away, or name another file."
-                )
-
-    def _checked_header(self, cells: list[str]) -> list[str]:
-        for name in (self._rows.column, LABEL):
-            if name not in cells:
-                raise TableError(
-                    f"{self.path} needs the columns {self._rows.column!r} and {LABEL!r} to hold "
-                    f"decisions on this table. It has {listed(map(repr, cells))}. Name another "
-                    "file (--decisions), or the column that names the rows (--id)."
-                )
-        return cells
-
-    def _read(self, line: Mapping[str, str], number: int) -> list[Decision]:
-        """Return the decision in a line; there is none in a blank one."""
-        place, label = text_of(line.get(self._rows.column)), text_of(line.get(LABEL))
-        if place is None and label is None:
-            return []
-        return [Decision(self._rows.position(place or "", number), label)]
-
-    def _write(self, file: io.FileIO, decision: Decision) -> None:
-        known = {
-            self._rows.column: self._places[decision.row],
-            LABEL: decision.label or "",
+    def _line(self, decision: Decision) -> bytes:
+        entry = {
             _TIME: datetime.now(UTC).isoformat(timespec="seconds"),
+            ROW: decision.row + 1,
+            self._rows.column: self._names[decision.row],  # which may be called like one above
+            LABEL: decision.label,
         }
-        header = self._header or list(known)
-        # Quotes tell whether a cell at the end is whole.
-        quoted = header[-1] in self._own_columns[:2]
-        text = written_line([known.get(name, "") for name in header], quoted=quoted)
-        line = (text if self._header else written_line(header) + text).encode("utf-8")
+        return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+
+    def _write(self, file: io.FileIO, line: bytes) -> None:
+        """Write to the end of the file, in one call: the line is there or it is not."""
         end = file.seek(0, os.SEEK_END)
         try:
-            # One call: the line is there or it is not.
             if file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
             os.fsync(file.fileno())
         except OSError:
             file.truncate(end)
             raise
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
