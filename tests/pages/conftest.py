@@ -19,6 +19,8 @@ from cli.command_runs import accepted, written
 CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+# Keys mean nothing before the page knows what is settled.
+IS_READY = "document.getElementById('card-title')?.textContent !== ''"
 HOSTILE = "<script>alert(1)</script>"
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -71,6 +73,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
             if calm:
                 watched.append(Watched(page))
             page.goto(address)
+            page.wait_for_function(IS_READY)
             return page
 
         yield open_page

@@ -5,7 +5,7 @@ import pytest
 from cli.command_runs import accepted
 from disambig import read_table
 from disambig.tables import read_decisions
-from pages.conftest import HOSTILE, NARROW, WIDE
+from pages.conftest import HOSTILE, IS_READY, NARROW, WIDE
 
 pytestmark = pytest.mark.browser
 
@@ -171,6 +171,7 @@ def test_decisions_survive_a_reload_and_leave_as_a_file_that_clean_takes(visit, 
     page.keyboard.press("2")
     page.wait_for_function("!document.getElementById('gain').textContent.includes('Saving')")
     page.reload()
+    page.wait_for_function(IS_READY)
     left = page.inner_text("#gain strong >> nth=0")
     total = page.inner_text("#gain span >> nth=0").split()[-1]
     assert int(left) == int(total) - 2
