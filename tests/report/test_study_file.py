@@ -78,6 +78,18 @@ def test_a_file_that_is_no_study_is_refused_by_name(content, message, tmp_path):
     assert "study.json" in str(caught.value)
 
 
+@pytest.mark.parametrize("method", ["harmful:Method", {"name": "harmful:Method"}])
+def test_a_folder_of_results_makes_nobody_import_code(method, tmp_path, monkeypatch):
+    (tmp_path / "harmful.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    study = {"name": "a", "datasets": ["glass"], "methods": [method]}
+    (tmp_path / "study.json").write_text(json.dumps(NOTHING | {"study": study}))
+    with pytest.raises(DisambigError, match=r"code from elsewhere.*TOML file"):
+        read_study_file(tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_folder_without_the_file_is_refused(tmp_path):
     with pytest.raises(DisambigError, match="There is no .*study.json. Name a folder"):
         read_study_file(tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from disambig._core.errors import StudyError
+from disambig._core.errors import ParameterError, StudyError
 from disambig.study.entries import Settings
 from disambig.study.settings import Study, described, place_data
 from disambig.study.settings_text import given_settings
@@ -83,6 +83,7 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
     try:
         content = _Content.model_validate_json(text)
         place_data(content.study, Path(folder))
+        _refuse_code(content.study.get("methods"), path)
         study = Study(**content.study)
     except (ValidationError, StudyError) as error:
         problem = described(error) if isinstance(error, ValidationError) else str(error)
@@ -90,6 +91,18 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
             f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
         ) from None
     return ReportedStudy(study, content.command, tuple(content.missing), content.published)
+
+
+def _refuse_code(methods: Any, path: Path) -> None:
+    """Refuse methods from elsewhere: results may be somebody else's, and are read, not run."""
+    for entry in methods if isinstance(methods, list) else []:
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        if isinstance(name, str) and ":" in name:
+            raise ParameterError(
+                f"{path} names the method {name!r}, which is code from elsewhere: a folder of "
+                "results is read without running any. Give the TOML file of the study instead, if "
+                "you trust it."
+            )
 
 
 def _relative(path: str, folder: str | os.PathLike[str]) -> str:
