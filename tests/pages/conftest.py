@@ -20,7 +20,7 @@ CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 # Keys mean nothing before the page knows what is settled.
-IS_READY = "document.getElementById('card-title')?.textContent !== ''"
+IS_READY = "#card-title:not(:empty)"
 HOSTILE = "<script>alert(1)</script>"
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -73,7 +73,8 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
             if calm:
                 watched.append(Watched(page))
             page.goto(address)
-            page.wait_for_function(IS_READY)
+            if page.locator("#card-title").count():
+                page.wait_for_selector(IS_READY)
             return page
 
         yield open_page

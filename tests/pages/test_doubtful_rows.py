@@ -8,8 +8,8 @@ import pytest
 
 from disambig._core.errors import TableError
 from disambig.pages import doubtful_rows as module
-from disambig.pages.doubtful_rows import doubtful_rows, row_names
-from pages.hand_made_rows import PHOTOS, five_rows
+from disambig.pages.doubtful_rows import doubtful_rows
+from pages.hand_made_rows import five_rows
 
 
 def test_rows_come_with_their_candidates_the_least_sure_first():
@@ -23,7 +23,7 @@ def test_rows_come_with_their_candidates_the_least_sure_first():
     ]
     assert payload["columns"] == ["photo", "size"]
     assert payload["columnsLeftOut"] == 0
-    assert payload["place"] == "row"
+    assert payload["id"] is None
     assert payload["savedIn"] is None
 
 
@@ -40,7 +40,7 @@ def test_candidates_that_are_equally_likely_stay_in_order():
 
 def test_rows_are_called_by_the_column_that_names_them():
     payload = doubtful_rows(five_rows(id="photo"), saved_in="decisions.csv")
-    assert payload["place"] == "photo"
+    assert payload["id"] == "photo"
     assert payload["savedIn"] == "decisions.csv"
     assert [row[:2] for row in payload["rows"]] == [[3, "p3"], [5, "p5"], [1, "p1"]]
 
@@ -105,31 +105,7 @@ def test_decisions_in_a_browser_are_kept_for_one_table():
     assert len({key, *keys}) == 4
 
 
-# Names ------------------------------------------------------------------------------------------
-
-
-def test_rows_without_names_are_counted_from_one():
-    assert row_names(five_rows()) == ["1", "2", "3", "4", "5"]
-    assert row_names(five_rows(id="photo")) == list(PHOTOS)
-
-
-def test_names_are_texts():
-    values = pd.DataFrame({"key": [7.0, 3, " a ", "b", 1.5]})
-    assert row_names(five_rows(values=values, id="key")) == ["7", "3", "a", "b", "1.5"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        (["a", "b", "", "d", "e"], "'key' is to name the rows. It is empty in row 3. .*--id"),
-        (["a", None, "", "d", "e"], "is empty in row 2"),
-        (["a", "b", "c", " b", "e"], "It holds 'b' in row 2 and in row 4. Make it unique.*--id"),
-        (["a", 7, "c", "7", "e"], "It holds '7' in row 2 and in row 4"),
-    ],
-)
-def test_names_that_do_not_tell_rows_apart_are_refused(cells, message):
-    rows = five_rows(values=pd.DataFrame({"key": cells}), id="key")
-    with pytest.raises(TableError, match=message):
-        row_names(rows)
-    with pytest.raises(TableError, match=message):
+def test_names_that_do_not_tell_rows_apart_are_refused():
+    rows = five_rows(values=pd.DataFrame({"key": list("abcbe")}), id="key")
+    with pytest.raises(TableError, match="It holds 'b' in row 2 and in row 4"):
         doubtful_rows(rows)

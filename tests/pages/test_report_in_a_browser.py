@@ -70,7 +70,7 @@ def test_a_hostile_label_is_text_wherever_it_is_shown(visit, report):
     page.select_option("#class-filter", HOSTILE)
     assert HOSTILE in page.inner_text("#choices")
     page.keyboard.press("1")
-    page.wait_for_function("document.getElementById('status').textContent.startsWith('Saved')")
+    page.wait_for_selector("#status:has-text('Saved')")
     assert page.evaluate("document.scripts.length") == page.evaluate(
         "document.querySelectorAll('body > script').length"
     )
@@ -168,10 +168,11 @@ def test_decisions_survive_a_reload_and_leave_as_a_file_that_clean_takes(visit, 
     page.keyboard.press("1")
     page.wait_for_selector("#status:has-text('Saved in this browser')")
     page.keyboard.press("s")
+    page.wait_for_selector("#status:has-text('Skipped')")
     page.keyboard.press("2")
-    page.wait_for_function("!document.getElementById('gain').textContent.includes('Saving')")
+    page.wait_for_selector("#status:has-text('Saved in this browser')")
     page.reload()
-    page.wait_for_function(IS_READY)
+    page.wait_for_selector(IS_READY)
     left = page.inner_text("#gain strong >> nth=0")
     total = page.inner_text("#gain span >> nth=0").split()[-1]
     assert int(left) == int(total) - 2

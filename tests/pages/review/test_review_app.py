@@ -19,8 +19,7 @@ N_ROWS = 5
 @pytest.fixture
 def log(tmp_path) -> DecisionLog:
     frame = pd.DataFrame({"x": range(N_ROWS)})
-    names = [str(row + 1) for row in range(N_ROWS)]
-    return DecisionLog(tmp_path / "decisions.jsonl", DecidedRows(frame), names)
+    return DecisionLog(tmp_path / "decisions.jsonl", DecidedRows(frame))
 
 
 @pytest.fixture
