@@ -115,8 +115,7 @@ def reviewed(path: Path, made: dict[int, str], column: str | None = None) -> Pat
     frame = pd.DataFrame(
         {"x": range(60)} | ({column: [f"r{n}" for n in range(60)]} if column else {})
     )
-    names = frame[column].tolist() if column else [str(row + 1) for row in range(60)]
-    log = DecisionLog(path, DecidedRows(frame, column), names)
+    log = DecisionLog(path, DecidedRows(frame, column))
     for row, label in made.items():
         log.append(Decision(row, label), seen=10**6)
     return path

@@ -38,7 +38,7 @@ def test_a_cleaned_table_becomes_one_page(made, page):
     assert sorted(path.name for path in made.iterdir()) == before
     read = check_self_contained(page.read_text(encoding="utf-8"))
     payload = read.data("doubtful")
-    assert payload["place"] == "key"
+    assert payload["id"] == "key"
     assert payload["columns"] == ["length", "width", "colour", "label", "truth", "key"]
     assert payload["totals"]["rows"] == 30
     assert all(len(row[4]) == 2 for row in payload["rows"])  # two networks
@@ -57,9 +57,9 @@ def test_as_many_rows_as_wanted_are_on_the_page(made, page):
 def test_another_column_may_name_the_rows(made, page):
     run = run_command_here("report", made / "clean.csv", f"--out={page}", "--id=colour")
     assert run.code == 2
-    assert "Make it unique, or name another column (--id)" in run.err
+    assert "Make it unique, or name another column: --id" in run.err
     accepted("report", made / "clean.csv", f"--out={page}", "--id=length")
-    assert check_self_contained(page.read_text()).data("doubtful")["place"] == "length"
+    assert check_self_contained(page.read_text()).data("doubtful")["id"] == "length"
 
 
 def test_a_model_becomes_one_page(made, page):
@@ -78,7 +78,7 @@ def test_without_details_the_page_has_less_on_it(made, tmp_path, page):
     assert "Note" not in run.err
     read = check_self_contained(page.read_text())
     assert "How disambiguation went" not in read.text
-    assert read.data("doubtful")["place"] == "row"
+    assert read.data("doubtful")["id"] is None
 
 
 def test_details_of_another_table_are_a_note(made, tmp_path, page):

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import TableError
 from disambig._core.typing import IntArray
 from disambig.tables.cell_text import text_of
-from disambig.tables.labels.decisions import LABEL, ROW
-from disambig.tables.wording import in_words, row_in_words
+from disambig.tables.labels.decisions import DecidedRows
 from disambig.workbench.disambiguated import Disambiguated
 
-__all__ = ["MOST_ROWS", "doubtful_rows", "row_names"]
+__all__ = ["MOST_ROWS", "doubtful_rows"]
 
 MOST_ROWS = 10_000
 # Of the page's own limit of ten megabytes, what values of columns may take.
@@ -39,17 +37,17 @@ def doubtful_rows(
         The file that decisions are written to; without it the page keeps them itself.
     """
     shown = rows.doubtful_rows(most)
-    names = row_names(rows)
+    names = DecidedRows(rows.values, rows.id).names()
     values = _values_that_fit(rows.values, shown)
     candidates = _candidates(rows, shown)
     return {
-        "place": ROW if rows.id is None else rows.id,
+        "id": rows.id,
         "classes": rows.candidates.classes.tolist(),
         "columns": list(values),
         "columnsLeftOut": rows.values.shape[1] - len(values),
         "rows": [
-            [row + 1, names[row], *of_row, [column[place] for column in values.values()]]
-            for place, (row, of_row) in enumerate(zip(shown.tolist(), candidates, strict=True))
+            [row + 1, names[row], *of_row, [column[i] for column in values.values()]]
+            for i, (row, of_row) in enumerate(zip(shown.tolist(), candidates, strict=True))
         ],
         "totals": {
             "rows": len(rows.candidates),
@@ -59,32 +57,6 @@ def doubtful_rows(
         "key": _fingerprint(rows),
         "savedIn": saved_in,
     }
-
-
-def row_names(rows: Disambiguated) -> list[str]:
-    """Return what a file of decisions calls every row; refuse names that do not tell them apart."""
-    if rows.id is None:
-        return [str(row + 1) for row in range(len(rows.candidates))]
-    if rows.id == LABEL:
-        raise TableError(
-            f"A file of decisions has a column {LABEL!r} for what was decided, and another that "
-            "names the rows. Got the same for both: rename it in the table, or name another (--id)."
-        )
-    first: dict[str, int] = {}
-    for row, cell in enumerate(rows.values[rows.id]):
-        name = text_of(cell)
-        if name is None:
-            raise TableError(
-                f"Column {rows.id!r} is to name the rows. It is empty in {row_in_words(row)}. Fill "
-                "it in, or name another column (--id)."
-            )
-        if first.setdefault(name, row) != row:
-            raise TableError(
-                f"Column {rows.id!r} is to name the rows. It holds {in_words(name)} in "
-                f"{row_in_words(first[name])} and in {row_in_words(row)}. Make it unique, or name "
-                "another column (--id)."
-            )
-    return list(first)
 
 
 def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any, Any]]:

@@ -24,8 +24,8 @@ EVERYTHING_IS_KNOWN = 10**6
 
 def log_of(path, *, by_photo: bool = False) -> DecisionLog:
     if by_photo:
-        return DecisionLog(path, DecidedRows(TABLE, "photo"), TABLE["photo"].tolist())
-    return DecisionLog(path, DecidedRows(TABLE), [str(row + 1) for row in range(len(TABLE))])
+        return DecisionLog(path, DecidedRows(TABLE, "photo"))
+    return DecisionLog(path, DecidedRows(TABLE))
 
 
 def append(log: DecisionLog, row: int, label: str | None) -> None:
@@ -85,10 +85,10 @@ def test_rows_have_their_number_and_what_the_table_calls_them(path):
 @pytest.mark.parametrize("name", ["row", "decided_at"])
 def test_a_column_of_names_may_be_called_like_one_of_the_log(path, name):
     table = pd.DataFrame({name: ["b2", "b1", "007"]})
-    log = DecisionLog(path, DecidedRows(table, name), table[name].tolist())
+    log = DecisionLog(path, DecidedRows(table, name))
     append(log, 2, "cat")
     assert entries(path)[0][name] == "007"
-    again = DecisionLog(path, DecidedRows(table, name), table[name].tolist())
+    again = DecisionLog(path, DecidedRows(table, name))
     assert again.settled() == read_decisions(read_table(path), table, id=name) == {2: "cat"}
 
 
@@ -240,7 +240,7 @@ from disambig.tables.labels.decision_log import Decision, DecisionLog
 from disambig.tables.labels.decisions import DecidedRows
 path, name = sys.argv[1:]
 frame = pd.DataFrame({"x": range(40)})
-log = DecisionLog(path, DecidedRows(frame), [str(row + 1) for row in range(40)])
+log = DecisionLog(path, DecidedRows(frame))
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(40):
@@ -286,6 +286,22 @@ def test_whoever_writes_waits_for_another_process_to_end(path):
         assert b"dog" not in path.read_bytes()
     writer.join(10)
     assert log.settled() == {0: "cat", 1: "dog"}
+
+
+def test_a_file_that_somebody_edits_in_the_meantime_counts_as_it_is(path):
+    log = log_of(path)
+    append(log, 0, "cat")
+    append(log, 1, "dog")
+    before = path.read_text()
+    path.write_text(before.replace('"cat"', '"a much longer label"'))
+    append(log, 2, "fox")
+    expected = {0: "a much longer label", 1: "dog", 2: "fox"}
+    assert log.settled() == read_decisions(read_table(path), TABLE) == expected
+
+
+def test_half_a_character_comes_back(path):
+    append(log_of(path), 0, "\ud83d")
+    assert log_of(path).settled() == {0: "\ud83d"}
 
 
 def test_a_file_that_is_taken_away_is_begun_anew(path):

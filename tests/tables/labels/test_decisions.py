@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
 from disambig._core.errors import TableError
-from disambig.tables.labels.decisions import read_decisions, settle
+from disambig.tables.labels.decisions import DecidedRows, read_decisions, settle
 
 TABLE = pd.DataFrame({"key": ["a", "b", "7", None, "b"], "x": range(5)})
 
@@ -114,3 +114,37 @@ def test_settling_equals_writing_into_the_mask(candidates, data):
         for row, column in columns.items() if matrix is not None else ():
             matrix[row] = np.arange(n_classes) == column
     assert settled == CandidateLabels.from_mask(mask, candidates.classes, weights=weights)
+
+
+# Names ------------------------------------------------------------------------------------------
+
+
+def names_of(cells, column="key"):
+    return DecidedRows(pd.DataFrame({column: cells}), column).names()
+
+
+def test_rows_without_names_are_counted_from_one():
+    assert DecidedRows(TABLE).names() == ["1", "2", "3", "4", "5"]
+
+
+def test_names_are_texts():
+    assert names_of([7.0, 3, " a ", "b", 1.5, "NA"]) == ["7", "3", "a", "b", "1.5", "NA"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["a", "b", "", "d"], "'key' is to name the rows. It is empty in row 3. .*--id"),
+        (["a", None, "", "d"], "is empty in row 2"),
+        (["a", "b", "c", " b"], "It holds 'b' in row 2 and in row 4. Make it unique.*--id"),
+        (["a", 7, "c", "7"], "It holds '7' in row 2 and in row 4"),
+    ],
+)
+def test_names_that_do_not_tell_rows_apart_are_refused(cells, message):
+    with pytest.raises(TableError, match=message):
+        names_of(cells)
+
+
+def test_rows_cannot_be_named_by_what_is_decided():
+    with pytest.raises(TableError, match="Got the same for both. .*--id"):
+        names_of(["a", "b"], column="label")

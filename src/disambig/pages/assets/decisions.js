@@ -84,8 +84,8 @@ class BrowserDecisions extends Decisions {
   }
 }
 
-function decisionsAsCsv(place, named) {
+function decisionsAsCsv(column, named) {
   const cell = (text) => (/[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = [[place, "label"], ...named].map((cells) => cells.map(cell).join(","));
+  const lines = [[column, "label"], ...named].map((cells) => cells.map(cell).join(","));
   return lines.map((line) => `${line}\n`).join("");
 }

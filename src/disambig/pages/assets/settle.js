@@ -88,7 +88,7 @@
     const queue = inQueue();
     const decided = decisions.labels.get(row.number);
     byId("card-title").textContent =
-      data.place === "row" ? `Row ${row.number}` : `${data.place} ${row.name}, row ${row.number}`;
+      data.id === null ? `Row ${row.number}` : `${data.id} ${row.name}, row ${row.number}`;
     byId("card-place").textContent = `${queue.indexOf(row) + 1} of ${queue.length}, the most doubtful first.` +
       (decided === undefined ? "" : ` Decided: ${decided}.`);
     byId("other").value = "";
@@ -163,7 +163,7 @@
   const exportFile = () => {
     const named = rows.filter((row) => !isOpen(row))
       .map((row) => [row.name, decisions.labels.get(row.number)]);
-    const file = new Blob([decisionsAsCsv(data.place, named)], { type: "text/csv" });
+    const file = new Blob([decisionsAsCsv(data.id ?? "row", named)], { type: "text/csv" });
     const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
     link.click();
     URL.revokeObjectURL(link.href);
@@ -203,7 +203,7 @@
       return make(
         "tr", {},
         make("th", { scope: "row" }, open),
-        ...(data.place === "row" ? [] : [make("td", { class: "words" }, row.name)]),
+        ...(data.id === null ? [] : [make("td", { class: "words" }, row.name)]),
         ...cells.map((text, place) => make("td", place === 1 ? {} : { class: "words" }, text)),
       );
     }));
@@ -258,8 +258,8 @@
   byId("list-filter").addEventListener("input", arrange);
   byId("list-before").addEventListener("click", () => turn(-1));
   byId("list-after").addEventListener("click", () => turn(1));
-  byId("list-name").firstElementChild.textContent = data.place;
-  byId("list-name").hidden = data.place === "row";
+  byId("list-name").firstElementChild.textContent = data.id ?? "";
+  byId("list-name").hidden = data.id === null;
   for (const header of byId("list").querySelectorAll("th[data-key]")) {
     header.firstElementChild.addEventListener("click", () => sortBy(header));
   }

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 import uvicorn
 
-from disambig.pages.doubtful_rows import MOST_ROWS, row_names
+from disambig.pages.doubtful_rows import MOST_ROWS
 from disambig.pages.review.access import OnlyFromItsOwnAddress
 from disambig.pages.review.app import review_app
 from disambig.pages.review.page import review_page
@@ -44,7 +44,7 @@ def serve_review(
     ready : callable
         Told the address, with the token in it, and the decisions so far.
     """
-    log = DecisionLog(decisions, DecidedRows(rows.values, rows.id), row_names(rows))
+    log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
     page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
     app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
     token = secrets.token_urlsafe(_TOKEN_BYTES)

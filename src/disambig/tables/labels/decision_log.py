@@ -5,7 +5,7 @@ import io
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,35 +44,29 @@ class DecisionLog:
     """Decisions on the rows of a table, in a file of JSON lines that ``read_decisions`` reads.
 
     Every decision is a line at its end, forced to the disk before ``append`` returns. Several
-    processes may write to one file: each reads what the others have added. JSON, because the
-    beginning of a line is never taken for a whole one.
+    processes may write to one file, and people may edit it: it is read anew whenever it is asked.
+    JSON, because the beginning of a line is never taken for a whole one.
 
     Parameters
     ----------
     path : path
         The file; it is made with the first decision.
     rows : DecidedRows
-        Which row a line is about.
-    names : sequence of str
-        What ``rows.column`` calls every row of the table.
+        Which row a line is about, and what it is called there.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], rows: DecidedRows, names: Sequence[str]
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], rows: DecidedRows) -> None:
         self.path = Path(path)
         self._rows = rows
-        self._names = names
+        self._names = rows.names()
         self._lock = threading.Lock()
-        self._forget()
         self.since(0)  # refuses a file that holds something else
 
     def since(self, start: int) -> list[Decision]:
         """Return the decisions from a number on, in the order they were made."""
         with self._lock, self._opened() as file:
-            if file is not None:
-                self._read_on(file)
-            return self._decisions[max(0, start) :]
+            decisions = [] if file is None else self._read(file)
+            return decisions[max(0, start) :]
 
     def settled(self) -> dict[int, str]:
         """Return the labels that stand in the end, by row."""
@@ -92,11 +86,9 @@ class DecisionLog:
         """
         with self._lock, self._opened(create=True) as file:
             assert file is not None
-            self._read_on(file)
-            if any(later.row == decision.row for later in self._decisions[seen:]):
+            if any(later.row == decision.row for later in self._read(file)[seen:]):
                 raise Conflict
             self._write(file, self._line(decision))
-            self._read_on(file)
 
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[io.FileIO | None]:
@@ -105,7 +97,6 @@ class DecisionLog:
             if create:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             elif not self.path.exists():
-                self._forget()
                 yield None
                 return
             file = io.FileIO(os.open(self.path, _FLAGS, 0o666), "r+")
@@ -120,29 +111,18 @@ class DecisionLog:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield file  # closing it lets go of the lock
 
-    def _forget(self) -> None:
-        self._size = 0  # bytes that were read
-        self._decisions: list[Decision] = []
-
-    def _read_on(self, file: io.FileIO) -> None:
-        """Read what was added since the file was read last."""
-        if file.seek(0, os.SEEK_END) < self._size:  # another file has taken its place
-            self._forget()
-        file.seek(self._size)
+    def _read(self, file: io.FileIO) -> list[Decision]:
         lines = file.readall().splitlines(keepends=True)
         if lines and not lines[-1].endswith(b"\n"):
             if _is_whole(lines[-1]):  # somebody's editor ends files without a break
-                lines[-1] += b"\n"
                 self._write(file, b"\n")
             elif lines[-1].startswith(b"{"):
                 # Nobody was told that it is saved: who wrote it held the lock, and is gone.
-                file.truncate(self._size + len(b"".join(lines[:-1])))
-                del lines[-1]
-        spoken = enumerate((line for line in lines if line.strip()), start=len(self._decisions))
-        self._decisions += [self._read(line, number) for number, line in spoken]
-        self._size += len(b"".join(lines))
+                file.truncate(file.tell() - len(lines.pop()))
+        spoken = (line for line in lines if line.strip())
+        return [self._decision(line, number) for number, line in enumerate(spoken)]
 
-    def _read(self, line: bytes, number: int) -> Decision:
+    def _decision(self, line: bytes, number: int) -> Decision:
         try:
             entry = json.loads(line)
             place, label = text_of(entry[self._rows.column]), text_of(entry[LABEL])
@@ -164,7 +144,8 @@ class DecisionLog:
             self._rows.column: self._names[decision.row],  # which may be called like one above
             LABEL: decision.label,
         }
-        return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(entry, ensure_ascii=False)
+        return text.encode(errors="backslashreplace") + b"\n"  # half characters, as JSON has them
 
     def _write(self, file: io.FileIO, line: bytes) -> None:
         """Write to the end of the file, in one call: the line is there or it is not."""

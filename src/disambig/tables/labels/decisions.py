@@ -92,6 +92,12 @@ class DecidedRows:
             return _row_number(place, number, self._n_rows)
         return _row_of_id(place, number, self.column, self._rows_of_id)
 
+    def names(self) -> list[str]:
+        """Return what decisions call every row; refuse names that do not tell rows apart."""
+        if self._rows_of_id is None:
+            return [str(row + 1) for row in range(self._n_rows)]
+        return _names(self.column, self._rows_of_id, self._n_rows)
+
 
 def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
     """Return candidate sets in which every decided row has its label and no other.
@@ -172,6 +178,30 @@ def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
         if text is not None:
             rows.setdefault(text, []).append(row)
     return rows
+
+
+def _names(column: str, rows_of_id: Mapping[str, list[int]], n_rows: int) -> list[str]:
+    if column == LABEL:
+        raise TableError(
+            f"A file of decisions has a column {LABEL!r} for what was decided, and another that "
+            "names the rows. Got the same for both. Rename it in the table, or name another: "
+            f"{option('id')}."
+        )
+    names = [""] * n_rows
+    for name, rows in rows_of_id.items():
+        if len(rows) > 1:
+            raise TableError(
+                f"Column {column!r} is to name the rows. It holds {in_words(name)} in "
+                f"{row_in_words(rows[0])} and in {row_in_words(rows[1])}. Make it unique, or name "
+                f"another column: {option('id')}."
+            )
+        names[rows[0]] = name
+    if "" in names:
+        raise TableError(
+            f"Column {column!r} is to name the rows. It is empty in "
+            f"{row_in_words(names.index(''))}. Fill it in, or name another column: {option('id')}."
+        )
+    return names
 
 
 def _row_of_id(place: str, number: int, name: str, rows_of_id: Mapping[str, list[int]]) -> int:
