@@ -97,14 +97,14 @@ def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made):
         first.end(signal.SIGKILL)
     assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
     with review(made / "clean.csv") as second:
-        assert f"1 rows are settled in {kept} already." in second.said
+        assert f"1 row settled in {kept} already." in second.said
         assert second.token != first.token
         assert json.loads(second.ask("GET", "decisions")[1])["decisions"] == [[row, "fox"]]
         other = payload["rows"][1][0]
         assert second.ask("POST", "decisions", {"row": other, "label": "cat", "seen": 1})[0] == 200
         code, said = second.end(signal.SIGINT)
     assert code == 0
-    assert f"2 rows are settled in {kept}" in said
+    assert f"2 rows settled in {kept}" in said
     assert f"disambig clean FILE --decisions {kept}" in said
     assert "Traceback" not in said
     settled = {row - 1: "fox", other - 1: "cat"}

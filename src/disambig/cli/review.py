@@ -52,6 +52,7 @@ def review(
         import_extra(module, extra="review")
     from disambig.pages.review.server import serve_review
     from disambig.tables.labels.decision_log import LOG_SUFFIX
+    from disambig.tables.wording import counted_rows
 
     kept_in = decisions or clean.with_suffix(f".decisions{LOG_SUFFIX}")
     if kept_in.suffix != LOG_SUFFIX:
@@ -64,7 +65,7 @@ def review(
     def ready(address: str, log: "DecisionLog") -> None:
         before = len(log.settled())
         if before:
-            say(f"{before:,} rows are settled in {kept_in} already.")
+            say(f"{counted_rows(before)} settled in {kept_in} already.")
         say(f"Open {address}\nCtrl-C ends the review.")
         if browser:
             import webbrowser
@@ -76,8 +77,8 @@ def review(
     )
     settled = len(log.settled())
     say(
-        f"{settled:,} rows are settled in {kept_in}. Use that: "
-        f"disambig clean FILE --decisions {kept_in}"
+        f"{counted_rows(settled)} settled in {kept_in}. Use that: "
+        f"disambig clean FILE --decisions {kept_in} --out CLEAN"
         if settled
         else "No row is settled."
     )
