@@ -1,6 +1,7 @@
 """Whoever does not know the address of a review, or comes from elsewhere, gets no answer."""
 
-from urllib.parse import quote
+import asyncio
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from starlette.applications import Starlette
@@ -92,7 +93,6 @@ def test_every_answer_has_the_headers_that_keep_others_out(client, path):
         f"/{TOKEN}?/",
         f"/{TOKEN}%00/",
         f"/{TOKEN}%20/",
-        f"/{quote(TOKEN + '/x', safe='')}x",
         "/é" + "x" * len(TOKEN) + "/",
         f"/?token={TOKEN}",
         f"/{'x' * len(TOKEN)}/../{TOKEN}",
@@ -101,21 +101,14 @@ def test_every_answer_has_the_headers_that_keep_others_out(client, path):
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_path_is_refused(inside, path, method):
     # Asked of the application as a server asks it: a client would tidy up the path.
-    from urllib.parse import unquote, urlsplit
-
-    parts = urlsplit(f"{OWN}{path}")
-    status = ask(inside, method, unquote(parts.path))
-    allowed = unquote(parts.path).startswith(PAGE)
-    assert (status == 200) == allowed
-    assert bool(inside.asked) == allowed
+    assert ask(inside, method, unquote(urlsplit(f"{OWN}{path}").path)) == 403
+    assert inside.asked == []
 
 
-def ask(inside: Inside, method: str, path: str, **headers: str) -> int:
+def ask(inside: Inside, method: str, path: str) -> int:
     """Return the status of an answer to a request that no client would send."""
-    import asyncio
-
     sent: list[dict] = []
-    known = {"host": f"127.0.0.1:{PORT}", "origin": OWN} | headers
+    headers = {"host": f"127.0.0.1:{PORT}", "origin": OWN}
 
     async def receive() -> dict:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -134,7 +127,7 @@ def ask(inside: Inside, method: str, path: str, **headers: str) -> int:
         "http_version": "1.1",
         "server": ("127.0.0.1", PORT),
         "client": ("127.0.0.1", 1),
-        "headers": [(name.encode(), value.encode()) for name, value in known.items()],
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
     app = OnlyFromItsOwnAddress(inside.app, token=TOKEN, port=PORT)
     asyncio.run(app(scope, receive, send))
@@ -238,8 +231,6 @@ def test_the_start_and_the_end_of_a_server_get_through():
 
     async def nothing(*_: object) -> dict:
         return {}
-
-    import asyncio
 
     asyncio.run(guarded({"type": "lifespan"}, nothing, nothing))
     assert seen == ["lifespan"]

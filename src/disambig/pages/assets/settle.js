@@ -76,8 +76,8 @@
 
   const show = (row) => {
     current = row;
-    for (const id of ["choices", "values", "skip", "other"]) byId(id).hidden = row === null;
-    byId("other").parentElement.hidden = row === null;
+    for (const id of ["choices", "values", "skip"]) byId(id).hidden = row === null;
+    byId("other").parentElement.hidden = row === null; // with its label
     byId("undo").disabled = undoable.length === 0;
     if (row === null) {
       byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs a look";

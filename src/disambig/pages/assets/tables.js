@@ -3,7 +3,7 @@
 // sum up stay at the end, whatever happens above.
 (() => {
   const words = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const missing = new Set(["", "-", "–"]);
+  const missing = new Set(["", "-"]);
 
   // The number a cell begins with; "< 0.001" comes before "0.001".
   const number = (text) => {
