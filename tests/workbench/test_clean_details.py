@@ -28,7 +28,6 @@ SETTINGS = {
     "prefix": "",
     "labels": ["label"],
     "id": None,
-    "decisions": 0,
 }
 ACCURACY = Accuracy(share=0.5, low=0.2, high=0.8, n_rows=4)
 # In the order of the classes: 10 before 9, as texts.
@@ -43,7 +42,7 @@ def four_rows() -> TableTask:
             "label": ["9|10", "9", "9|10", "x|9|10"],
         }
     )
-    return prepare_task(frame, ignore=())
+    return prepare_task(frame, ignore=(), decisions={1: "9"})
 
 
 def cleaning(opinions, histories=(), second_look=(True, False, True, True)) -> Cleaning:
@@ -74,7 +73,7 @@ def described(what: Cleaning, **settings: object) -> CleanDetails:
 
 def test_details_come_back_from_their_file(tmp_path):
     history = {"T": [0.1, 0.25], "covering_rate": [0.5, 1.0]}
-    details = described(cleaning(TWO_NETWORKS, [history, history]), decisions=2, id="x")
+    details = described(cleaning(TWO_NETWORKS, [history, history]), id="x")
     path = write_details(details, tmp_path / "clean.csv")
     assert path == details_path(tmp_path / "clean.csv") == tmp_path / "clean.csv.details.json"
     assert [file.name for file in tmp_path.iterdir()] == ["clean.csv.details.json"]
@@ -82,11 +81,11 @@ def test_details_come_back_from_their_file(tmp_path):
 
 
 def test_the_file_says_what_was_done(tmp_path):
-    details = described(cleaning(NOTHING), decisions=2, prefix="x ", errors_to_find=0.5)
+    details = described(cleaning(NOTHING), prefix="x ", errors_to_find=0.5)
     said = json.loads(write_details(details, tmp_path / "clean.csv").read_text())
     assert said["kind"] == "disambig cleaning"
     assert said["method"] == "ncpd"
-    assert (said["folds"], said["seed"], said["decisions"]) == (2, 3, 2)
+    assert (said["folds"], said["seed"], said["decisions"]) == (2, 3, 1)
     assert (said["errors_to_find"], said["prefix"]) == (0.5, "x ")
     assert said["features"] == {"number": ["size"], "category": ["colour"]}
     assert said["accuracy"] == {"share": 0.5, "low": 0.2, "high": 0.8, "n_rows": 4}

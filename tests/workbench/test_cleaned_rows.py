@@ -90,7 +90,7 @@ def cleaned_by_network() -> tuple[pd.DataFrame, CleanDetails]:
     summary = summarise_cleaning(task, cleaning.columns)
     details = describe_cleaning(
         task, quick_network(), cleaning, accuracy=summary.accuracy, folds=2, seed=0,
-        errors_to_find=0.9, prefix="", labels=["label"], id=None, decisions=0,
+        errors_to_find=0.9, prefix="", labels=["label"], id=None,
     )  # fmt: skip
     return pd.concat([frame, cleaning.columns], axis=1), details
 

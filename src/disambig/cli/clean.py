@@ -124,7 +124,6 @@ def clean(
                 prefix=prefix,
                 labels=table.label_columns,
                 id=table.columns["id"],
-                decisions=task.n_decisions,
             )
             write_details(details, out)
     if json:

@@ -103,7 +103,12 @@ def describe_cleaning(
     cleaning: "Cleaning",
     *,
     accuracy: Accuracy | None,
-    **settings: Any,
+    folds: int | None,
+    seed: int,
+    errors_to_find: float,
+    prefix: str,
+    labels: list[str],
+    id: str | None,  # noqa: A002
 ) -> CleanDetails:
     """Return how a cleaned table came about.
 
@@ -117,8 +122,8 @@ def describe_cleaning(
         What came out.
     accuracy : Accuracy or None
         Where true labels are known.
-    **settings : object
-        Folds, seed, errors_to_find, prefix, labels, id and decisions.
+    folds, seed, errors_to_find, prefix, labels, id
+        As in ``CleanDetails``.
     """
     parameters = method.get_params(deep=False).items()
     cells = cleaning.columns["candidate_confidences"]
@@ -134,7 +139,13 @@ def describe_cleaning(
         accuracy=accuracy,
         histories=[_without_nan(history) for history in cleaning.histories],
         opinions=_opinions(task, cleaning),
-        **settings,
+        decisions=task.n_decisions,
+        folds=folds,
+        seed=seed,
+        errors_to_find=errors_to_find,
+        prefix=prefix,
+        labels=labels,
+        id=id,
     )
 
 
