@@ -110,6 +110,24 @@ def test_two_tabs_do_not_overwrite_each_other(visit, review):
     assert lines(served.decisions) == [(bird, label), (bird, changed)]
 
 
+def test_a_file_that_is_taken_away_takes_its_decisions_along(visit, review):
+    served = review()
+    page = visit(served.address)
+    birds = []
+    for _ in range(3):
+        birds.append(bird_on(page))
+        page.keyboard.press("1")
+        page.wait_for_selector(f"#card-title:not(:has-text('{birds[-1]}'))")
+    left = page.inner_text("#gain strong >> nth=0")
+    served.decisions.unlink()
+    fourth = bird_on(page)
+    page.keyboard.press("1")
+    page.wait_for_selector(f"#card-title:not(:has-text('{fourth}'))")
+    assert bird_on(page) == birds[0]
+    assert int(page.inner_text("#gain strong >> nth=0")) == int(left) + 2
+    assert [bird for bird, _ in lines(served.decisions)] == [fourth]
+
+
 def test_a_wrong_token_is_refused(visit, untouched):
     host, token = untouched.address.removesuffix("/").rsplit("/", 1)
     page = visit("about:blank", calm=False)

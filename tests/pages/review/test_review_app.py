@@ -62,6 +62,14 @@ def test_decisions_are_told_from_any_number_on(client, log):
     assert client.get("/decisions?since=3").json() == {"decisions": [], "next": 3}
 
 
+def test_another_file_with_less_in_it_is_told_from_its_beginning(client, log):
+    for number, label in enumerate(LABELS):
+        decide(client, number + 1, label, seen=number)
+    log.path.unlink()
+    assert client.get("/decisions?since=3").json() == {"decisions": [], "next": 0}
+    assert decide(client, 2, "cat", seen=3).json() == {"decisions": [[2, "cat"]], "next": 1}
+
+
 def test_whoever_decides_is_told_what_others_decided_meanwhile(client, log):
     log.append(Decision(0, "dog"), seen=0)
     answer = decide(client, 2, "cat", seen=0).json()

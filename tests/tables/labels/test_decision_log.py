@@ -213,7 +213,7 @@ def test_half_a_line_of_another_process_is_cut_off_before_the_next_one(path):
     mine = log_of(path)
     append(mine, 0, "cat")
     with path.open("ab") as another:
-        another.write(b'{"row": 2, "label": "do')
+        another.write(b'{"decided_at": "2026-01-01", "row": 2, "label": "do')
     assert mine.since(1) == []
     append(mine, 2, "fox")
     assert read_decisions(read_table(path), TABLE) == mine.settled() == {0: "cat", 2: "fox"}
@@ -325,6 +325,10 @@ def test_a_file_that_is_taken_away_is_begun_anew(path):
         (b"row,label\n1,cat\n", "Got 'row,label'"),
         (b"all my notes", "Got 'all my notes'"),
         (b"[1, 2]\n", r"Got '\[1, 2\]'"),
+        (b'{"name": "other", "of": [', "Got .*other"),
+        (b'{"name": "other"}', "Got .*other"),
+        (b'{"name": "other"}\n{"na', "Got .*other"),
+        (b'{"name": "other"}\n{"decided_at": "2026', "Got .*other"),
         (b'"row label"\n', "Got .*row label"),
         (b'{"row": 1, "label": "\xff\xfe"}\n', "needs lines such as"),
         (b"PK\x03\x04\xff\xd8\n\x00\xff", "needs lines such as"),

@@ -34,6 +34,7 @@ class ServerDecisions extends Decisions {
 
   async #ask(address, options = {}) {
     let answer;
+    const { seen } = this;
     try {
       answer = await fetch(address, options);
     } catch {
@@ -41,6 +42,8 @@ class ServerDecisions extends Decisions {
     }
     const content = await answer.json();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(content.error);
+    // They begin further back than asked for: there is another file, with less in it.
+    if (content.next - content.decisions.length < seen) this.labels.clear();
     this.take(content.decisions);
     this.seen = content.next;
     return answer.status === 200;

@@ -62,11 +62,13 @@ def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> 
 
     async def _answer(since: int, status: int = 200) -> Response:
         try:
-            made = await run_in_threadpool(log.since, since)
+            made = await run_in_threadpool(log.since, 0)
         except (OSError, DisambigError) as error:
             return JSONResponse({"error": f"{log.path} cannot be read: {error}"}, status_code=500)
-        content = {"decisions": [[one.row + 1, one.label] for one in made]}
-        return JSONResponse(content | {"next": since + len(made)}, status_code=status)
+        # Somebody has put another file there, with less in it: it counts from its beginning.
+        start = since if since <= len(made) else 0
+        content = {"decisions": [[one.row + 1, one.label] for one in made[start:]]}
+        return JSONResponse(content | {"next": len(made)}, status_code=status)
 
     return Starlette(
         routes=[

@@ -25,6 +25,8 @@ __all__ = ["LOG_SUFFIX", "Conflict", "Decision", "DecisionLog"]
 
 LOG_SUFFIX = ".jsonl"
 _TIME = "decided_at"
+# Of every line that is written here: no other is ever cut off.
+_BEGINNING = f'{{"{_TIME}": '.encode()
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -113,14 +115,16 @@ class DecisionLog:
 
     def _read(self, file: io.FileIO) -> list[Decision]:
         lines = file.readall().splitlines(keepends=True)
-        if lines and not lines[-1].endswith(b"\n"):
-            if _is_whole(lines[-1]):  # somebody's editor ends files without a break
-                self._write(file, b"\n")
-            elif lines[-1].startswith(b"{"):
-                # Nobody was told that it is saved: who wrote it held the lock, and is gone.
-                file.truncate(file.tell() - len(lines.pop()))
+        half = lines.pop() if lines and _is_half(lines[-1]) else b""
         spoken = (line for line in lines if line.strip())
-        return [self._decision(line, number) for number, line in enumerate(spoken)]
+        # A file that holds something else is refused before anything in it is changed.
+        decisions = [self._decision(line, number) for number, line in enumerate(spoken)]
+        if half:
+            # Nobody was told that it is saved: who wrote it held the lock, and is gone.
+            file.truncate(file.tell() - len(half))
+        elif lines and not lines[-1].endswith(b"\n"):  # somebody's editor ends files like that
+            self._write(file, b"\n")
+        return decisions
 
     def _decision(self, line: bytes, number: int) -> Decision:
         try:
@@ -159,9 +163,12 @@ class DecisionLog:
             raise
 
 
-def _is_whole(line: bytes) -> bool:
+def _is_half(line: bytes) -> bool:
+    """Tell whether a line is the beginning of one that a log writes."""
+    if line.endswith(b"\n") or line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:
+        return False
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
