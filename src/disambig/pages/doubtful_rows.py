@@ -13,7 +13,7 @@ from disambig.tables.cell_text import text_of
 from disambig.tables.labels.decisions import DecidedRows
 from disambig.workbench.disambiguated import Disambiguated
 
-__all__ = ["MOST_ROWS", "doubtful_rows"]
+__all__ = ["MOST_ROWS", "doubtful_data"]
 
 MOST_ROWS = 10_000
 # Of the page's own limit of ten megabytes, what values of columns may take.
@@ -22,7 +22,7 @@ _LONGEST_VALUE = 300
 _DECIMALS = 4
 
 
-def doubtful_rows(
+def doubtful_data(
     rows: Disambiguated, *, most: int = MOST_ROWS, saved_in: str | None = None
 ) -> dict[str, Any]:
     """Return what a page needs to show doubtful rows and to settle them.

@@ -8,7 +8,7 @@ SETTLE_SCRIPTS = ("decisions.js", "settle.js")
 
 
 def settle_section(saved_in: str | None = None) -> Section:
-    """Return it; the rows are the page's data ``doubtful``, as ``doubtful_rows`` makes them.
+    """Return it; the rows are the page's data ``doubtful``, as ``doubtful_data`` makes them.
 
     Parameters
     ----------

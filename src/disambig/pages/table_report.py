@@ -10,7 +10,7 @@ from disambig.pages.charts.bars import bar_chart
 from disambig.pages.charts.heat_map import heat_map
 from disambig.pages.charts.lines import line_chart
 from disambig.pages.charts.series import Series
-from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_rows
+from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_data
 from disambig.pages.markup import details_list, element, fragment, note
 from disambig.pages.settle import SETTLE_SCRIPTS, settle_section
 from disambig.pages.shell import Section, render_page
@@ -65,7 +65,7 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = MOST_ROWS) -
         "believed, how much, and where a second look pays.",
         sections=sections,
         scripts=("charts.js", "tables.js", *SETTLE_SCRIPTS),
-        data={"doubtful": doubtful_rows(rows, most=most_rows)},
+        data={"doubtful": doubtful_data(rows, most=most_rows)},
     )
 
 

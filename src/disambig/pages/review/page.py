@@ -1,6 +1,6 @@
 """The page of a review."""
 
-from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_rows
+from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_data
 from disambig.pages.settle import SETTLE_SCRIPTS, settle_section
 from disambig.pages.shell import render_page
 from disambig.workbench.disambiguated import Disambiguated
@@ -27,6 +27,6 @@ def review_page(
         lead="The most doubtful rows first: choose the label that is right.",
         sections=[settle_section(saved_in)],
         scripts=SETTLE_SCRIPTS,
-        data={"doubtful": doubtful_rows(rows, most=most_rows, saved_in=saved_in)},
+        data={"doubtful": doubtful_data(rows, most=most_rows, saved_in=saved_in)},
         connects=True,
     )
