@@ -1,11 +1,14 @@
 """The report of a cleaned table, opened in a real browser as a file."""
 
+import numpy as np
 import pytest
 
 from cli.command_runs import accepted
 from disambig import read_table
+from disambig.pages.table_report import table_page
 from disambig.tables import read_decisions
 from pages.conftest import HOSTILE, IS_READY, NARROW, WIDE
+from pages.hand_made_rows import five_rows
 
 pytestmark = pytest.mark.browser
 
@@ -194,3 +197,11 @@ def test_decisions_survive_a_reload_and_leave_as_a_file_that_clean_takes(visit, 
     for row, label in decided.items():
         assert settled["chosen_label"][row] == label
         assert settled["second_look"][row] == "False"
+
+
+def test_no_figure_is_below_zero_because_confidences_are_rounded(visit, tmp_path):
+    shares = [{"cat": 0.50004, "dog": 0.49996}] * 5
+    rows = five_rows(shares, second_look=np.ones(5, dtype=bool))
+    (tmp_path / "page.html").write_text(table_page(rows, title="five"), encoding="utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert page.inner_text("#gain strong >> nth=3") == "0.0"

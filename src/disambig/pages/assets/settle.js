@@ -46,12 +46,13 @@
     const done = rows.filter((row) => !isOpen(row));
     const doubt = (some) => some.reduce((sum, row) => sum + 1 - row.confidences[0], 0);
     const { errors, rows: total } = data.totals;
-    const now = errors - doubt(done);
+    const without = (some) => Math.max(0, errors - doubt(some)); // confidences here are rounded
+    const now = without(done);
     const facts = [
       [`${rows.length - done.length}`, `rows left of ${rows.length}`],
       [now.toFixed(1), `labels expected to be wrong, ${errors.toFixed(1)} before`],
       [percent(1 - now / total), `expected to be right, ${percent(1 - errors / total)} before`],
-      [(errors - doubt(rows)).toFixed(1), "expected to be wrong once all rows here are settled"],
+      [without(rows).toFixed(1), "expected to be wrong once all rows here are settled"],
     ];
     byId("gain").replaceChildren(
       ...facts.map(([figure, what]) => make("li", {}, make("strong", {}, figure), make("span", {}, what))),
