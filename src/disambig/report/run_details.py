@@ -34,7 +34,7 @@ def run_details(result: StudyResult) -> list[tuple[str, str]]:
         (name, _values(_packages(record).get(name) for record in records)) for name in packages
     ]
     details += [
-        ("System", _values(record.environment.get("system") for record in records)),
+        ("System", _values(_system(record) for record in records)),
         ("Processor", _values(record.environment.get("processor") for record in records)),
         ("Cores", _values(record.environment.get("cores") for record in records)),
         ("Graphics card", _values(record.environment.get("cuda") for record in records)),
@@ -80,6 +80,12 @@ def failure_table(result: StudyResult) -> Table:
 def _packages(record: Record) -> dict[str, Any]:
     packages = record.environment.get("packages")
     return packages if isinstance(packages, dict) else {}
+
+
+def _system(record: Record) -> str | None:
+    """Return the name of the system; which kernel it has changes no result."""
+    system = record.environment.get("system")
+    return system.partition("-")[0] if isinstance(system, str) else None
 
 
 def _values(values: Iterable[Any]) -> str:
