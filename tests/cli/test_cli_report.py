@@ -62,6 +62,18 @@ def test_another_column_may_name_the_rows(made, page):
     assert check_self_contained(page.read_text()).data("doubtful")["id"] == "length"
 
 
+@pytest.mark.parametrize("names", [["b1", "b2", "b1"], ["b1", None, "b3"]])
+def test_names_that_do_not_tell_rows_apart_are_a_note(names, tmp_path, page):
+    frame = three_clouds(30).assign(name=names * 10)
+    table = written(tmp_path / "table.csv", frame)
+    words = ("--method=plknn", "--folds=2", "--ignore=truth", "--id=name")
+    accepted("clean", table, f"--out={tmp_path / 'clean.csv'}", *words)
+    run = accepted("report", tmp_path / "clean.csv", f"--out={page}")
+    assert "Column 'name' is to name the rows" in run.err
+    assert "rows go by their numbers" in run.err
+    assert check_self_contained(page.read_text()).data("doubtful")["id"] is None
+
+
 def test_a_model_becomes_one_page(made, page):
     accepted("report", made / "model", f"--out={page}")
     read = check_self_contained(page.read_text())

@@ -12,6 +12,7 @@ from disambig.candidates.classes import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.tables.cell_text import text_of
 from disambig.tables.columns import find_column
+from disambig.tables.labels.decisions import DecidedRows
 from disambig.tables.labels.weighted_cells import read_weighted_cell
 from disambig.tables.wording import in_words, row_in_words
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
@@ -57,7 +58,7 @@ def read_cleaned(
     if id is not None:
         find_column(frame, id, what="what identifies rows")
     elif details is not None and details.id in frame.columns:
-        id = details.id  # noqa: A001
+        id = _telling_apart(frame, details.id)  # noqa: A001
     return Disambiguated(
         candidates=candidates,
         confidences=values,
@@ -91,6 +92,16 @@ def _known(details: CleanDetails) -> dict[str, Any]:
             "disambig": details.disambig,
         },
     }
+
+
+def _telling_apart(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A002
+    """Return the column that cleaning left out as a name, unless it does not tell rows apart."""
+    try:
+        DecidedRows(frame, id).names()
+    except TableError as error:
+        warn_caller(f"{error} Until then rows go by their numbers.")
+        return None
+    return id
 
 
 def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
