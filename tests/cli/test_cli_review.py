@@ -1,14 +1,10 @@
 """disambig review: served to one person, and every answer is on the disk."""
 
-import http.client
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -18,9 +14,8 @@ from cli.command_runs import accepted, run_command_here, written
 from disambig.tables import read_decisions
 from disambig.workbench.reading import read_table
 from pages.page_checks import check_self_contained
+from pages.review_process import ADDRESS, ReviewProcess
 from workbench.small_tables import three_clouds
-
-ADDRESS = re.compile(r"Open http://127\.0\.0\.1:(\d+)/([\w-]{20,})/$", re.ASCII)
 
 
 @pytest.fixture(scope="module")
@@ -32,80 +27,45 @@ def made(tmp_path_factory) -> Path:
     return folder
 
 
-class Review:
-    """A review in a process of its own."""
+@pytest.fixture
+def review(made) -> Iterator[Callable[[], ReviewProcess]]:
+    """Return what starts a review; in the end all of them are over."""
+    started: list[ReviewProcess] = []
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-        self.said: list[str] = []
-        assert process.stderr is not None
-        for line in process.stderr:
-            self.said.append(line.rstrip("\n"))
-            found = ADDRESS.match(self.said[-1])
-            if found:
-                self.port, self.token = int(found[1]), found[2]
-                return
-        raise AssertionError(f"no address: {self.said}")
+    def start() -> ReviewProcess:
+        started.append(ReviewProcess(made / "clean.csv"))
+        return started[-1]
 
-    def ask(self, method: str, path: str, content: object = None) -> tuple[int, str]:
-        """Ask as the page does."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json"}
-        body = None if content is None else json.dumps(content)
-        connection.request(method, f"/{self.token}/{path}", body, headers)
-        response = connection.getresponse()
-        answer = response.status, response.read().decode()
-        connection.close()
-        return answer
-
-    def end(self, how: signal.Signals) -> tuple[int, str]:
-        """Send a signal; return the exit code and what was said in the end."""
-        self.process.send_signal(how)
-        _, rest = self.process.communicate(timeout=30)
-        return self.process.returncode, rest
-
-
-@contextmanager
-def review(*words: object) -> Iterator[Review]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "disambig", "review", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"COLUMNS": "300"},
-    )
-    try:
-        yield Review(process)
-    finally:
-        process.kill()
-        process.communicate()
+    yield start
+    for one in started:
+        one.end()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made):
+def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, review):
     kept = made / "clean.decisions.jsonl"
     frame = read_table(made / "table.csv")
-    with review(made / "clean.csv") as first:
-        status, page = first.ask("GET", "")
-        assert status == 200
-        payload = check_self_contained(page, connects=True).data("doubtful")
-        assert payload["savedIn"] == str(kept)
-        assert not kept.exists()
-        row = payload["rows"][0][0]
-        status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "seen": 0})
-        assert (status, json.loads(answer)) == (200, {"decisions": [[row, "fox"]], "next": 1})
-        first.end(signal.SIGKILL)
+    first = review()
+    status, page = first.ask("GET", "")
+    assert status == 200
+    payload = check_self_contained(page, connects=True).data("doubtful")
+    assert payload["savedIn"] == kept.name
+    assert not kept.exists()
+    row = payload["rows"][0][0]
+    status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "seen": 0})
+    assert (status, json.loads(answer)) == (200, {"decisions": [[row, "fox"]], "next": 1})
+    first.end(signal.SIGKILL)
     assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
-    with review(made / "clean.csv") as second:
-        assert f"1 row settled in {kept} already." in second.said
-        assert second.token != first.token
-        assert json.loads(second.ask("GET", "decisions")[1])["decisions"] == [[row, "fox"]]
-        other = payload["rows"][1][0]
-        assert second.ask("POST", "decisions", {"row": other, "label": "cat", "seen": 1})[0] == 200
-        code, said = second.end(signal.SIGINT)
+    second = review()
+    assert f"1 row settled in {kept.name} already." in second.said
+    assert second.token != first.token
+    assert json.loads(second.ask("GET", "decisions")[1])["decisions"] == [[row, "fox"]]
+    other = payload["rows"][1][0]
+    assert second.ask("POST", "decisions", {"row": other, "label": "cat", "seen": 1})[0] == 200
+    code, said = second.end(signal.SIGINT)
     assert code == 0
-    assert f"2 rows settled in {kept}" in said
-    assert f"disambig clean FILE --decisions {kept}" in said
+    assert f"2 rows settled in {kept.name}" in said
+    assert f"disambig clean FILE --decisions {kept.name}" in said
     assert "Traceback" not in said
     settled = {row - 1: "fox", other - 1: "cat"}
     assert read_decisions(read_table(kept), frame) == settled

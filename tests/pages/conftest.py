@@ -2,10 +2,7 @@
 
 import contextlib
 import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, written
+from pages.review_process import ReviewProcess
 
 CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -124,36 +122,6 @@ def report(cleaned: Path) -> Path:
     return page
 
 
-class Review:
-    """A review in a process of its own, which can be killed."""
-
-    def __init__(self, table: Path) -> None:
-        self.decisions = table.with_suffix(".decisions.jsonl")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "disambig", "review", table.name],
-            cwd=table.parent,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "COLUMNS": "300"},
-        )
-        assert self._process.stderr is not None
-        said = ""
-        for line in self._process.stderr:
-            said += line
-            found = re.search(r"http://\S+", line)
-            if found:
-                self.address = found[0]
-                return
-        raise AssertionError(said)
-
-    def kill(self) -> None:
-        """End it at once, as a power cut would."""
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-
-
 def copy_of(cleaned: Path, folder: Path) -> Path:
     """Copy a cleaned table and its details, so that decisions on it are nobody else's."""
     for suffix in ("", ".details.json"):
@@ -162,24 +130,24 @@ def copy_of(cleaned: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def untouched(cleaned: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
+def untouched(cleaned: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewProcess]:
     """Return a review that nobody may write to."""
-    review = Review(copy_of(cleaned, tmp_path_factory.mktemp("untouched")))
+    review = ReviewProcess(copy_of(cleaned, tmp_path_factory.mktemp("untouched")))
     yield review
     assert not review.decisions.exists()
-    review.kill()
+    review.end()
 
 
 @pytest.fixture
-def review(cleaned: Path, tmp_path: Path) -> Iterator[Callable[[], Review]]:
+def review(cleaned: Path, tmp_path: Path) -> Iterator[Callable[[], ReviewProcess]]:
     """Return what starts a review of the same table, as often as wanted."""
     table = copy_of(cleaned, tmp_path)
-    started: list[Review] = []
+    started: list[ReviewProcess] = []
 
-    def start() -> Review:
-        started.append(Review(table))
+    def start() -> ReviewProcess:
+        started.append(ReviewProcess(table))
         return started[-1]
 
     yield start
     for one in started:
-        one.kill()
+        one.end()

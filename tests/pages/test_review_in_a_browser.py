@@ -41,7 +41,7 @@ def test_a_decision_is_in_the_file_and_survives_a_reload_and_a_killed_server(vis
     assert lines(served.decisions) == [(first, label)]
     page.reload()
     assert bird_on(page) != first
-    served.kill()
+    served.end()
     again = visit(review().address)
     assert bird_on(again) == bird_on(page)
     again.fill("#list-filter", first)
@@ -52,7 +52,7 @@ def test_without_its_server_a_page_says_that_nothing_was_saved(visit, review):
     served = review()
     page = visit(served.address, calm=False)
     bird = bird_on(page)
-    served.kill()
+    served.end()
     page.keyboard.press("1")
     page.wait_for_selector("#status:has-text('Not saved')")
     assert bird_on(page) == bird

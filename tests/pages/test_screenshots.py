@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from cli.command_runs import accepted
-from pages.conftest import Review
+from pages.review_process import ReviewProcess
 
 pytestmark = pytest.mark.browser
 
@@ -44,13 +44,15 @@ def test_the_report(visit, vehicles, pictures):
     page = vehicles.with_name("report.html")
     accepted("report", vehicles, "--out", page)
     opened = visit(page.as_uri())
-    opened.set_viewport_size({"width": 1100, "height": 1500})
-    opened.screenshot(path=pictures / "report.png")
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    end = opened.locator("#confidence").bounding_box()["y"]
+    shown = {"x": 0, "y": 0, "width": 1100, "height": end}
+    opened.screenshot(path=pictures / "report.png", full_page=True, clip=shown)
     assert has_content(pictures / "report.png")
 
 
 def test_the_review(visit, vehicles, pictures):
-    review = Review(vehicles)
+    review = ReviewProcess(vehicles)
     try:
         opened = visit(review.address)
         opened.set_viewport_size({"width": 1100, "height": 900})
@@ -59,5 +61,5 @@ def test_the_review(visit, vehicles, pictures):
             opened.wait_for_selector("#status:has-text('Saved'), #status:has-text('Skipped')")
         opened.screenshot(path=pictures / "review.png")
     finally:
-        review.kill()
+        review.end()
     assert has_content(pictures / "review.png")

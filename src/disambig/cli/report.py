@@ -7,8 +7,9 @@ import typer
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.cli.option_groups import with_option_groups
-from disambig.cli.study_run import Store
+from disambig.cli.study_run import STORE, Store
 from disambig.cli.table_options import FileOptions, IdColumn, PageRows
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
     from disambig.workbench.disambiguated import Disambiguated
@@ -29,8 +30,8 @@ def report(
     out: Annotated[Path, typer.Option(help="The page, one HTML file.", metavar="PAGE")],
     file_options: FileOptions,
     id: IdColumn = None,  # noqa: A002  # as people call it
-    rows: PageRows = 10_000,
-    store: Store = Path("out/records"),
+    rows: PageRows = DEFAULT_ROWS_SHOWN,
+    store: Store = STORE,
 ) -> None:
     """Write a page with charts and tables: one file, which asks for nothing from the network.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import StudyError
-from disambig.cli.study_run import Address, Backend, Jobs, Out, Store, run_and_report
+from disambig.cli.study_run import STORE, Address, Backend, Jobs, Out, Store, run_and_report
 
 __all__ = ["reproduce"]
 
@@ -34,7 +34,7 @@ def reproduce(
     jobs: Jobs = 1,
     backend: Backend = "local",
     address: Address = None,
-    store: Store = Path("out/records"),
+    store: Store = STORE,
     out: Out = Path("out"),
 ) -> None:
     """Run an evaluation of the NCPD paper, or what is left of it, and report.

@@ -8,6 +8,7 @@ import typer
 from disambig._core.errors import ParameterError
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import FileOptions, IdColumn, PageRows
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
     from disambig.tables.labels.decision_log import DecisionLog
@@ -30,7 +31,7 @@ def review(
         ),
     ] = None,
     id: IdColumn = None,  # noqa: A002  # as people call it
-    rows: PageRows = 10_000,
+    rows: PageRows = DEFAULT_ROWS_SHOWN,
     browser: Annotated[
         bool, typer.Option("--browser", help="Open the page in the browser of this machine.")
     ] = False,

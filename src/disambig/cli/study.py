@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from disambig.cli.study_run import Address, Backend, Jobs, Out, Store, run_and_report
+from disambig.cli.study_run import STORE, Address, Backend, Jobs, Out, Store, run_and_report
 
 __all__ = ["study"]
 
@@ -15,7 +15,7 @@ def study(
     jobs: Jobs = 1,
     backend: Backend = "local",
     address: Address = None,
-    store: Store = Path("out/records"),
+    store: Store = STORE,
     out: Out = Path("out"),
 ) -> None:
     """Run the study that a file describes, or what is left of it, and report.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from disambig.study.results import StudyResult
     from disambig.study.settings import Study
 
-__all__ = ["Address", "Backend", "Jobs", "Out", "Store", "run_and_report"]
+__all__ = ["STORE", "Address", "Backend", "Jobs", "Out", "Store", "run_and_report"]
 
 Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")]
 Backend = Annotated[
@@ -25,6 +25,7 @@ Address = Annotated[
     str | None, typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.")
 ]
 Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
+STORE = Path("out/records")
 Out = Annotated[Path, typer.Option(help="Tables and figures go into OUT/NAME.")]
 
 

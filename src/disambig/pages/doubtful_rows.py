@@ -11,11 +11,11 @@ import pandas as pd
 from disambig._core.typing import IntArray
 from disambig.tables.cell_text import text_of
 from disambig.tables.labels.decisions import DecidedRows
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 from disambig.workbench.disambiguated import Disambiguated
 
-__all__ = ["MOST_ROWS", "doubtful_data"]
+__all__ = ["doubtful_data"]
 
-MOST_ROWS = 10_000
 # Of the page's own limit of ten megabytes, what values of columns may take.
 _BYTES_FOR_VALUES = 6_000_000
 _LONGEST_VALUE = 300
@@ -23,7 +23,7 @@ _DECIMALS = 4
 
 
 def doubtful_data(
-    rows: Disambiguated, *, most: int = MOST_ROWS, saved_in: str | None = None
+    rows: Disambiguated, *, most: int = DEFAULT_ROWS_SHOWN, saved_in: str | None = None
 ) -> dict[str, Any]:
     """Return what a page needs to show doubtful rows and to settle them.
 

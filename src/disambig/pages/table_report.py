@@ -10,13 +10,14 @@ from disambig.pages.charts.bars import bar_chart
 from disambig.pages.charts.heat_map import heat_map
 from disambig.pages.charts.lines import line_chart
 from disambig.pages.charts.series import Series
-from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_data
+from disambig.pages.doubtful_rows import doubtful_data
 from disambig.pages.markup import details_list, element, fragment, note
 from disambig.pages.settle import SETTLE_SCRIPTS, settle_section
 from disambig.pages.shell import Section, render_page
 from disambig.pages.tables import table_html
 from disambig.report.table import Table
 from disambig.report.wording import MISSING
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 from disambig.workbench.disambiguated import Disambiguated
 
 __all__ = ["table_page"]
@@ -33,7 +34,7 @@ _MEASURES = {
 }
 
 
-def table_page(rows: Disambiguated, *, title: str, most_rows: int = MOST_ROWS) -> str:
+def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS_SHOWN) -> str:
     """Return the report as one HTML file.
 
     Parameters

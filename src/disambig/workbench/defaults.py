@@ -1,9 +1,11 @@
 """What is done unless somebody says otherwise; the help of the commands shows it."""
 
-__all__ = ["DEFAULT_ERRORS_TO_FIND", "DEFAULT_FOLDS", "DEFAULT_METHOD"]
+__all__ = ["DEFAULT_ERRORS_TO_FIND", "DEFAULT_FOLDS", "DEFAULT_METHOD", "DEFAULT_ROWS_SHOWN"]
 
 DEFAULT_METHOD = "ncpd"
 # Models that judge the rows that they were not trained on.
 DEFAULT_FOLDS = 5
 # Share of the expected errors that a second look is to find.
 DEFAULT_ERRORS_TO_FIND = 0.9
+# Doubtful rows on a page.
+DEFAULT_ROWS_SHOWN = 10_000

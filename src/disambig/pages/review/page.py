@@ -1,15 +1,16 @@
 """The page of a review."""
 
-from disambig.pages.doubtful_rows import MOST_ROWS, doubtful_data
+from disambig.pages.doubtful_rows import doubtful_data
 from disambig.pages.settle import SETTLE_SCRIPTS, settle_section
 from disambig.pages.shell import render_page
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 from disambig.workbench.disambiguated import Disambiguated
 
 __all__ = ["review_page"]
 
 
 def review_page(
-    rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = MOST_ROWS
+    rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
 ) -> str:
     """Return the page, which talks to the server that it comes from.
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 
 import uvicorn
 
-from disambig.pages.doubtful_rows import MOST_ROWS
 from disambig.pages.review.access import OnlyFromItsOwnAddress
 from disambig.pages.review.app import review_app
 from disambig.pages.review.page import review_page
 from disambig.tables.labels.decision_log import DecisionLog
 from disambig.tables.labels.decisions import DecidedRows
+from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
 from disambig.workbench.disambiguated import Disambiguated
 
 __all__ = ["serve_review"]
@@ -26,7 +26,7 @@ def serve_review(
     decisions: str,
     *,
     title: str,
-    most_rows: int = MOST_ROWS,
+    most_rows: int = DEFAULT_ROWS_SHOWN,
     ready: Callable[[str, DecisionLog], None],
 ) -> DecisionLog:
     """Serve until interrupted; return the decisions that were made.
