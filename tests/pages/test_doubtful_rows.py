@@ -1,6 +1,7 @@
 """The rows worth a second look, as the scripts of a page read them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from disambig._core.errors import TableError
 from disambig.pages import doubtful_rows as module
 from disambig.pages.doubtful_rows import doubtful_data
+from disambig.pages.table_report import table_page
 from pages.hand_made_rows import five_rows
 
 
@@ -65,6 +67,24 @@ def test_columns_that_do_not_fit_are_left_out_and_counted(monkeypatch):
     assert payload["columnsLeftOut"] == 2
     assert [row[-1] for row in payload["rows"]] == [["x" * 10] * 2] * 3
     assert doubtful_data(five_rows(values=values), most=1)["columnsLeftOut"] == 0
+
+
+def test_rows_that_do_not_fit_are_left_out_the_most_doubtful_last(monkeypatch):
+    monkeypatch.setattr(module, "_BYTES_FOR_ROWS", 70)
+    payload = doubtful_data(five_rows())
+    assert [row[0] for row in payload["rows"]] == [3, 5]
+    assert payload["totals"]["doubtful"] == 3
+    assert payload["columnsLeftOut"] == 2  # rows come before what is in their columns
+
+
+def test_a_page_stays_small_however_many_candidates_there_are_and_whatever_cells_hold():
+    names = [f"label {number}" for number in range(40)]
+    shares = [dict.fromkeys(names, 0.025)] * 10_000
+    values = pd.DataFrame({"html": ["<" * 200] * 10_000})
+    rows = five_rows(shares, second_look=np.ones(10_000, dtype=bool), values=values)
+    opinions = {row: [[0.0251] * 40] * 2 for row in range(10_000)}
+    page = table_page(replace(rows, opinions=opinions), title="many")
+    assert 6_000_000 < len(page.encode()) < 10_000_000
 
 
 def test_long_cells_are_shortened():

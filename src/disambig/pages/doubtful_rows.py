@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from disambig.workbench.disambiguated import Disambiguated
 
 __all__ = ["doubtful_data"]
 
-# Of the page's own limit of ten megabytes, what values of columns may take.
+# Of the page's own limit of ten megabytes, what rows may take, and values of columns among that.
+_BYTES_FOR_ROWS = 8_000_000
 _BYTES_FOR_VALUES = 6_000_000
 _LONGEST_VALUE = 300
 _DECIMALS = 4
@@ -32,22 +33,26 @@ def doubtful_data(
     rows : Disambiguated
         All rows.
     most : int, default=10,000
-        Rows on the page, the most doubtful ones.
+        Rows on the page, the most doubtful ones; fewer where they have very many candidates.
     saved_in : str, optional
         The file that decisions are written to; without it the page keeps them itself.
     """
     shown = rows.doubtful_rows(most)
     names = DecidedRows(rows.values, rows.id).names()
-    values = _values_that_fit(rows.values, shown)
-    candidates = _candidates(rows, shown)
+    beginnings, left = _rows_that_fit(
+        [row + 1, names[row], *of_row]
+        for row, of_row in zip(shown.tolist(), _candidates(rows, shown), strict=True)
+    )
+    shown = shown[: len(beginnings)]
+    values = _values_that_fit(rows.values, shown, min(left, _BYTES_FOR_VALUES))
     return {
         "id": rows.id,
         "classes": rows.candidates.classes.tolist(),
         "columns": list(values),
         "columnsLeftOut": rows.values.shape[1] - len(values),
         "rows": [
-            [row + 1, names[row], *of_row, [column[i] for column in values.values()]]
-            for i, (row, of_row) in enumerate(zip(shown.tolist(), candidates, strict=True))
+            [*beginning, [column[i] for column in values.values()]]
+            for i, beginning in enumerate(beginnings)
         ],
         "totals": {
             "rows": len(rows.candidates),
@@ -71,13 +76,32 @@ def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any
         yield own_columns.tolist(), confidences[order].round(_DECIMALS).tolist(), said
 
 
-def _values_that_fit(values: pd.DataFrame, shown: IntArray) -> dict[str, list[str]]:
-    """Return the columns, from the left, whose values a page can hold."""
-    left = _BYTES_FOR_VALUES
+def _rows_that_fit(rows: Iterable[list[Any]]) -> tuple[list[list[Any]], int]:
+    """Return the rows, from the first on, that a page can hold, and how many bytes are left."""
+    left = _BYTES_FOR_ROWS
+    fitting: list[list[Any]] = []
+    for row in rows:
+        size = _n_bytes(row)
+        if size > left:
+            break
+        left -= size
+        fitting.append(row)
+    return fitting, left
+
+
+def _n_bytes(value: Any) -> int:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # A page writes signs of HTML as six others.
+    longer = 5 * sum(map(text.count, "<>&"))
+    return len(text.encode("utf-8", "backslashreplace")) + longer + 1
+
+
+def _values_that_fit(values: pd.DataFrame, shown: IntArray, left: int) -> dict[str, list[str]]:
+    """Return the columns, from the left, whose values take no more than the bytes left."""
     fitting = {}
     for name in values.columns:
         texts = _texts(values[name], shown)
-        left -= len(json.dumps(texts, ensure_ascii=False).encode())
+        left -= _n_bytes(texts)
         if left < 0:
             break
         fitting[name] = texts
