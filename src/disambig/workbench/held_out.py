@@ -9,6 +9,7 @@ from sklearn.base import clone
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer
 from disambig._core.seeding import spawn_seeds
+from disambig._core.typing import IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.study.split import shuffled_folds
@@ -88,21 +89,24 @@ def judge_held_out(
             f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer "
             "folds (--folds, in Python n_folds)."
         )
-    parts = []
     seeds = spawn_seeds(seed, n_folds)
-    for fold, (train, test) in enumerate(shuffled_folds(n_rows, n_folds, seed)):
-        name = f"fold-{fold + 1}"
-        held_out = task.candidates[test]
-        done = _kept(work, name, held_out)
-        with _told(listener, f"fold {fold + 1} of {n_folds}"):
-            if done is None:
-                own = _prepared(method, seeds[fold], listener, work, name)
-                model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
-                done = judge(model, task.values.iloc[test], held_out)
-                if work is not None:
-                    work.keep(name, done.to_arrays())
-            parts.append((test, done))
-    return judged_together(parts, task.candidates)
+
+    def judged_folds() -> Iterator[tuple[IntArray, Judgement]]:
+        for fold, (train, test) in enumerate(shuffled_folds(n_rows, n_folds, seed)):
+            name = f"fold-{fold + 1}"
+            held_out = task.candidates[test]
+            done = _kept(work, name, held_out)
+            with _told(listener, f"fold {fold + 1} of {n_folds}"):
+                if done is None:
+                    own = _prepared(method, seeds[fold], listener, work, name)
+                    known = task.candidates[train]
+                    model = fit_model(task.values.iloc[train], known, task.plan, own)
+                    done = judge(model, task.values.iloc[test], held_out)
+                    if work is not None:
+                        work.keep(name, done.to_arrays())
+            yield test, done
+
+    return judged_together(judged_folds(), task.candidates)
 
 
 def fit_whole(

@@ -1,6 +1,6 @@
 """What a trained model says about rows: together, network by network, and how it came to that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -113,25 +113,29 @@ def histories_of(model: TableModel) -> tuple[History, ...]:
 
 
 def judged_together(
-    parts: Sequence[tuple[IntArray, Judgement]], candidates: CandidateLabels
+    parts: Iterable[tuple[IntArray, Judgement]], candidates: CandidateLabels
 ) -> Judgement:
     """Return one judgement of all rows from judgements of some rows each.
 
     Parameters
     ----------
-    parts : sequence of (rows, judgement)
-        Every row is in one of them.
+    parts : iterable of (rows, judgement)
+        Every row is in one of them. One is held at a time: probabilities of all rows may be large.
     candidates : CandidateLabels
         Of all rows.
     """
-    n_networks = max(len(part.opinions) for _, part in parts)
     probabilities = np.empty(candidates.shape)
-    opinions = np.full((n_networks, int(candidates.sizes.sum())), np.nan, dtype=_OPINION)
+    said: list[tuple[IntArray, AnyArray]] = []
+    histories: list[History] = []
     for rows, part in parts:
         probabilities[rows] = part.probabilities
-        opinions[: len(part.opinions), _pairs_of_rows(rows, candidates)] = part.opinions
-    histories = tuple(history for _, part in parts for history in part.histories)
-    return Judgement(probabilities, opinions, histories)
+        said.append((_pairs_of_rows(rows, candidates), part.opinions))
+        histories += part.histories
+    n_networks = max(len(own) for _, own in said)
+    opinions = np.full((n_networks, int(candidates.sizes.sum())), np.nan, dtype=_OPINION)
+    for pairs, own in said:
+        opinions[: len(own), pairs] = own
+    return Judgement(probabilities, opinions, tuple(histories))
 
 
 def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse:
