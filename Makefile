@@ -12,8 +12,9 @@ install: $(INSTALLED)
 run: $(INSTALLED)
 	$(BIN)/disambig reproduce curves --quick --jobs 2
 
+# Two processes, each with whole files of tests, because some files share what they have set up.
 test: lint
-	$(BIN)/coverage run -m pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --cov --cov-report=
 	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*,*/solvers/*' --fail-under=100 --skip-covered --show-missing
 
 lint: $(INSTALLED)
