@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
-from disambig.tables.labels.decision_log import Decision, DecisionLog
+from disambig.tables.labels.decision_log import DecisionLog
 from disambig.tables.labels.decisions import DecidedRows
 from workbench.small_tables import three_clouds
 
@@ -117,7 +117,7 @@ def reviewed(path: Path, made: dict[int, str], column: str | None = None) -> Pat
     )
     log = DecisionLog(path, DecidedRows(frame, column))
     for row, label in made.items():
-        log.append(Decision(row, label), seen=10**6)
+        log.settle(row, label, before=None)
     return path
 
 

@@ -52,16 +52,16 @@ def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, r
     assert payload["savedIn"] == kept.name
     assert not kept.exists()
     row = payload["rows"][0][0]
-    status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "seen": 0})
-    assert (status, json.loads(answer)) == (200, {"decisions": [[row, "fox"]], "next": 1})
+    status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "before": None})
+    assert (status, json.loads(answer)) == (200, {"settled": [[row, "fox"]]})
     first.end(signal.SIGKILL)
     assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
     second = review()
     assert f"1 row settled in {kept.name} already." in second.said
     assert second.token != first.token
-    assert json.loads(second.ask("GET", "decisions")[1])["decisions"] == [[row, "fox"]]
+    assert json.loads(second.ask("GET", "decisions")[1])["settled"] == [[row, "fox"]]
     other = payload["rows"][1][0]
-    assert second.ask("POST", "decisions", {"row": other, "label": "cat", "seen": 1})[0] == 200
+    assert second.ask("POST", "decisions", {"row": other, "label": "cat", "before": None})[0] == 200
     code, said = second.end(signal.SIGINT)
     assert code == 0
     assert f"2 rows settled in {kept.name}" in said

@@ -4,7 +4,7 @@ from disambig.pages.shell import Section, render_template
 
 __all__ = ["SETTLE_SCRIPTS", "settle_section"]
 
-SETTLE_SCRIPTS = ("decisions.js", "settle.js")
+SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")
 
 
 def settle_section(saved_in: str | None = None) -> Section:

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from disambig._core.errors import TableError
 from disambig.pages.review.app import review_app
-from disambig.tables.labels.decision_log import Conflict, Decision, DecisionLog
+from disambig.tables.labels.decision_log import Conflict, DecisionLog
 from disambig.tables.labels.decisions import DecidedRows
 
 LABELS = ["cat", "dog", "a,b"]
@@ -27,8 +27,8 @@ def client(log) -> TestClient:
     return TestClient(review_app("<p>the page</p>", log, LABELS, N_ROWS))
 
 
-def decide(client: TestClient, row: object, label: object, seen: object = 0):
-    return client.post("/decisions", json={"row": row, "label": label, "seen": seen})
+def decide(client: TestClient, row: object, label: object, before: object = None):
+    return client.post("/decisions", json={"row": row, "label": label, "before": before})
 
 
 def test_the_page_is_served(client):
@@ -40,50 +40,37 @@ def test_the_page_is_served(client):
 def test_a_decision_is_written_and_answered(client, log):
     response = decide(client, 2, "cat")
     assert response.status_code == 200
-    assert response.json() == {"decisions": [[2, "cat"]], "next": 1}
+    assert response.json() == {"settled": [[2, "cat"]]}
     assert log.path.read_text().endswith('"row": "2", "label": "cat"}\n')
     assert log.settled() == {1: "cat"}
 
 
 def test_a_decision_is_taken_back(client, log):
     decide(client, 2, "cat")
-    assert decide(client, 2, None, seen=1).json() == {"decisions": [[2, None]], "next": 2}
+    assert decide(client, 2, None, before="cat").json() == {"settled": []}
     assert log.settled() == {}
 
 
-def test_decisions_are_told_from_any_number_on(client, log):
+def test_all_that_is_settled_is_told(client):
     for number, label in enumerate(LABELS):
-        decide(client, number + 1, label, seen=number)
-    assert client.get("/decisions").json() == {
-        "decisions": [[1, "cat"], [2, "dog"], [3, "a,b"]],
-        "next": 3,
-    }
-    assert client.get("/decisions?since=2").json() == {"decisions": [[3, "a,b"]], "next": 3}
-    assert client.get("/decisions?since=3").json() == {"decisions": [], "next": 3}
+        decide(client, number + 1, label)
+    assert client.get("/decisions").json() == {"settled": [[1, "cat"], [2, "dog"], [3, "a,b"]]}
 
 
-def test_another_file_with_less_in_it_is_told_from_its_beginning(client, log):
+def test_a_file_that_is_gone_settles_nothing(client, log):
     for number, label in enumerate(LABELS):
-        decide(client, number + 1, label, seen=number)
+        decide(client, number + 1, label)
     log.path.unlink()
-    assert client.get("/decisions?since=3").json() == {"decisions": [], "next": 0}
-    assert decide(client, 2, "cat", seen=3).json() == {"decisions": [[2, "cat"]], "next": 1}
+    assert client.get("/decisions").json() == {"settled": []}
+    assert decide(client, 2, "cat").json() == {"settled": [[2, "cat"]]}
 
 
 def test_whoever_decides_is_told_what_others_decided_meanwhile(client, log):
-    log.append(Decision(0, "dog"), seen=0)
-    answer = decide(client, 2, "cat", seen=0).json()
-    assert answer == {"decisions": [[1, "dog"], [2, "cat"]], "next": 2}
+    log.settle(0, "dog", before=None)
+    assert decide(client, 2, "cat").json() == {"settled": [[1, "dog"], [2, "cat"]]}
 
 
-@pytest.mark.parametrize("since", ["-1", "x", "1.5", "", " 1", "9" * 5000])
-def test_a_number_that_is_none_is_refused(client, since):
-    response = client.get("/decisions", params={"since": since})
-    assert response.status_code == 400
-    assert response.json() == {"error": "'since' is a number."}
-
-
-WRONG = "A decision has a row, a label and a number seen."
+WRONG = "A decision has a row, a label and the label before."
 
 
 @pytest.mark.parametrize(
@@ -94,25 +81,24 @@ WRONG = "A decision has a row, a label and a number seen."
         ("cat", WRONG),
         (None, WRONG),
         ({"row": 1, "label": "cat"}, WRONG),
-        ({"row": "1", "label": "cat", "seen": 0}, WRONG),
-        ({"row": True, "label": "cat", "seen": 0}, WRONG),
-        ({"row": 1.0, "label": "cat", "seen": 0}, WRONG),
-        ({"row": None, "label": "cat", "seen": 0}, WRONG),
-        ({"row": [1], "label": "cat", "seen": 0}, WRONG),
-        ({"row": 1, "label": "cat", "seen": -1}, WRONG),
-        ({"row": 1, "label": "cat", "seen": False}, WRONG),
-        ({"row": 1, "label": "cat", "seen": None}, WRONG),
-        ({"row": 1, "label": 7, "seen": 0}, WRONG),
-        ({"row": 1, "label": ["cat"], "seen": 0}, WRONG),
-        ({"row": 1, "label": False, "seen": 0}, WRONG),
-        ({"row": 0, "label": "cat", "seen": 0}, "There are the rows 1 to 5."),
-        ({"row": -1, "label": "cat", "seen": 0}, "There are the rows 1 to 5."),
-        ({"row": 6, "label": "cat", "seen": 0}, "There are the rows 1 to 5."),
-        ({"row": 10**30, "label": "cat", "seen": 0}, "There are the rows 1 to 5."),
-        ({"row": 1, "label": "cow", "seen": 0}, "There is no such label."),
-        ({"row": 1, "label": "", "seen": 0}, "There is no such label."),
-        ({"row": 1, "label": "Cat", "seen": 0}, "There is no such label."),
-        ({"row": 1, "label": "\ud800", "seen": 0}, "There is no such label."),
+        ({"row": "1", "label": "cat", "before": None}, WRONG),
+        ({"row": True, "label": "cat", "before": None}, WRONG),
+        ({"row": 1.0, "label": "cat", "before": None}, WRONG),
+        ({"row": None, "label": "cat", "before": None}, WRONG),
+        ({"row": [1], "label": "cat", "before": None}, WRONG),
+        ({"row": 1, "label": "cat", "before": False}, WRONG),
+        ({"row": 1, "label": "cat", "before": 7}, WRONG),
+        ({"row": 1, "label": 7, "before": None}, WRONG),
+        ({"row": 1, "label": ["cat"], "before": None}, WRONG),
+        ({"row": 1, "label": False, "before": None}, WRONG),
+        ({"row": 0, "label": "cat", "before": None}, "There are the rows 1 to 5."),
+        ({"row": -1, "label": "cat", "before": None}, "There are the rows 1 to 5."),
+        ({"row": 6, "label": "cat", "before": None}, "There are the rows 1 to 5."),
+        ({"row": 10**30, "label": "cat", "before": None}, "There are the rows 1 to 5."),
+        ({"row": 1, "label": "cow", "before": None}, "There is no such label."),
+        ({"row": 1, "label": "", "before": None}, "There is no such label."),
+        ({"row": 1, "label": "Cat", "before": None}, "There is no such label."),
+        ({"row": 1, "label": "\ud800", "before": None}, "There is no such label."),
     ],
 )
 def test_what_is_no_decision_is_refused_and_nothing_is_written(client, log, content, error):
@@ -146,14 +132,14 @@ def test_what_is_no_json_is_refused(client, log, body):
     ],
 )
 def test_what_a_form_could_send_is_refused(client, log, kind, allowed):
-    body = json.dumps({"row": 1, "label": "cat", "seen": 0})
+    body = json.dumps({"row": 1, "label": "cat", "before": None})
     response = client.post("/decisions", content=body, headers={"content-type": kind})
     assert response.status_code == (200 if allowed else 400)
     assert log.path.exists() == allowed
 
 
 def test_a_body_that_goes_on_and_on_is_refused(client, log):
-    body = json.dumps({"row": 1, "label": "cat", "seen": 0, "more": "x" * 200_000})
+    body = json.dumps({"row": 1, "label": "cat", "before": None, "more": "x" * 200_000})
     response = client.post("/decisions", content=body, headers={"content-type": "application/json"})
     assert response.status_code == 400
     assert response.json() == {"error": "A decision is short."}
@@ -161,14 +147,14 @@ def test_a_body_that_goes_on_and_on_is_refused(client, log):
 
 
 def test_somebody_quicker_is_a_conflict_with_what_happened(client, log):
-    log.append(Decision(3, "dog"), seen=0)
-    log.append(Decision(1, "dog"), seen=1)
+    log.settle(1, "dog", before=None)
     before = log.path.read_bytes()
-    response = decide(client, 2, "cat", seen=1)
-    assert response.status_code == 409
-    assert response.json() == {"decisions": [[2, "dog"]], "next": 2}
+    for believed in (None, "cat"):
+        response = decide(client, 2, "cat", before=believed)
+        assert response.status_code == 409
+        assert response.json() == {"settled": [[2, "dog"]]}
     assert log.path.read_bytes() == before
-    assert decide(client, 2, "cat", seen=2).status_code == 200
+    assert decide(client, 2, "cat", before="dog").json() == {"settled": [[2, "cat"]]}
 
 
 @pytest.mark.parametrize(
@@ -179,7 +165,7 @@ def test_what_cannot_be_written_is_told(client, log, monkeypatch, fault):
         raise fault
 
     with monkeypatch.context() as patched:
-        patched.setattr(log, "append", fail)
+        patched.setattr(log, "settle", fail)
         response = decide(client, 2, "cat")
     assert response.status_code == 500
     assert "could not be written" in response.json()["error"]

@@ -15,11 +15,10 @@ import pytest
 from disambig import read_table
 from disambig._core.errors import TableError
 from disambig.tables.labels import decision_log
-from disambig.tables.labels.decision_log import Conflict, Decision, DecisionLog
+from disambig.tables.labels.decision_log import Conflict, DecisionLog
 from disambig.tables.labels.decisions import DecidedRows, read_decisions
 
 TABLE = pd.DataFrame({"photo": [f"p{number}" for number in range(1, 21)]})
-EVERYTHING_IS_KNOWN = 10**6
 
 
 def log_of(path, *, by_photo: bool = False) -> DecisionLog:
@@ -29,7 +28,7 @@ def log_of(path, *, by_photo: bool = False) -> DecisionLog:
 
 
 def append(log: DecisionLog, row: int, label: str | None) -> None:
-    log.append(Decision(row, label), seen=EVERYTHING_IS_KNOWN)
+    log.settle(row, label, before=log.settled().get(row))
 
 
 def entries(path: Path) -> list[dict]:
@@ -46,7 +45,7 @@ def path(tmp_path) -> Path:
 
 def test_the_first_decision_makes_the_file(path):
     log = log_of(path)
-    assert log.since(0) == []
+    assert log.settled() == {}
     assert not path.exists()
     append(log, 2, "cat")
     (entry,) = entries(path)
@@ -140,27 +139,19 @@ def test_later_decisions_win_and_an_empty_one_takes_back(path):
     assert read_decisions(read_table(path), TABLE) == log.settled()
 
 
-def test_decisions_come_in_order_from_any_number_on(path):
+def test_whoever_does_not_know_what_stands_is_told_and_nothing_is_written(path):
     log = log_of(path)
-    made = [Decision(0, "cat"), Decision(5, "dog"), Decision(0, None)]
-    for number, decision in enumerate(made):
-        log.append(decision, seen=number)
-    assert log.since(0) == made
-    assert log.since(2) == made[2:]
-    assert log.since(3) == log.since(99) == []
-    assert log.since(-4) == made
-
-
-def test_whoever_does_not_know_the_last_decision_on_a_row_is_told(path):
-    log = log_of(path)
-    log.append(Decision(0, "cat"), seen=0)
-    log.append(Decision(1, "dog"), seen=0)  # another row
-    before = path.read_bytes()
+    assert log.settle(0, "cat", before=None) == {0: "cat"}
+    assert log.settle(1, "dog", before=None) == {0: "cat", 1: "dog"}
+    written = path.read_bytes()
+    for believed in (None, "dog"):
+        with pytest.raises(Conflict):
+            log.settle(0, "dog", before=believed)
     with pytest.raises(Conflict):
-        log.append(Decision(0, "dog"), seen=0)
-    assert path.read_bytes() == before
-    log.append(Decision(0, "dog"), seen=1)
-    assert log.settled() == {0: "dog", 1: "dog"}
+        log.settle(2, None, before="cat")
+    assert path.read_bytes() == written
+    assert log.settle(0, "dog", before="cat") == {0: "dog", 1: "dog"}
+    assert log.settle(0, None, before="dog") == log.settled() == {1: "dog"}
 
 
 def test_lines_written_by_hand_count(path):
@@ -169,7 +160,7 @@ def test_lines_written_by_hand_count(path):
         b'{"row": 2.0, "label": ""}'
     )
     log = log_of(path)
-    assert log.since(0) == [Decision(1, "dog"), Decision(2, "cat"), Decision(1, None)]
+    assert log.settled() == {2: "cat"}
     append(log, 3, "fox")
     assert log_of(path).settled() == log.settled() == {2: "cat", 3: "fox"}
 
@@ -214,7 +205,7 @@ def test_half_a_line_of_another_process_is_cut_off_before_the_next_one(path):
     append(mine, 0, "cat")
     with path.open("ab") as another:
         another.write(b'{"decided_at": "2026-01-01", "row": 2, "label": "do')
-    assert mine.since(1) == []
+    assert mine.settled() == {0: "cat"}
     append(mine, 2, "fox")
     assert read_decisions(read_table(path), TABLE) == mine.settled() == {0: "cat", 2: "fox"}
 
@@ -225,10 +216,10 @@ def test_half_a_line_of_another_process_is_cut_off_before_the_next_one(path):
 def test_two_logs_on_one_file_see_each_other(path):
     one, other = log_of(path), log_of(path)
     append(one, 0, "cat")
-    assert other.since(0) == [Decision(0, "cat")]
+    assert other.settled() == {0: "cat"}
     append(other, 1, "dog")
     with pytest.raises(Conflict):
-        one.append(Decision(1, "fox"), seen=1)
+        one.settle(1, "fox", before=None)
     append(one, 2, "fox")
     assert one.settled() == other.settled() == {0: "cat", 1: "dog", 2: "fox"}
 
@@ -236,15 +227,15 @@ def test_two_logs_on_one_file_see_each_other(path):
 WRITER = """
 import sys
 import pandas as pd
-from disambig.tables.labels.decision_log import Decision, DecisionLog
+from disambig.tables.labels.decision_log import DecisionLog
 from disambig.tables.labels.decisions import DecidedRows
 path, name = sys.argv[1:]
-frame = pd.DataFrame({"x": range(40)})
+frame = pd.DataFrame({"x": range(80)})
 log = DecisionLog(path, DecidedRows(frame))
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(40):
-    log.append(Decision(number, f"{name}{number}"), seen=10**6)
+    log.settle(number + 40 * int(name == "b"), f"{name}{number}", before=None)
 """
 
 
@@ -269,7 +260,8 @@ def test_two_processes_write_to_one_file_and_nothing_is_lost(path):
     lines = [(line["row"], line["label"]) for line in entries(path)]
     for name in ("a", "b"):
         own = [line for line in lines if line[1].startswith(name)]
-        assert own == [(str(number + 1), f"{name}{number}") for number in range(40)]
+        first = 1 if name == "a" else 41
+        assert own == [(str(first + number), f"{name}{number}") for number in range(40)]
     assert len(lines) == 80
 
 
@@ -356,7 +348,7 @@ def test_a_line_that_cannot_be_used_does_not_hide_those_after_it(path):
     path.write_text(good + "".join(f"{json.dumps(entry)}\n" for entry in others))
     for _ in range(2):
         with pytest.raises(TableError, match="Got 99 in row 3 of the decisions"):
-            log.since(0)
+            log.settled()
     others[1]["row"] = 3
     path.write_text(good + "".join(f"{json.dumps(entry)}\n" for entry in others))
     assert log.settled() == {0: "cat", 1: "dog", 2: "cat", 3: "fox"}

@@ -1,40 +1,34 @@
 "use strict";
 // Where decisions are kept. Both kinds have the same face: load() and save() bring the map of
-// decisions up to date; save() says false if somebody else has decided on the row meanwhile.
-
-class Decisions {
-  constructor() {
-    this.labels = new Map(); // by the number of the row
-  }
-
-  take(changes) {
-    for (const [number, label] of changes) {
-      if (label === null) this.labels.delete(number);
-      else this.labels.set(number, label);
-    }
-  }
-}
+// settled labels up to date; save() says false if somebody else has settled the row meanwhile.
 
 // Written to a file by the server that the page comes from.
-class ServerDecisions extends Decisions {
-  constructor() {
-    super();
-    this.seen = 0;
+class ServerDecisions {
+  labels = new Map(); // by the number of the row
+  #last = Promise.resolve();
+
+  load() {
+    return this.#ask("decisions");
   }
 
-  async load() {
-    await this.#ask(`decisions?since=${this.seen}`);
+  save(number, label) {
+    const before = this.labels.get(number) ?? null;
+    return this.#ask("decisions", {
+      method: "POST",
+      body: JSON.stringify({ row: number, label, before }),
+      headers: { "Content-Type": "application/json" },
+    });
   }
 
-  async save(number, label) {
-    const body = JSON.stringify({ row: number, label, seen: this.seen });
-    const headers = { "Content-Type": "application/json" };
-    return this.#ask("decisions", { method: "POST", body, headers });
+  // One after the other, so that no answer is older than the one before it.
+  #ask(address, options) {
+    const answer = this.#last.then(() => this.#answer(address, options));
+    this.#last = answer.catch(() => null);
+    return answer;
   }
 
-  async #ask(address, options = {}) {
+  async #answer(address, options) {
     let answer;
-    const { seen } = this;
     try {
       answer = await fetch(address, options);
     } catch {
@@ -42,20 +36,19 @@ class ServerDecisions extends Decisions {
     }
     const content = await answer.json();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(content.error);
-    // They begin further back than asked for: there is another file, with less in it.
-    if (content.next - content.decisions.length < seen) this.labels.clear();
-    this.take(content.decisions);
-    this.seen = content.next;
+    this.labels = new Map(content.settled);
     return answer.status === 200;
   }
 }
 
 // Kept by the browser, for a page that is a file.
-class BrowserDecisions extends Decisions {
+class BrowserDecisions {
+  labels = new Map();
+  lasting = true; // until the browser refuses
+  #key;
+
   constructor(key) {
-    super();
-    this.key = `disambig-decisions-${key}`;
-    this.lasting = true;
+    this.#key = `disambig-decisions-${key}`;
   }
 
   async load() {
@@ -66,9 +59,10 @@ class BrowserDecisions extends Decisions {
     const before = this.labels.get(number);
     this.labels = this.#kept() ?? this.labels;
     if (this.labels.get(number) !== before) return false;
-    this.take([[number, label]]);
+    if (label === null) this.labels.delete(number);
+    else this.labels.set(number, label);
     try {
-      localStorage.setItem(this.key, JSON.stringify([...this.labels]));
+      localStorage.setItem(this.#key, JSON.stringify([...this.labels]));
     } catch {
       this.lasting = false;
     }
@@ -78,7 +72,7 @@ class BrowserDecisions extends Decisions {
   // Null where the browser keeps nothing for pages that are files.
   #kept() {
     try {
-      const text = localStorage.getItem(this.key);
+      const text = localStorage.getItem(this.#key);
       return this.lasting ? new Map(JSON.parse(text ?? "[]")) : null;
     } catch {
       this.lasting = false;

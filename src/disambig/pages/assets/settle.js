@@ -2,7 +2,6 @@
 // Settle doubtful rows one after the other. Everything from the table enters as text, never as HTML.
 
 {
-  const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("doubtful").textContent);
   const rows = data.rows.map(([number, name, candidates, confidences, opinions, values]) => ({
     number, name, candidates, confidences, opinions, values,
@@ -16,13 +15,6 @@
   let current = null;
   let busy = false;
 
-  const make = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
-  const percent = (share) => `${(100 * share).toFixed(1)} %`;
   const say = (text, isBad = false) => {
     byId("status").textContent = text;
     byId("status").classList.toggle("warn", isBad);
@@ -31,7 +23,8 @@
   // Which row comes next.
   const wanted = () => byId("class-filter").value;
   const inQueue = () => rows.filter((row) => wanted() === "" || row.labels.includes(wanted()));
-  const isOpen = (row) => !decisions.labels.has(row.number);
+  const settledLabel = (row) => decisions.labels.get(row.number);
+  const isOpen = (row) => settledLabel(row) === undefined;
   const next = () => {
     const open = inQueue().filter(isOpen);
     return open.find((row) => !skipped.has(row.number)) ?? again(open);
@@ -67,7 +60,7 @@
       row.opinions.forEach((said, network) => {
         parts.push(make("span", { class: "note" }, `network ${network + 1}: ${percent(said[place])}`));
       });
-      const isChosen = decisions.labels.get(row.number) === label;
+      const isChosen = settledLabel(row) === label;
       const button = make("button", { type: "button", "aria-pressed": String(isChosen) }, key, ...parts);
       button.addEventListener("click", () => decide(label));
       return make("li", {}, button);
@@ -86,12 +79,13 @@
         ? `${data.totals.doubtful - rows.length} less doubtful ones are not on this page.` : "";
       return;
     }
-    const queue = inQueue();
-    const decided = decisions.labels.get(row.number);
     byId("card-title").textContent =
       data.id === null ? `Row ${row.number}` : `${data.id} ${row.name}, row ${row.number}`;
-    byId("card-place").textContent = `${queue.indexOf(row) + 1} of ${queue.length}, the most doubtful first.` +
-      (decided === undefined ? "" : ` Decided: ${decided}.`);
+    const place = inQueue().indexOf(row) + 1; // none, if the class was filtered for later
+    byId("card-place").textContent = [
+      place ? `${place} of ${inQueue().length}, the most doubtful first.` : "",
+      isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
+    ].join(" ");
     byId("other").value = "";
     showChoices(row);
     byId("values").replaceChildren(
@@ -102,7 +96,7 @@
 
   const showAll = () => {
     showGain();
-    showList();
+    list.show();
     byId("export").disabled = rows.every(isOpen);
   };
 
@@ -133,12 +127,9 @@
   const decide = async (label) => {
     const row = current;
     if (row === null) return;
-    if (await save(row.number, label)) {
-      say(`Saved${savedWhere()}: ${label}.`);
-      show(next());
-    } else if (row === current) {
-      show(row);
-    }
+    const saved = await save(row.number, label);
+    if (saved) say(`Saved${savedWhere()}: ${label}.`);
+    if (row === current) show(saved ? next() : row); // or another was opened meanwhile
     showAll();
   };
 
@@ -163,82 +154,18 @@
 
   const exportFile = () => {
     const named = rows.filter((row) => !isOpen(row))
-      .map((row) => [row.name, decisions.labels.get(row.number)]);
+      .map((row) => [row.name, settledLabel(row)]);
     const file = new Blob([decisionsAsCsv(data.id ?? "row", named)], { type: "text/csv" });
     const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
     link.click();
-    URL.revokeObjectURL(link.href);
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it later
     say(`${named.length} decisions went to decisions.csv.`);
   };
 
-  // The list of all rows, a page at a time: thousands of rows would make a browser slow.
-  const PAGE = 25;
-  let listed = rows;
-  let first = 0;
-  const searched = new Map();
-  const textOf = (row) => {
-    if (!searched.has(row.number)) {
-      searched.set(row.number, [row.number, row.name, ...row.labels, ...row.values].join(" ").toLowerCase());
-    }
-    return searched.get(row.number);
-  };
-  const keys = {
-    number: (row) => row.number,
-    name: (row) => row.name,
-    chosen: (row) => row.labels[0],
-    confidence: (row) => row.confidences[0],
-    candidates: (row) => row.labels.length,
-    decision: (row) => decisions.labels.get(row.number) ?? "",
-  };
-  const candidatesOf = (row) => row.labels.map((label, i) => `${label} ${percent(row.confidences[i])}`).join(", ");
-
-  const showList = () => {
-    const shown = listed.slice(first, first + PAGE);
-    byId("list").tBodies[0].replaceChildren(...shown.map((row) => {
-      const open = make("button", { type: "button" }, String(row.number));
-      open.addEventListener("click", () => {
-        show(row);
-        byId("card").scrollIntoView({ block: "nearest" });
-      });
-      const cells = [row.labels[0], percent(row.confidences[0]), candidatesOf(row), keys.decision(row)];
-      return make(
-        "tr", {},
-        make("th", { scope: "row" }, open),
-        ...(data.id === null ? [] : [make("td", { class: "words" }, row.name)]),
-        ...cells.map((text, place) => make("td", place === 1 ? {} : { class: "words" }, text)),
-      );
-    }));
-    const last = Math.min(first + PAGE, listed.length);
-    byId("list-count").textContent = listed.length
-      ? `${first + 1} to ${last} of ${listed.length} rows` : "No row fits.";
-    byId("list-before").disabled = first === 0;
-    byId("list-after").disabled = last >= listed.length;
-  };
-
-  const arrange = () => {
-    const words = byId("list-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    listed = rows.filter((row) => words.every((word) => textOf(row).includes(word)));
-    const header = byId("list").querySelector("[aria-sort]");
-    const key = keys[header.dataset.key];
-    const sign = header.getAttribute("aria-sort") === "descending" ? -1 : 1;
-    const compare = (a, b) =>
-      typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
-    listed.sort((a, b) => sign * compare(key(a), key(b)));
-    first = 0;
-    showList();
-  };
-
-  const sortBy = (header) => {
-    const turned = header.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
-    for (const other of byId("list").querySelectorAll("th")) other.removeAttribute("aria-sort");
-    header.setAttribute("aria-sort", turned);
-    arrange();
-  };
-
-  const turn = (pages) => {
-    first += pages * PAGE;
-    showList();
-  };
+  const list = new RowList(rows, data.id !== null, settledLabel, (row) => {
+    show(row);
+    byId("card").scrollIntoView({ block: "nearest" });
+  });
 
   // Wiring.
   const option = (label) => make("option", { value: label }, label);
@@ -256,14 +183,8 @@
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
   byId("export").addEventListener("click", exportFile);
-  byId("list-filter").addEventListener("input", arrange);
-  byId("list-before").addEventListener("click", () => turn(-1));
-  byId("list-after").addEventListener("click", () => turn(1));
   byId("list-name").firstElementChild.textContent = data.id ?? "";
   byId("list-name").hidden = data.id === null;
-  for (const header of byId("list").querySelectorAll("th[data-key]")) {
-    header.firstElementChild.addEventListener("click", () => sortBy(header));
-  }
   if (data.columnsLeftOut > 0) {
     byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
     byId("columns-left-out").hidden = false;

@@ -1,21 +1,22 @@
 """What the server of a review answers: the page, the decisions so far, and one more of them."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from disambig._core.errors import DisambigError
-from disambig.tables.labels.decision_log import Conflict, Decision, DecisionLog
+from disambig.tables.labels.decision_log import Conflict, DecisionLog
 
 __all__ = ["review_app"]
 
 _MOST_BYTES = 100_000
-_MOST_DIGITS = 15
+_FORM = "A decision has a row, a label and the label before."
 
 
 def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
@@ -35,40 +36,33 @@ def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> 
     known = frozenset(classes)
 
     async def show(_: Request) -> Response:
-        return HTMLResponse(page)
+        return HTMLResponse(page.encode("utf-8", "backslashreplace"))
 
-    async def tell(request: Request) -> Response:
-        since = request.query_params.get("since", "0")
-        if not since.isdecimal() or len(since) > _MOST_DIGITS:
-            return _refusal("'since' is a number.")
-        return await _answer(int(since))
+    async def tell(_: Request) -> Response:
+        return await _answer()
 
     async def decide(request: Request) -> Response:
         try:
-            decision, seen = _read(await _body(request))
+            row, label, before = _read(await _body(request))
         except ValueError as error:
             return _refusal(str(error))
-        if not 0 <= decision.row < n_rows:
+        if not 1 <= row <= n_rows:
             return _refusal(f"There are the rows 1 to {n_rows}.")
-        if decision.label is not None and decision.label not in known:
+        if label is not None and label not in known:
             return _refusal("There is no such label.")
         try:
-            await run_in_threadpool(log.append, decision, seen=seen)
+            settled = await run_in_threadpool(log.settle, row - 1, label, before=before)
         except Conflict:
-            return await _answer(seen, status=409)
+            return await _answer(status=409)
         except (OSError, DisambigError) as error:
-            return JSONResponse({"error": f"It could not be written: {error}"}, status_code=500)
-        return await _answer(seen)
+            return _json({"error": f"It could not be written: {error}"}, 500)
+        return _told(settled)
 
-    async def _answer(since: int, status: int = 200) -> Response:
+    async def _answer(status: int = 200) -> Response:
         try:
-            made = await run_in_threadpool(log.since, 0)
+            return _told(await run_in_threadpool(log.settled), status)
         except (OSError, DisambigError) as error:
-            return JSONResponse({"error": f"{log.path} cannot be read: {error}"}, status_code=500)
-        # Somebody has put another file there, with less in it: it counts from its beginning.
-        start = since if since <= len(made) else 0
-        content = {"decisions": [[one.row + 1, one.label] for one in made[start:]]}
-        return JSONResponse(content | {"next": len(made)}, status_code=status)
+            return _json({"error": f"{log.path} cannot be read: {error}"}, 500)
 
     return Starlette(
         routes=[
@@ -91,17 +85,27 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _read(body: bytes) -> tuple[Decision, int]:
+def _read(body: bytes) -> tuple[int, str | None, str | None]:
+    """Return the number of a row, the label chosen, and the one that was thought to stand."""
     try:
         content: Any = json.loads(body)
-        row, label, seen = content["row"], content["label"], content["seen"]
+        row, label, before = content["row"], content["label"], content["before"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError("A decision has a row, a label and a number seen.") from error
-    is_number = type(row) is int and type(seen) is int and seen >= 0
-    if not is_number or not isinstance(label, str | None):
-        raise ValueError("A decision has a row, a label and a number seen.")
-    return Decision(row - 1, label), seen
+        raise ValueError(_FORM) from error
+    is_label = isinstance(label, str | None) and isinstance(before, str | None)
+    if type(row) is not int or not is_label:
+        raise ValueError(_FORM)
+    return row, label, before
+
+
+def _told(settled: Mapping[int, str], status: int = 200) -> Response:
+    return _json({"settled": [[row + 1, label] for row, label in settled.items()]}, status)
 
 
 def _refusal(error: str) -> Response:
-    return JSONResponse({"error": error}, status_code=400)
+    return _json({"error": error}, 400)
+
+
+def _json(content: object, status: int) -> Response:
+    # In ASCII, which half a character is no obstacle to.
+    return Response(json.dumps(content), status, media_type="application/json")

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,21 +20,13 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: two reviews of one table may cross
 
-__all__ = ["LOG_SUFFIX", "Conflict", "Decision", "DecisionLog"]
+__all__ = ["LOG_SUFFIX", "Conflict", "DecisionLog"]
 
 LOG_SUFFIX = ".jsonl"
 _TIME = "decided_at"
 # Of every line that is written here: no other is ever cut off.
 _BEGINNING = f'{{"{_TIME}": '.encode()
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A label that somebody chose for a row, by its position; None takes it back."""
-
-    row: int
-    label: str | None
 
 
 class Conflict(Exception):  # noqa: N818  # nothing went wrong, somebody else was quicker
@@ -45,7 +36,7 @@ class Conflict(Exception):  # noqa: N818  # nothing went wrong, somebody else wa
 class DecisionLog:
     """Decisions on the rows of a table, in a file of JSON lines that ``read_decisions`` reads.
 
-    Every decision is a line at its end, forced to the disk before ``append`` returns. Several
+    Every decision is a line at its end, forced to the disk before ``settle`` returns. Several
     processes may write to one file, and people may edit it: it is read anew whenever it is asked.
     JSON, because the beginning of a line is never taken for a whole one.
 
@@ -62,35 +53,33 @@ class DecisionLog:
         self._rows = rows
         self._names = rows.names()
         self._lock = threading.Lock()
-        self.since(0)  # refuses a file that holds something else
-
-    def since(self, start: int) -> list[Decision]:
-        """Return the decisions from a number on, in the order they were made."""
-        with self._lock, self._opened() as file:
-            decisions = [] if file is None else self._read(file)
-            return decisions[max(0, start) :]
+        self.settled()  # refuses a file that holds something else
 
     def settled(self) -> dict[int, str]:
-        """Return the labels that stand in the end, by row."""
-        last = {decision.row: decision.label for decision in self.since(0)}
-        return {row: label for row, label in last.items() if label is not None}
+        """Return the labels that stand, by row."""
+        with self._lock, self._opened() as file:
+            return {} if file is None else self._read(file)
 
-    def append(self, decision: Decision, *, seen: int) -> None:
-        """Write a decision to the disk.
+    def settle(self, row: int, label: str | None, *, before: str | None) -> dict[int, str]:
+        """Write to the disk what somebody chose for a row, and return what stands then.
 
         Parameters
         ----------
-        decision : Decision
-            What was decided.
-        seen : int
-            How many decisions its author knew of. If there is a later one on the same row,
-            ``Conflict`` is raised and nothing is written.
+        row : int
+            Its position.
+        label : str or None
+            What was chosen; None takes a decision back.
+        before : str or None
+            What its author thought to stand. If something else does, ``Conflict`` is raised and
+            nothing is written.
         """
         with self._lock, self._opened(create=True) as file:
             assert file is not None
-            if any(later.row == decision.row for later in self._read(file)[seen:]):
+            settled = self._read(file)
+            if settled.get(row) != before:
                 raise Conflict
-            self._write(file, self._line(decision))
+            self._write(file, self._line(row, label))
+            return _with(settled, row, label)
 
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[io.FileIO | None]:
@@ -113,40 +102,41 @@ class DecisionLog:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield file  # closing it lets go of the lock
 
-    def _read(self, file: io.FileIO) -> list[Decision]:
+    def _read(self, file: io.FileIO) -> dict[int, str]:
         lines = file.readall().splitlines(keepends=True)
         half = lines.pop() if lines and _is_half(lines[-1]) else b""
-        spoken = (line for line in lines if line.strip())
+        settled: dict[int, str] = {}
         # A file that holds something else is refused before anything in it is changed.
-        decisions = [self._decision(line, number) for number, line in enumerate(spoken)]
+        for number, line in enumerate(line for line in lines if line.strip()):
+            settled = _with(settled, *self._decision(line, number))
         if half:
             # Nobody was told that it is saved: who wrote it held the lock, and is gone.
             file.truncate(file.tell() - len(half))
         elif lines and not lines[-1].endswith(b"\n"):  # somebody's editor ends files like that
             self._write(file, b"\n")
-        return decisions
+        return settled
 
-    def _decision(self, line: bytes, number: int) -> Decision:
+    def _decision(self, line: bytes, number: int) -> tuple[int, str | None]:
         try:
             entry = json.loads(line)
-            place, label = text_of(entry[self._rows.column]), text_of(entry[LABEL])
+            name, label = text_of(entry[self._rows.column]), text_of(entry[LABEL])
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise TableError(
                 f"{self.path} needs lines such as {self._example()} to hold decisions on this "
                 f"table. Got {in_words(line.decode('utf-8', 'replace').rstrip())}. Name another "
                 "file (--decisions), or the column that names the rows (--id)."
             ) from error
-        return Decision(self._rows.position(place or "", number), label)
+        return self._rows.position(name or "", number), label
 
     def _example(self) -> str:
         return json.dumps({self._rows.column: self._names[0], LABEL: "..."}, ensure_ascii=False)
 
-    def _line(self, decision: Decision) -> bytes:
+    def _line(self, row: int, label: str | None) -> bytes:
         entry = {
             _TIME: datetime.now(UTC).isoformat(timespec="seconds"),
-            ROW: decision.row + 1,
-            self._rows.column: self._names[decision.row],  # which may be called like one above
-            LABEL: decision.label,
+            ROW: row + 1,
+            self._rows.column: self._names[row],  # which may be called like one above
+            LABEL: label,
         }
         text = json.dumps(entry, ensure_ascii=False)
         return text.encode(errors="backslashreplace") + b"\n"  # half characters, as JSON has them
@@ -161,6 +151,15 @@ class DecisionLog:
         except OSError:
             file.truncate(end)
             raise
+
+
+def _with(settled: dict[int, str], row: int, label: str | None) -> dict[int, str]:
+    """Note a decision among those that stand."""
+    if label is None:
+        settled.pop(row, None)
+    else:
+        settled[row] = label
+    return settled
 
 
 def _is_half(line: bytes) -> bool:
