@@ -172,11 +172,12 @@ def test_a_prefix_is_noticed_with_details_or_without(prefix):
         assert list(rows.values.columns) == ["photo"]
 
 
-def test_of_two_cleanings_the_one_of_the_details_is_read():
+def test_of_two_cleanings_the_one_of_the_details_is_read_and_else_the_last():
     again = prefixed("new_", CLEANED.assign(chosen_label=["dog", "dog", "cat", "dog"]))
     both = pd.concat([CLEANED, again.drop(columns="photo")], axis=1)
     assert read_cleaned(both, made_by(prefix="new_")).chosen.tolist() == [1, 1, 0, 1]
     assert read_cleaned(both, made_by(prefix="")).chosen.tolist() == [0, 1, 2, 0]
+    assert read_cleaned(both).chosen.tolist() == [1, 1, 0, 1]
 
 
 def test_details_say_which_column_names_the_rows():

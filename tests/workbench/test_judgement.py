@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from disambig import CandidateLabels
+from disambig import CandidateLabels, fit_table
 from disambig.workbench import judgement
 from disambig.workbench.cleaning import Cleaning, clean_task
 from disambig.workbench.held_out import FitListener, judge_held_out
@@ -258,3 +258,16 @@ def test_a_kept_fold_that_does_not_fit_is_trained_again(tmp_path, task):
     listener = Listener()
     assert_the_same(clean(task, listener, work), clean(task, Listener()))
     assert listener.n_epochs == FOLDS * 6
+
+
+def test_networks_are_asked_only_if_somebody_wants_to_know(monkeypatch):
+    def ask(*_: object) -> None:
+        raise AssertionError("a network was asked")
+
+    task = prepare_task(three_clouds(), ignore=["truth"])
+    model = fit_model(task.values, task.candidates, task.plan, quick_network())
+    monkeypatch.setattr(type(model.method), "predict_proba_per_network", ask)
+    judged = judge(model, task.values, task.candidates, with_opinions=False)
+    assert judged.opinions.shape == (0, int(task.candidates.sizes.sum()))
+    np.testing.assert_array_equal(judged.probabilities, model.probabilities_of(task.values))
+    assert fit_table(three_clouds(), ignore=["truth"], method=quick_network()).estimate is not None

@@ -108,7 +108,9 @@ def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
     """Return what stands before the names of all new columns, where that can be told."""
     first = CLEAN_COLUMNS[0]
     prefixes = [] if details is None else [details.prefix]
-    prefixes += [str(name).removesuffix(first) for name in frame if str(name).endswith(first)]
+    # Of several cleanings the last one counts.
+    names = [str(name) for name in reversed(frame.columns)]
+    prefixes += [name.removesuffix(first) for name in names if name.endswith(first)]
     for prefix in prefixes:
         if all(prefix + name in frame.columns for name in CLEAN_COLUMNS):
             return prefix

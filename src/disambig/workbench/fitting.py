@@ -108,7 +108,13 @@ def fit_task(
     estimate = None
     if n_folds:
         judged = judge_held_out(
-            task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
+            task,
+            method,
+            n_folds=n_folds,
+            seed=seed,
+            listener=listener,
+            work=work,
+            with_opinions=False,
         )
         estimate = estimate_quality(
             task.candidates, judged.probabilities, n_folds=n_folds, truth=task.truth

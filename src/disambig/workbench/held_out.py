@@ -67,6 +67,7 @@ def judge_held_out(
     seed: int,
     listener: FitListener,
     work: "WorkFolder | None" = None,
+    with_opinions: bool = True,
 ) -> Judgement:
     """Return what is said about every row by a model of the other folds' rows.
 
@@ -82,6 +83,8 @@ def judge_held_out(
         Told how far it is.
     work : WorkFolder, optional
         Folds that are done are taken from there and kept there.
+    with_opinions : bool, default=True
+        Whether each network is asked, which takes as long again as asking all together.
     """
     n_rows = len(task.candidates)
     if n_rows < n_folds:
@@ -101,7 +104,8 @@ def judge_held_out(
                     own = _prepared(method, seeds[fold], listener, work, name)
                     known = task.candidates[train]
                     model = fit_model(task.values.iloc[train], known, task.plan, own)
-                    done = judge(model, task.values.iloc[test], held_out)
+                    values = task.values.iloc[test]
+                    done = judge(model, values, held_out, with_opinions=with_opinions)
                     if work is not None:
                         work.keep(name, done.to_arrays())
             yield test, done

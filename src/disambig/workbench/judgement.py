@@ -78,11 +78,18 @@ class Judgement:
         return cls(probabilities, opinions, (history,) if history else ())
 
 
-def judge(model: TableModel, values: pd.DataFrame, candidates: CandidateLabels) -> Judgement:
-    """Ask a model about rows, given as ``column_values`` made them."""
+def judge(
+    model: TableModel,
+    values: pd.DataFrame,
+    candidates: CandidateLabels,
+    *,
+    with_opinions: bool = True,
+) -> Judgement:
+    """Ask a model about rows, given as ``column_values`` made them, and perhaps its networks."""
+    nothing = np.empty((0, int(candidates.sizes.sum())), dtype=_OPINION)
     return Judgement(
         probabilities=model.probabilities_of(values),
-        opinions=network_opinions(model, values, candidates),
+        opinions=network_opinions(model, values, candidates) if with_opinions else nothing,
         histories=histories_of(model),
     )
 
