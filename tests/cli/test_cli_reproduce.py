@@ -223,7 +223,7 @@ def test_the_quick_curves_report_without_data_from_elsewhere(
     assert "NCPD against the others" in result.stdout
     assert "Best mean accuracy, out of 12 settings" in result.stdout
     folder = tmp_path / "out" / "curves-quick"
-    assert result.stdout.splitlines()[-1].endswith("out/curves-quick/report.md")
+    assert result.stdout.splitlines()[-1].endswith("out/curves-quick/report.html")
     assert {path.name for path in folder.glob("*.png")} == {
         "accuracy_curves.png",
         "accuracy_ranks.png",

@@ -135,7 +135,8 @@ def test_a_study_ends_well_and_prints_what_was_found(finished: Result, folder: P
     assert any(re.search(r"glass, r=1\b.*\b\d/\d/\d\b", line) for line in lines)
     assert any("Best mean accuracy, out of 2 settings" in line for line in lines)
     page = folder / "out" / "tiny" / "report.md"
-    assert lines[-1] == f"The whole report, with tables and figures: {page}"
+    pages = f"{page}, and for a browser {page.with_suffix('.html')}"
+    assert lines[-1] == f"The whole report, with tables and figures: {pages}"
     assert page.is_file()
 
 
@@ -201,7 +202,7 @@ def test_without_a_terminal_lines_say_how_far_it_is(
     assert len(done) >= 6
     assert done == sorted(done)
     # By default, all goes below the folder that one is in.
-    assert out.splitlines()[-1].endswith(str(Path("out/a/report.md")))
+    assert out.splitlines()[-1].endswith(str(Path("out/a/report.html")))
     assert (tmp_path / "out" / "a" / "accuracy_dots.png").is_file()
     assert len(list((tmp_path / "out" / "records").glob("*.json"))) == 6
 

@@ -66,7 +66,10 @@ def run_and_report(
                 print_table(table, console)
         console.print(Markdown(list_markdown(report.findings)))
         console.print(
-            f"\nThe whole report, with tables and figures: {page}", soft_wrap=True, markup=False
+            f"\nThe whole report, with tables and figures: {page}, and for a browser "
+            f"{page.with_suffix('.html')}",
+            soft_wrap=True,
+            markup=False,
         )
     if result.failed:
         console.print(

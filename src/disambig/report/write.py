@@ -62,11 +62,11 @@ def write_report(
     if html is not None:
         _write(folder / _FOR_BROWSERS, html)
     page = folder / "report.md"
-    _write(page, "\n".join(_page(report, command, has_html=html is not None)))
+    _write(page, "\n".join(_page(report, command)))
     return page
 
 
-def _page(report: Report, command: str | None, *, has_html: bool) -> Iterator[str]:
+def _page(report: Report, command: str | None) -> Iterator[str]:
     study, jobs = report.result.plan.study, report.result.jobs()
     made_by = f"Made by `{command}` with" if command else "Made with"
     yield f"# {as_markdown(study.name)}\n"
@@ -77,8 +77,6 @@ def _page(report: Report, command: str | None, *, has_html: bool) -> Iterator[st
         f"{study.protocol.sentence}. {len(jobs)} jobs, {len(report.result.failed)} failed; "
         "[jobs.csv](jobs.csv) has a row for each.\n"
     )
-    if has_html:
-        yield f"With charts and tables that answer: [{_FOR_BROWSERS}]({_FOR_BROWSERS})\n"
     if report.missing:
         yield "".join(f"- {line}\n" for line in report.missing)
     yield f"## What was found\n\n{list_markdown(report.findings)}"
