@@ -196,12 +196,12 @@ def test_what_is_known_of_a_cleaning_is_told():
     assert rows.accuracy.startswith("Right in 0.750 of the 4 rows")
     assert rows.about["method"] == "ncpd"
     assert rows.about["parameters"] == "epochs=6, hidden=16"
-    assert rows.about["rows judged"] == "by 5 models, each on rows that it had not seen"
+    assert rows.judged_by == "5 models, each on rows that it had not seen"
     assert rows.about["rows settled by hand"] == "1,200"
     assert rows.about["labels from"] == "label"
     assert rows.about["features (number)"] == "size, length"
     in_sample = read_cleaned(CLEANED, made_by(folds=None, labels=[], accuracy=None))
-    assert "was trained on them" in in_sample.about["rows judged"]
+    assert "was trained on them" in in_sample.judged_by
     assert in_sample.about["labels from"] == "a table of annotations"
     assert in_sample.accuracy == ""
 

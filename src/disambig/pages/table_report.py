@@ -85,6 +85,8 @@ def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
         for figure, what in facts
     ]
     parts = [element("ul", {"class": "facts"}, *listed)]
+    if rows.judged_by:
+        parts.append(element("p", None, f"Rows were judged by {rows.judged_by}."))
     if rows.accuracy:
         parts.append(element("p", None, rows.accuracy))
     parts.append(

@@ -71,19 +71,15 @@ def read_cleaned(
 
 
 def _known(details: CleanDetails) -> dict[str, Any]:
-    judged = (
-        JUDGED_IN_SAMPLE
-        if details.folds is None
-        else f"by {details.folds} models, each on rows that it had not seen"
-    )
+    held_out = f"{details.folds} models, each on rows that it had not seen"
     return {
         "opinions": {row - 1: said for row, said in details.opinions.items()},
         "histories": details.histories,
+        "judged_by": JUDGED_IN_SAMPLE if details.folds is None else held_out,
         "accuracy": "" if details.accuracy is None else str(details.accuracy),
         "about": {
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
-            "rows judged": judged,
             "seed": str(details.seed),
             "share of expected errors marked": f"{details.errors_to_find:g}",
             "labels from": ", ".join(details.labels) or "a table of annotations",

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 # What is to be known of rows that were judged by a model which has seen them.
-JUDGED_IN_SAMPLE = "by a model that was trained on them: surer than it should be"
+JUDGED_IN_SAMPLE = "a model that was trained on them, which is surer than it should be"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,8 @@ class Disambiguated:
         What each network says about the candidates of a row, for the rows most worth a look.
     histories : sequence of mappings
         Measures by epoch of every training behind this; None where one was not taken.
+    judged_by : str
+        Whose confidences these are, in words; empty where that is not known.
     accuracy : str
         How many labels are right where the truth is known, in words; empty where it is not.
     about : mapping from str to str
@@ -57,6 +59,7 @@ class Disambiguated:
     values: pd.DataFrame
     opinions: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
     histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
+    judged_by: str = ""
     accuracy: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None

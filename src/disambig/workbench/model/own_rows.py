@@ -43,16 +43,14 @@ def rows_of_model(
         second_look=second_look(confidence, errors_to_find),
         values=pd.DataFrame(index=range(len(candidates))),
         histories=histories_of(model),
+        judged_by=JUDGED_IN_SAMPLE,
         about=_about(model),
     )
 
 
 def _about(model: TableModel) -> dict[str, str]:
     estimate = model.estimate
-    about = {
-        "method": model.method.card.name,
-        "rows judged": JUDGED_IN_SAMPLE,
-    }
+    about = {"method": model.method.card.name}
     if estimate is not None:
         rows = f"{estimate.n_rows:,} rows in {estimate.n_folds} folds"
         about["covering rate"] = (
