@@ -72,6 +72,7 @@ def test_a_hostile_label_is_text_wherever_it_is_shown(visit, report):
         )
     page.select_option("#class-filter", HOSTILE)
     assert HOSTILE in page.inner_text("#choices")
+    page.locator("#choices").scroll_into_view_if_needed()
     page.keyboard.press("1")
     page.wait_for_selector("#status:has-text('Saved')")
     assert page.evaluate("document.scripts.length") == page.evaluate(
@@ -167,7 +168,11 @@ def test_everything_can_be_reached_by_the_tab_key(visit, report):
 def test_decisions_survive_a_reload_and_leave_as_a_file_that_clean_takes(visit, report, cleaned):
     page = visit(report.as_uri())
     first = page.inner_text("#card-title")
+    page.keyboard.press("1")  # on top of the page, where no row is seen
+    page.keyboard.press("s")
+    assert page.inner_text("#card-title") == first
     assert page.is_disabled("#export")
+    page.locator("#choices").scroll_into_view_if_needed()
     page.keyboard.press("1")
     page.wait_for_selector("#status:has-text('Saved in this browser')")
     page.keyboard.press("s")

@@ -172,13 +172,14 @@
   const occurring = new Set(rows.flatMap((row) => row.labels));
   byId("class-filter").append(...data.classes.filter((label) => occurring.has(label)).map(option));
   byId("other").append(...data.classes.map(option));
-  byId("class-filter").addEventListener("change", () => {
+  byId("class-filter").addEventListener("change", (event) => {
     skipped.clear();
     show(next());
+    event.target.blur(); // so that number keys choose
   });
   byId("other").addEventListener("change", (event) => {
     if (event.target.value !== "") decide(event.target.value);
-    event.target.blur(); // so that number keys choose again
+    event.target.blur();
   });
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
@@ -189,10 +190,15 @@
     byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
     byId("columns-left-out").hidden = false;
   }
+  // Nobody decides on what they do not see: a report has other parts.
+  const isInSight = () => {
+    const { top, bottom } = byId("choices").getBoundingClientRect();
+    return top < innerHeight && bottom > 0;
+  };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || current === null && event.key !== "u") return;
-    if (event.target.closest("input, select, textarea")) return;
-    const label = /^[1-9]$/.test(event.key) ? current.labels[Number(event.key) - 1] : undefined;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.closest("input, select, textarea") || (current !== null && !isInSight())) return;
+    const label = /^[1-9]$/.test(event.key) ? current?.labels[Number(event.key) - 1] : undefined;
     if (label !== undefined) decide(label);
     else if (event.key === "u") undo();
     else if (event.key === "s") skip();
