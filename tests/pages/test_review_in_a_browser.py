@@ -90,6 +90,8 @@ def test_any_label_can_be_chosen_and_rows_filtered_by_what_they_may_be(visit, re
         page.keyboard.press("s")
     bird = bird_on(page)
     page.select_option("#other", HOSTILE)
+    assert bird_on(page) == bird  # not before it is said so
+    page.click("#choose-other")
     page.wait_for_selector(SAVED)
     assert lines(served.decisions)[-1] == (bird, HOSTILE)
     assert HOSTILE in page.inner_text("#status")

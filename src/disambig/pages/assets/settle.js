@@ -71,7 +71,7 @@
   const show = (row) => {
     current = row;
     for (const id of ["choices", "values", "skip"]) byId(id).hidden = row === null;
-    byId("other").parentElement.hidden = row === null; // with its label
+    byId("other-label").hidden = row === null;
     byId("undo").disabled = undoable.length === 0;
     if (row === null) {
       byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs a look";
@@ -87,6 +87,7 @@
       isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
     ].join(" ");
     byId("other").value = "";
+    byId("choose-other").disabled = true;
     showChoices(row);
     byId("values").replaceChildren(
       ...data.columns.map((name, place) =>
@@ -175,12 +176,13 @@
   byId("class-filter").addEventListener("change", (event) => {
     skipped.clear();
     show(next());
-    event.target.blur(); // so that number keys choose
+    // So that number keys choose; but whoever walks by keyboard goes on from here.
+    if (!event.target.matches(":focus-visible")) event.target.blur();
   });
-  byId("other").addEventListener("change", (event) => {
-    if (event.target.value !== "") decide(event.target.value);
-    event.target.blur();
+  byId("other").addEventListener("change", () => {
+    byId("choose-other").disabled = byId("other").value === "";
   });
+  byId("choose-other").addEventListener("click", () => decide(byId("other").value));
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
   byId("export").addEventListener("click", exportFile);
