@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from cli.command_runs import accepted, run_command_here
 from disambig._core.errors import DisambigError
 from disambig.cli import study_view
 from disambig.cli.main import main
@@ -424,44 +422,3 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
 def test_errors_of_ours_are_errors_of_the_package(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("study", str(tmp_path / "gone.toml"))
     assert isinstance(result.exception, DisambigError)
-
-
-# A page of what was run --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("source", ["tiny.toml", "out/tiny"])
-def test_its_page_is_made_again_from_the_records_without_running_anything(
-    finished: Result, folder: Path, tmp_path: Path, source: str
-) -> None:
-    assert finished.exit_code == 0
-    before = times_of(folder / "records")
-    page = tmp_path / "page.html"
-    accepted("report", folder / source, "--store", folder / "records", "--out", page)
-    assert page.read_text("utf-8") == (folder / "out" / "tiny" / "report.html").read_text("utf-8")
-    assert times_of(folder / "records") == before
-
-
-def test_jobs_without_a_record_are_told_on_the_page_and_beside_it(
-    finished: Result, folder: Path, tmp_path: Path
-) -> None:
-    assert finished.exit_code == 0
-    store, page = shutil.copytree(folder / "records", tmp_path / "records"), tmp_path / "page.html"
-    lost = sorted(store.glob("*.json"))[:2]
-    for record in lost:
-        record.unlink()
-    run = accepted("report", folder / "tiny.toml", "--store", store, "--out", page)
-    notice = re.search(r"2 of \d+ jobs have no record yet", run.err)
-    assert notice
-    assert notice[0] in page.read_text("utf-8")
-
-
-def test_what_has_no_records_or_is_no_study_has_no_page(folder: Path, tmp_path: Path) -> None:
-    words = ("--store", tmp_path / "nowhere", "--out", tmp_path / "page.html")
-    for source, message in (
-        (folder / "tiny.toml", "There is no record of 'tiny'"),
-        (tmp_path, "Name a folder that 'disambig study' or 'disambig reproduce' wrote"),
-    ):
-        run = run_command_here("report", source, *words)
-        assert (run.code, run.out) == (2, "")
-        assert message in run.err
-    assert not (tmp_path / "page.html").exists()

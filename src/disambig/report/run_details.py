@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from disambig.report.scores import STEPS
 from disambig.report.table import Table
 from disambig.report.wording import MISSING
 from disambig.study.record import Record
 from disambig.study.results import StudyResult
 
 __all__ = ["failure_table", "run_details", "seconds_table"]
-
-_STEPS = ("choose", "fit", "predict")
 
 
 def run_details(result: StudyResult) -> list[tuple[str, str]]:
@@ -52,7 +51,7 @@ def seconds_table(scores: Any) -> Table:
     """
     rows = []
     for method, own in scores.groupby("method", sort=False):
-        steps = [own[f"{step}_seconds"].dropna() for step in _STEPS]
+        steps = [own[f"{step}_seconds"].dropna() for step in STEPS]
         total = math.fsum(seconds.sum() for seconds in steps)
         means = (_seconds(values.mean()) if len(values) else MISSING for values in steps)
         rows.append((str(method), str(len(own)), *means, _seconds(total)))

@@ -9,9 +9,10 @@ from disambig.study.plan import PlannedJob
 from disambig.study.record import Record
 from disambig.study.results import StudyResult
 
-__all__ = ["accuracy_by_epoch", "study_scores"]
+__all__ = ["STEPS", "accuracy_by_epoch", "study_scores"]
 
-_STEPS = ("choose", "fit", "predict")
+# Of a job, each of which is timed.
+STEPS = ("choose", "fit", "predict")
 
 
 def study_scores(result: StudyResult) -> Any:
@@ -48,7 +49,7 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "seed": job.split.seed,
         "fold": job.split.fold,
         **{metric: record.metrics.get(metric, math.nan) for metric in METRICS},
-        **{f"{step}_seconds": record.seconds.get(step, math.nan) for step in _STEPS},
+        **{f"{step}_seconds": record.seconds.get(step, math.nan) for step in STEPS},
         "peak_memory_mb": record.peak_memory_mb,
         "selection": job.selection.criterion if job.selection else None,
         "chosen": json.dumps(record.chosen) if record.chosen else None,

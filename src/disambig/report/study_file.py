@@ -77,9 +77,13 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
             "wrote, or the TOML file of a study."
         ) from None
     except OSError as error:
-        raise StudyError(f"{path} cannot be read: {error.strerror}.") from None
+        raise StudyError(
+            f"{path} cannot be read: {error.strerror}. Check whether you may read it."
+        ) from None
     except UnicodeDecodeError:
-        raise StudyError(f"{path} is not text.") from None
+        raise StudyError(
+            f"{path} needs to be JSON, and is not text. Run 'disambig study' again."
+        ) from None
     try:
         content = _Content.model_validate_json(text)
         place_data(content.study, Path(folder))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_real
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -15,7 +16,6 @@ from disambig.tables.new_columns import append_columns, check_new_columns
 from disambig.workbench.chosen_method import chosen_method
 from disambig.workbench.clean_columns import CLEAN_COLUMNS
 from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
-from disambig.workbench.disambiguated import two_largest
 from disambig.workbench.feature_plan import Names
 from disambig.workbench.given_labels import Labels
 from disambig.workbench.held_out import FitListener, check_folds, fit_whole, judge_held_out
@@ -179,7 +179,7 @@ def _described(
     candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
 ) -> pd.DataFrame:
     values = candidates.values_of(confidences)
-    largest, second = two_largest(values, candidates)
+    largest, second = _two_largest(values, candidates)
     # A person reads this column as well as another program.
     confidence = np.round(largest, _DECIMALS)
     columns = (
@@ -190,3 +190,11 @@ def _described(
         weighted_cells(candidates, np.round(values, _DECIMALS)),
     )
     return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
+
+
+def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
+    """Return the largest and the second largest value of every row; 0 where there is one only."""
+    best = first_largest(values, candidates.starts)
+    rest = values.copy()
+    rest[best] = 0
+    return values[best], group_maxima(rest, candidates.starts)

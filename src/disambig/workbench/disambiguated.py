@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from disambig._core.groups import first_largest, group_maxima
+from disambig._core.groups import group_maxima
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 
@@ -15,7 +15,6 @@ __all__ = [
     "Disambiguated",
     "doubtful_first",
     "features_in_words",
-    "two_largest",
 ]
 
 # What is to be known of rows that were judged by a model which has seen them.
@@ -89,11 +88,3 @@ def doubtful_first(confidence: FloatArray, second_look: BoolArray) -> IntArray:
 def features_in_words(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return a line for every kind of feature, as a part of how rows were disambiguated."""
     return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
-
-
-def two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
-    """Return the largest and the second largest value of every row; 0 where there is one only."""
-    best = first_largest(values, candidates.starts)
-    rest = values.copy()
-    rest[best] = 0
-    return values[best], group_maxima(rest, candidates.starts)

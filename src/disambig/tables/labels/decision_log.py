@@ -12,7 +12,7 @@ from pathlib import Path
 
 from disambig._core.errors import TableError
 from disambig.tables.cell_text import text_of
-from disambig.tables.labels.decisions import LABEL, ROW, DecidedRows
+from disambig.tables.labels.decisions import LABEL, ROW, DecidedRows, note_decision
 from disambig.tables.wording import in_words
 
 try:
@@ -79,7 +79,8 @@ class DecisionLog:
             if settled.get(row) != before:
                 raise Conflict
             self._write(file, self._line(row, label))
-            return _with(settled, row, label)
+            note_decision(settled, row, label)
+            return settled
 
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[io.FileIO | None]:
@@ -108,7 +109,7 @@ class DecisionLog:
         settled: dict[int, str] = {}
         # A file that holds something else is refused before anything in it is changed.
         for number, line in enumerate(line for line in lines if line.strip()):
-            settled = _with(settled, *self._decision(line, number))
+            note_decision(settled, *self._decision(line, number))
         if half:
             # Nobody was told that it is saved: who wrote it held the lock, and is gone.
             file.truncate(file.tell() - len(half))
@@ -151,15 +152,6 @@ class DecisionLog:
         except OSError:
             file.truncate(end)
             raise
-
-
-def _with(settled: dict[int, str], row: int, label: str | None) -> dict[int, str]:
-    """Note a decision among those that stand."""
-    if label is None:
-        settled.pop(row, None)
-    else:
-        settled[row] = label
-    return settled
 
 
 def _is_half(line: bytes) -> bool:

@@ -16,7 +16,7 @@ from disambig.tables.labels.distinct_cells import texts_of
 from disambig.tables.labels.label_rows import unknown_label
 from disambig.tables.wording import in_words, option, row_in_words
 
-__all__ = ["LABEL", "ROW", "DecidedRows", "read_decisions", "settle"]
+__all__ = ["LABEL", "ROW", "DecidedRows", "note_decision", "read_decisions", "settle"]
 
 LABEL = "label"
 ROW = "row"
@@ -62,12 +62,16 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
                 f"Every decision needs a row in column {rows.column!r}. There is none in "
                 f"{row_in_words(number)} of the decisions. Fill it in, or drop the decision."
             )
-        row = rows.position(place, number)
-        if label is None:
-            decisions.pop(row, None)
-        else:
-            decisions[row] = label
+        note_decision(decisions, rows.position(place, number), label)
     return decisions
+
+
+def note_decision(settled: dict[int, str], row: int, label: str | None) -> None:
+    """Let a decision count among those that stand; without a label it takes one back."""
+    if label is None:
+        settled.pop(row, None)
+    else:
+        settled[row] = label
 
 
 class DecidedRows:
