@@ -49,8 +49,10 @@ def bar_chart(
         What is said of a bar, by default its label and value.
     """
     if len(values) != len(labels) or (tips is not None and len(tips) != len(labels)):
+        given = "" if tips is None else f" and {len(tips)} tips"
         raise ParameterError(
-            f"{title!r} needs a value, and a tip if there are any, for each label."
+            f"{title!r} needs a value, and a tip if there are any, for each label. Got "
+            f"{len(labels)} labels, {len(values)} values{given}."
         )
     rows = [(label, number_text(value)) for label, value in zip(labels, values, strict=True)]
     drawn = _drawn(title, labels, values, x_title, y_title, tips) if labels else None
