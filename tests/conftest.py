@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Threads that share busy cores wait for each other, and networks of this size get ten times slower.
 # Said before torch is imported, and to every process that a test starts.
@@ -14,7 +14,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shared machine stalls now and then; that is no failure. The same examples every time, so that
 # a red run can be repeated.
-settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("suite")
 
 

@@ -1,12 +1,13 @@
 """``disambig study`` runs the study in a file, reports, and says how it went."""
 
 import importlib.util
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from disambig.cli.main import main
 from disambig.study import RecordStore, Study, StudyResult
 from disambig.study.execute import execute
 from disambig.study.plan import make_plan
-from study.small_studies import metrics_of, wait_until, write_table
+from study.own_methods import LOG_VARIABLE
+from study.small_studies import fits_in, metrics_of, write_table
+from waiting import PATIENCE, open_gate, wait_until
 
 Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
@@ -62,10 +65,11 @@ class Shy(PLKNN):
         return super()._fit(X, candidates)
 """
 
-SLOW_STUDY = """
-name = "slow"
+# The second method waits, so that the study cannot end before it is interrupted.
+WAITING_STUDY = """
+name = "waiting"
 datasets = [{ path = "small.csv", truth = "truth" }]
-methods = [{ name = "study.own_methods:Diligent", parameters = { pause = 0.15 } }]
+methods = ["plknn", { name = "study.own_methods:Diligent", parameters = { gate = "gate" } }]
 
 [protocol]
 folds = 5
@@ -101,6 +105,14 @@ def command(
         return int(end.value.code or 0), shown.out, shown.err
 
     return run
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_progress_lines() -> Iterator[None]:
+    """However long a study takes, no line on its progress is due: what is printed is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_view, "_SECONDS_BETWEEN_LINES", math.inf)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -380,12 +392,14 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
     tmp_path: Path, command: Callable[..., End]
 ) -> None:
     write_table(tmp_path / "small.csv")
-    file, store = tmp_path / "slow.toml", tmp_path / "records"
-    file.write_text(SLOW_STUDY, encoding="utf-8")
+    file, store, log = tmp_path / "waiting.toml", tmp_path / "records", tmp_path / "log"
+    file.write_text(WAITING_STUDY, encoding="utf-8")
     arguments = ["study", str(file), "--store", str(store), "--out", str(tmp_path / "out")]
     with subprocess.Popen(
         [sys.executable, "-m", "disambig", *arguments],
-        env=os.environ | {"PYTHONPATH": with_path(Path(__file__).parents[1])},
+        cwd=tmp_path,
+        env=os.environ
+        | {"PYTHONPATH": with_path(Path(__file__).parents[1]), LOG_VARIABLE: str(log)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -393,23 +407,25 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
-            wait_until(lambda: len(list(store.glob("[!.]*.json"))) >= 2)
+            wait_until(lambda: len(fits_in(log)) == 1)
             process.send_signal(signal.SIGINT)
-            out, error = process.communicate(timeout=30)
+            out, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert process.returncode == 130
-    assert out == "Interrupted. What was done is kept; the same command goes on from there.\n"
+    said = [line for line in out.splitlines() if " jobs done, " not in line]
+    assert said == ["Interrupted. What was done is kept; the same command goes on from there."]
     assert error == ""
     assert list((tmp_path / "out").rglob("report.md")) == []
     before = times_of(store)
-    assert 2 <= len(list(store.glob("[!.]*.json"))) < 15
+    assert len(list(store.glob("[!.]*.json"))) == 5
 
+    open_gate(tmp_path / "gate")
     code, out, _ = command(*arguments)
     assert code == 0
-    assert re.search(r"^\d+ of 15 jobs were done before\.$", out, flags=re.MULTILINE)
+    assert re.search(r"^5 of 20 jobs were done before\.$", out, flags=re.MULTILINE)
     assert before.items() <= times_of(store).items()
-    assert (tmp_path / "out" / "slow" / "report.md").is_file()
+    assert (tmp_path / "out" / "waiting" / "report.md").is_file()
 
     plan = make_plan(Study.from_toml(file))
     outcomes = [execute(planned.dataset, [planned.job]) for planned in plan.jobs]

@@ -7,6 +7,7 @@ import pytest
 
 from disambig import NCPDClassifier
 from disambig.datasets import make_partial_label_dataset
+from waiting import PATIENCE
 
 DATA = make_partial_label_dataset(40, 3, 3, random_state=0)
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
@@ -92,7 +93,7 @@ def test_the_cursor_is_there_again_when_training_was_interrupted():
         with pytest.raises(KeyboardInterrupt):
             method(callbacks=[Interruption()]).fit(DATA.X, DATA.candidates)
         for thread in set(threading.enumerate()) - before:
-            thread.join(5)  # it may be at its last words
+            thread.join(PATIENCE)  # it may be at its last words
         drawing = set(threading.enumerate()) - before
         for thread in drawing:
             thread.stop()  # or it would go on in the tests that follow

@@ -13,6 +13,7 @@ import pytest
 
 from cli.command_runs import accepted, written
 from pages.review_process import ReviewProcess
+from waiting import PATIENCE
 
 CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -67,7 +68,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
             context = chromium.new_context(viewport=WIDE, **options)
             opened.callback(context.close)
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(1000 * PATIENCE)
             if calm:
                 watched.append(Watched(page))
             page.goto(address)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from waiting import PATIENCE
+
 ADDRESS = re.compile(r"Open (http://127\.0\.0\.1:(\d+)/([\w-]{20,})/)$", re.ASCII)
 
 
@@ -42,7 +44,7 @@ class ReviewProcess:
 
     def ask(self, method: str, path: str, content: object = None) -> tuple[int, str]:
         """Ask as the page does."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json"}
         body = None if content is None else json.dumps(content)
         connection.request(method, f"/{self.token}/{path}", body, headers)
@@ -55,5 +57,5 @@ class ReviewProcess:
         """Send a signal; return the exit code and what was said in the end. Twice is once."""
         if self._process.returncode is None:
             self._process.send_signal(how)
-            _, self._rest = self._process.communicate(timeout=30)
+            _, self._rest = self._process.communicate(timeout=PATIENCE)
         return self._process.returncode, self._rest

@@ -16,6 +16,7 @@ import numpy as np
 
 from disambig.methods import PartialLabelClassifier
 from disambig.methods.card import MethodCard
+from waiting import fits_let_through, wait_until
 
 LOG_VARIABLE = "DISAMBIG_TEST_LOG"
 
@@ -27,6 +28,9 @@ class Diligent(PartialLabelClassifier):
     ----------
     pause : float
         Seconds that a fit takes.
+    gate : str or None
+        Path of a file that says how many fits of the log may go on; the others wait until it says
+        more. None may where there is no such file. So a test decides how far a study gets.
     strength : float
         Scales its guesses.
     fails_without, exits_without, dies_without : int or None
@@ -43,6 +47,7 @@ class Diligent(PartialLabelClassifier):
         self,
         *,
         pause=0.0,
+        gate=None,
         strength=1.0,
         fails_without=None,
         exits_without=None,
@@ -51,6 +56,7 @@ class Diligent(PartialLabelClassifier):
         random_state=None,
     ):
         self.pause = pause
+        self.gate = gate
         self.strength = strength
         self.fails_without = fails_without
         self.exits_without = exits_without
@@ -59,8 +65,9 @@ class Diligent(PartialLabelClassifier):
         self.random_state = random_state
 
     def _fit(self, X, candidates):
-        self._write_log()
+        number = self._write_log()
         time.sleep(self.pause)
+        self._wait_at_gate(number)
         if self.healed_by is None or not Path(self.healed_by).exists():
             self._go_wrong({None, *X[:, 0].astype(int).tolist()})
         generator = np.random.default_rng(self.random_state)
@@ -80,14 +87,22 @@ class Diligent(PartialLabelClassifier):
         if self.dies_without not in rows:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def _wait_at_gate(self, number):
+        if self.gate is not None:
+            wait_until(lambda: number <= fits_let_through(self.gate))
+
     def _write_log(self, together=1):
+        """Return the number of the line that is written, or 0 where there is no log."""
         if LOG_VARIABLE not in os.environ:
-            return
+            return 0
         line = {"process": os.getpid(), "seed": self.random_state, "together": together}
         # One write to a file opened for appending: lines of several processes do not mix.
-        file = os.open(os.environ[LOG_VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        file = os.open(os.environ[LOG_VARIABLE], os.O_RDWR | os.O_APPEND | os.O_CREAT)
         os.write(file, f"{json.dumps(line)}\n".encode())
+        end = os.lseek(file, 0, os.SEEK_CUR)
+        number = os.pread(file, end, 0).count(b"\n")
         os.close(file)
+        return number
 
 
 class SideBySide(Diligent):

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import time
 from pathlib import Path
 
 from disambig.datasets import make_partial_label_dataset
@@ -59,14 +58,6 @@ def fits_in(log):
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def wait_until(condition, seconds=30):
-    """Wait for something that another process does."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.01)
 
 
 def bytes_in(folder):

@@ -8,7 +8,7 @@ import pytest
 from disambig._core.errors import StudyError
 from disambig.study.claims import Claims
 from methods.ncpd.other_process import PROCESSES
-from study.small_studies import wait_until
+from waiting import PATIENCE, wait_until
 
 FIRST, SECOND = "0" * 31 + "1", "f" * 32
 
@@ -65,7 +65,7 @@ def test_a_process_that_leaves_gives_up_its_claims(tmp_path, other):
 
 
 def test_a_process_that_is_killed_gives_up_its_claims(tmp_path, other):
-    taken, process = other(FIRST, seconds=60)
+    taken, process = other(FIRST, seconds=PATIENCE)
     assert taken
     with Claims(tmp_path) as claims:
         assert not claims.take(FIRST)

@@ -17,6 +17,7 @@ from disambig.study.job import Job, data_fingerprint
 from disambig.study.selection import Selection, choose_parameters
 from disambig.study.split import Split
 from disambig.study.trial import make_trial
+from study.own_methods import Diligent
 from study.small_studies import OWN, SIDE_BY_SIDE, fits_in, write_table
 
 QUICK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
@@ -228,13 +229,23 @@ def test_a_record_is_plain_text_without_surprises(data):
     assert json.loads(record.to_json())["metrics"] == record.metrics
 
 
-def test_jobs_of_one_process_wait_for_each_other(data, log):
+def test_jobs_of_one_process_wait_for_each_other(data, monkeypatch):
     # A worker of a cluster may have threads; limits of threads and memory are the process's.
-    jobs = jobs_on(data, OWN, parameters={"pause": 0.1})[:3]
-    began = time.monotonic()
+    at_work, together = [], []
+
+    def fit_and_count(method, X, candidates):
+        at_work.append(method)
+        time.sleep(0.05)  # time for the others to come in, if they could
+        together.append(len(at_work))
+        at_work.remove(method)
+        return candidates.prior()
+
+    monkeypatch.setattr(Diligent, "_fit", fit_and_count)
+    monkeypatch.setattr(Diligent, "_predict_proba", lambda _, X: np.full((len(X), 3), 1 / 3))
+    jobs = jobs_on(data, OWN)[:3]
     with ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(lambda job: execute(data, [job]), jobs))
-    assert time.monotonic() - began >= 0.3
+    assert together == [1, 1, 1]
     assert [record.status for [(record, _)] in outcomes] == ["done"] * 3
 
 

@@ -7,17 +7,18 @@ import pytest
 
 from disambig.study import RecordStore, Study, run_study
 from study.runner_process import group_of, kill_group, runner
-from study.small_studies import bytes_in, fits_in, metrics_of, own, wait_until
+from study.small_studies import bytes_in, fits_in, metrics_of, own
+from waiting import PATIENCE, open_gate, wait_until
 
 FOLDS = 8
 
 
-def slow_study(table, pause):
+def gated_study(table, gate):
     methods = [
-        {**own(pause=pause, strength=strength), "title": str(strength)} for strength in (1, 2)
+        {**own(gate=str(gate), strength=strength), "title": str(strength)} for strength in (1, 2)
     ]
     return {
-        "name": "slow",
+        "name": "gated",
         "datasets": [{"path": str(table), "truth": "truth"}],
         "methods": methods,
         "protocol": {"folds": FOLDS},
@@ -28,10 +29,12 @@ def slow_study(table, pause):
 def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
     table, store, tmp_path, log
 ):
-    settings, killed_log = slow_study(table, 0.1), tmp_path / "killed"
+    gate, killed_log = tmp_path / "gate", tmp_path / "killed"
+    settings = gated_study(table, gate)
     seen, kills = {}, 0
     for pause in np.random.default_rng(0).uniform(0, 0.2, size=3):
         before = len(fits_in(killed_log))
+        open_gate(gate, before + 4)  # three times four of 16: it cannot end before it is killed
         with runner(settings, store, killed_log, jobs=2) as process:
             # The third fit is begun when the first of two is on record.
             wait_until(lambda n=before: len(fits_in(killed_log)) > n + 2)
@@ -45,8 +48,9 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
         seen = now
     assert 0 < len(seen) < 2 * 4 * FOLDS
 
+    open_gate(gate)
     with runner(settings, store, killed_log, jobs=2) as process:
-        process.join(60)
+        process.join(PATIENCE)
         assert process.exitcode == 0
     assert seen.items() <= bytes_in(store).items()
     # Only what was under way was lost: one job of each of two processes.
@@ -68,15 +72,19 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
 def test_workers_of_a_runner_that_is_killed_do_not_stay_and_its_study_goes_on(
     table, store, tmp_path, log
 ):
-    settings = slow_study(table, 0.15)
+    gate = tmp_path / "gate"
+    settings = gated_study(table, gate)
+    open_gate(gate, 4)
     with runner(settings, store, log, jobs=2) as process:
         wait_until(lambda: len(fits_in(log)) >= 3)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
+        assert process.exitcode == -signal.SIGKILL
         done = bytes_in(store)
+        open_gate(gate)
         with runner(settings, store, tmp_path / "second", jobs=2) as second:
-            second.join(60)
+            second.join(PATIENCE)
             assert second.exitcode == 0
-        wait_until(lambda: not group_of(process), seconds=10)
+        wait_until(lambda: not group_of(process))
     assert done.items() <= bytes_in(store).items()
     assert run_study(Study(**settings), store).failed == []

@@ -17,6 +17,7 @@ from disambig._core.errors import TableError
 from disambig.tables.labels import decision_log
 from disambig.tables.labels.decision_log import Conflict, DecisionLog
 from disambig.tables.labels.decisions import DecidedRows, read_decisions
+from waiting import PATIENCE
 
 TABLE = pd.DataFrame({"photo": [f"p{number}" for number in range(1, 21)]})
 
@@ -255,7 +256,7 @@ def test_two_processes_write_to_one_file_and_nothing_is_lost(path):
         writer.stdin.write("\n")
         writer.stdin.flush()
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=PATIENCE)
         assert writer.returncode == 0
     lines = [(line["row"], line["label"]) for line in entries(path)]
     for name in ("a", "b"):
@@ -276,7 +277,7 @@ def test_whoever_writes_waits_for_another_process_to_end(path):
         writer.join(0.2)
         assert writer.is_alive()
         assert b"dog" not in path.read_bytes()
-    writer.join(10)
+    writer.join(PATIENCE)
     assert log.settled() == {0: "cat", 1: "dog"}
 
 
