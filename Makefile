@@ -30,7 +30,7 @@ docs: $(INSTALLED)
 
 # The pictures in the docs, as the browser tests see the pages. Needs Chromium.
 screenshots: $(INSTALLED)
-	DISAMBIG_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/pages/test_screenshots.py
+	DISAMBIG_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/web/test_screenshots.py
 
 # Needs the real-world files in the folder named by DISAMBIG_DATA; writes docs/results/. On a
 # machine with a CUDA card there is benchmarks/ncpd_gpu.py too.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from disambig._core.typing import FloatArray
-from disambig.study import Study, run_study
+from disambig.bench import Study, run_study
 
 STORE = Path(__file__).resolve().parent.parent / "out" / "records"
 

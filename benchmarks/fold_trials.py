@@ -1,9 +1,9 @@
 """Folds of the data that NCPD+ is looked at on: real sets, and UCI sets corrupted in one way."""
 
 from disambig import load_dataset
-from disambig.study import ControlledCorruption
-from disambig.study.split import Split
-from disambig.study.trial import Trial, make_trial
+from disambig.bench import ControlledCorruption
+from disambig.bench.plan import Split
+from disambig.bench.trial import Trial, make_trial
 
 REAL = ("lost", "birdsong", "msrcv2")
 CORRUPTION = {"p": 0.7, "r": 2}

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from disambig import NCPDClassifier, load_dataset
-from disambig.study import cross_validate, mean_and_std_text
-from disambig.study.paper.published import published_accuracies
+from disambig.bench import cross_validate, mean_and_std_text
+from disambig.bench.paper.published import published_accuracies
 from results_page import FOLDER, markdown_table, write_page
 
 SEEDS = (0, 1)

@@ -14,8 +14,8 @@ import torch
 
 from card_seconds import card_seconds
 from disambig import NCPDClassifier, load_dataset
+from disambig.bench import shuffled_folds
 from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
-from disambig.study import shuffled_folds
 from results_page import FOLDER, markdown_table, write_page
 
 LIMIT = 45

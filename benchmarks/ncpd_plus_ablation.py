@@ -10,9 +10,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from disambig.bench import Study
+from disambig.bench.statistics.paired import corrected_t_test
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
-from disambig.study import Study
-from disambig.study.statistics.paired import corrected_t_test
 from fold_scores import fold_scores
 from fold_trials import CORRUPTION, REAL
 from results_page import FOLDER, markdown_table, write_page

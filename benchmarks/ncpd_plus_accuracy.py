@@ -9,8 +9,8 @@ ncpd_plus_accuracy.md. Runs are kept in out/records; DISAMBIG_JOBS says how many
 import argparse
 from pathlib import Path
 
-from disambig.study import Study
-from disambig.study.statistics.paired import corrected_t_test
+from disambig.bench import Study
+from disambig.bench.statistics.paired import corrected_t_test
 from fold_scores import fold_scores
 from results_page import FOLDER, markdown_table, write_page
 

@@ -15,9 +15,9 @@ import numpy as np
 from disambig import NCPDPlusClassifier
 from disambig._core.files import written_atomically
 from disambig._core.typing import FloatArray
+from disambig.bench.trial import Trial
 from disambig.engine.training import Training
 from disambig.methods.ncpd_plus.collapse import FEWEST_KEPT, choices_kept
-from disambig.study.trial import Trial
 from fold_trials import fold_trials
 from results_page import FOLDER, markdown_table, write_page
 

@@ -18,8 +18,8 @@ import torch
 
 from card_seconds import card_seconds
 from disambig import NCPDClassifier, NCPDPlusClassifier
+from disambig.bench.trial import Trial
 from disambig.methods import PartialLabelClassifier
-from disambig.study.trial import Trial
 from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from disambig import NCPDClassifier, NCPDPlusClassifier, load_dataset
 from disambig._core.typing import FloatArray
+from disambig.bench.trial import Trial
 from disambig.methods import PartialLabelClassifier, fit_many
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from disambig.methods.ncpd_plus.members import compare_scouts
 from disambig.methods.ncpd_plus.selection import Selection
-from disambig.metrics.supervised import accuracy
-from disambig.study.trial import Trial
+from disambig.metrics import accuracy
 from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
 

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import written_atomically
+from disambig.bench.figures.style import look
 from disambig.candidates import corrupt_controlled
-from disambig.report.figures.style import look
-from disambig.tables.files.write import write_table
+from disambig.tabular.files.table_file import write_table
 from results_page import FOLDER, markdown_table, write_page
 
 DATASETS = ("glass", "vehicle", "ecoli")

@@ -8,7 +8,7 @@ Writes docs/results/plknn.md.
 from rich.progress import track
 
 from disambig import PLKNN, load_dataset
-from disambig.study import ControlledCorruption, cross_validate, mean_and_std, mean_and_std_text
+from disambig.bench import ControlledCorruption, cross_validate, mean_and_std, mean_and_std_text
 from results_page import markdown_table, write_page
 
 SCALINGS = {

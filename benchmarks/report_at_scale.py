@@ -19,10 +19,10 @@ from playwright.sync_api import sync_playwright
 
 from disambig.candidates import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
-from disambig.pages.table_report import table_page
-from disambig.tables.labels.weighted_cells import weighted_cells
-from disambig.workbench.clean_columns import CLEAN_COLUMNS
-from disambig.workbench.cleaned_rows import read_cleaned
+from disambig.tabular.cleaned_rows import read_cleaned
+from disambig.tabular.labels.label_cells import weighted_cells
+from disambig.tabular.table_columns import CLEAN_COLUMNS
+from disambig.web.table_report import table_page
 from results_page import markdown_table, write_page
 
 FEATURE_COUNTS = (20, 200)

@@ -24,12 +24,13 @@ from scipy.optimize import minimize, nnls
 
 from disambig import FeatureScaler, load_dataset
 from disambig.methods.scaling import apply_scaler
-from disambig.solvers.neighborhoods import (
+from disambig.solvers.neighbors import (
     difference_products,
     graph_of_weights,
+    index_of_rows,
+    nearest_of_training_rows,
     reconstruction_weights,
 )
-from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
 from disambig.solvers.nonnegative_qp import minimise_on_simplex
 from results_page import FOLDER, markdown_table, write_page
 

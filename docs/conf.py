@@ -101,7 +101,7 @@ def _colours(style: str) -> dict[str, str]:
     return {theirs: own[name] for name, names in _FURO_NAMES.items() for theirs in names}
 
 
-_style = (resources.files("disambig.pages") / "assets" / "style.css").read_text(encoding="utf-8")
+_style = (resources.files("disambig.web") / "assets" / "style.css").read_text(encoding="utf-8")
 _, _light, _dark, *_ = _style.split(":root {")
 html_theme_options = {
     "light_css_variables": _colours(_light) | _FONTS,

@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from disambig import load_dataset
+from disambig.bench import ControlledCorruption, cross_validate
 from disambig.candidates import corrupt_controlled
 from disambig.methods import EMClassifier, OracleClassifier, RandomCandidateClassifier
-from disambig.study import ControlledCorruption, cross_validate
 
 vehicle = load_dataset("vehicle")
 shares = np.array([0.1, 0.3, 0.5, 0.7, 0.9])

@@ -12,9 +12,9 @@ import pytest
 import typer.main
 
 import disambig
+from disambig.bench import Study
 from disambig.cli.main import app
 from disambig.methods import all_methods
-from disambig.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -28,7 +28,7 @@ class WithoutSome:
 sys.meta_path[:] = [WithoutSome(finder) for finder in sys.meta_path]
 
 from disambig import CandidateLabels, load_dataset
-from disambig.study import ControlledCorruption, cross_validate
+from disambig.bench import ControlledCorruption, cross_validate
 from disambig.testing import check_partial_label_estimator
 from methods.instances import INSTANCES  # every method that there is, quick
 

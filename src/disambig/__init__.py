@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
     from disambig.methods.scaling import FeatureScaler
-    from disambig.tables.labels.label_columns import LabelColumns
-    from disambig.workbench.audit.table_audit import audit_table
-    from disambig.workbench.cleaning import clean_table
-    from disambig.workbench.fitting import fit_table
-    from disambig.workbench.model.model_folder import load_model
-    from disambig.workbench.reading import read_table
+    from disambig.tabular.audit.table_audit import audit_table
+    from disambig.tabular.cleaning import clean_table
+    from disambig.tabular.fitting import fit_table
+    from disambig.tabular.labels.label_columns import LabelColumns
+    from disambig.tabular.model.model_folder import load_model
+    from disambig.tabular.reading import read_table
 
 __all__ = [
     "AGGD",
@@ -72,7 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
         "IPAL": "disambig.methods.classical.ipal",
-        "LabelColumns": "disambig.tables.labels.label_columns",
+        "LabelColumns": "disambig.tabular.labels.label_columns",
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
@@ -82,25 +82,23 @@ __getattr__, __dir__ = lazy_names(
         "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.catalogue",
         "audit_candidates": "disambig.candidates.audit",
-        "audit_table": "disambig.workbench.audit.table_audit",
-        "clean_table": "disambig.workbench.cleaning",
-        "fit_table": "disambig.workbench.fitting",
+        "audit_table": "disambig.tabular.audit.table_audit",
+        "clean_table": "disambig.tabular.cleaning",
+        "fit_table": "disambig.tabular.fitting",
         "get_method": "disambig.methods.catalogue",
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
-        "load_model": "disambig.workbench.model.model_folder",
-        "read_table": "disambig.workbench.reading",
+        "load_model": "disambig.tabular.model.model_folder",
+        "read_table": "disambig.tabular.reading",
     },
     subpackages=(
+        "bench",
         "candidates",
         "datasets",
         "methods",
         "metrics",
-        "pages",
-        "report",
-        "study",
-        "tables",
+        "tabular",
         "testing",
-        "workbench",
+        "web",
     ),
 )

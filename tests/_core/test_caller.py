@@ -3,8 +3,8 @@ import warnings
 
 import pytest
 
-from disambig._core import caller
-from disambig._core.caller import warn_caller
+from disambig._core import errors as caller
+from disambig._core.errors import warn_caller
 
 
 def from_inside(module, depth):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig._core.folders import check_replaceable, folder_written_atomically
+from disambig._core.files import check_replaceable, folder_written_atomically
 
 
 def is_ours(folder: Path) -> bool:

@@ -24,7 +24,7 @@ def test_the_names_for_type_checkers_are_the_public_ones(package):
     assert typed == set(package.__all__) - {"__version__"}
 
 
-@pytest.mark.parametrize("name", ["candidates", "datasets", "methods", "metrics", "study"])
+@pytest.mark.parametrize("name", ["candidates", "datasets", "methods", "metrics", "bench"])
 def test_subpackages_are_attributes_without_being_imported_by_name(name):
     code = f"import disambig; print(disambig.{name}.__name__)"
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from disambig._core.names import bare_name, closest_name
+from disambig._core.messages import bare_name, closest_name
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig._core.seeding import make_generator, spawn_seeds
+from disambig._core.parameters import make_generator, spawn_seeds
 
 
 def draw(random_state):

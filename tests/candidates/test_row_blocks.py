@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
-from disambig.candidates.blocks import row_blocks
+from disambig.candidates.audit import row_blocks
 
 
 @given(candidate_labels(), st.integers(1, 20))

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from disambig.cli.audit_view import print_audit
-from disambig.tables.labels.label_columns import LabelColumns
-from disambig.workbench.audit.table_audit import audit_table
+from disambig.tabular.audit.table_audit import audit_table
+from disambig.tabular.labels.label_columns import LabelColumns
 
 
 def make_table(labels):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, check_manners, contents, run_command_here, written
-from workbench.small_tables import three_clouds
+from tabular.small_tables import three_clouds
 
 QUICK = ["--method=plknn", "--folds=2"]
 NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=8", "--folds=2"]

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
-from disambig.tables.labels.decision_log import DecisionLog
-from disambig.tables.labels.decisions import DecidedRows
-from workbench.small_tables import three_clouds
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
+from tabular.small_tables import three_clouds
 
 QUICK = ("--method=plknn", "--folds=2", "--ignore=truth")
 NETWORK = ("--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2", "--ignore=truth")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
-from pages.page_checks import check_self_contained
-from workbench.small_tables import three_clouds
+from tabular.small_tables import three_clouds
+from web.page_checks import check_self_contained
 
 NETWORK = ("--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2")
 OLDER = "<p>an older page</p>"

@@ -19,13 +19,13 @@ import pytest
 from click import unstyle
 from click.testing import Result
 
+from disambig.bench import METRICS, RecordStore, Study
+from disambig.bench.execute import failure
+from disambig.bench.paper.published import published_accuracies
+from disambig.bench.paper.studies import PAPER_STUDIES, paper_study
+from disambig.bench.plan import make_plan
 from disambig.cli.main import main
 from disambig.datasets.card import find_card
-from disambig.study import METRICS, RecordStore, Study
-from disambig.study.execute import failure
-from disambig.study.paper.published import published_accuracies
-from disambig.study.paper.studies import PAPER_STUDIES, paper_study
-from disambig.study.plan import make_plan
 
 Invoke = Callable[..., Result]
 REAL_WORLD = ["lost", "birdsong", "msrcv2", "soccer_player", "yahoo_news"]

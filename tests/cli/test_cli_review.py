@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
-from disambig.tables import read_decisions
-from disambig.workbench.reading import read_table
-from pages.page_checks import check_self_contained
-from pages.review_process import ADDRESS, ReviewProcess
-from workbench.small_tables import three_clouds
+from disambig.tabular import read_decisions
+from disambig.tabular.reading import read_table
+from tabular.small_tables import three_clouds
+from web.page_checks import check_self_contained
+from web.review_process import ADDRESS, ReviewProcess
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ import pytest
 from click import unstyle
 from rich.console import Console
 
+from bench.small_studies import own, write_table
+from disambig.bench import RecordStore, Study, StudyListener, StudyResult, run_study
+from disambig.bench.execute import execute
+from disambig.bench.plan import PlannedJob, make_plan
+from disambig.bench.record import Record
 from disambig.cli.study_view import LiveView, PlainLog
-from disambig.study import RecordStore, Study, StudyListener, StudyResult, run_study
-from disambig.study.execute import execute
-from disambig.study.plan import PlannedJob, make_plan
-from disambig.study.record import Record
-from study.small_studies import own, write_table
 
 Event = tuple[str, tuple[Any, ...]]
 VIEWS = [PlainLog, LiveView]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, check_manners, contents, run_command_here, written
-from workbench.small_tables import three_clouds
+from tabular.small_tables import three_clouds
 
 NEW = three_clouds(9, seed=1).drop(columns=["label", "truth"])
 OLD = b"an older result\n"

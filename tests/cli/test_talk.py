@@ -2,7 +2,7 @@
 
 import pytest
 
-from disambig.cli.talk import say
+from disambig.cli.console import say
 
 
 def test_people_are_spoken_to_on_standard_error(capsys):

@@ -14,9 +14,9 @@ import pytest
 from scipy.io import savemat
 
 from disambig._core.errors import DownloadError, ParameterError
+from disambig._core.fingerprint import fingerprint
 from disambig.datasets import fetch_dataset, load_dataset
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.fingerprint import fingerprint
 
 MakeArchive = Callable[[dict[str, bytes]], bytes]
 PAGE = r"http://palm\.seu\.edu\.cn/zhangml/"

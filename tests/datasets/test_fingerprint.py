@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disambig._core.errors import DisambigError, HashMismatchError
-from disambig.datasets.fingerprint import check_fingerprint, fingerprint
+from disambig._core.fingerprint import check_fingerprint, fingerprint
 
 
 def test_sha256_of_the_empty_file_is_the_published_one() -> None:

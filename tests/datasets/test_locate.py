@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from disambig._core.errors import DatasetNotFoundError
+from disambig._core.fingerprint import fingerprint
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.fingerprint import fingerprint
-from disambig.datasets.locate import cache_folder, find_file
+from disambig.datasets.download import cache_folder, find_file
 
 
 @pytest.mark.parametrize(

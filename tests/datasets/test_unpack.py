@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from disambig._core.errors import DownloadError
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.unpack import extract_mat
+from disambig.datasets.download import extract_mat
 
 MakeArchive = Callable[[dict[str, bytes]], bytes]
 CONTENT = random.Random(0).randbytes(400)

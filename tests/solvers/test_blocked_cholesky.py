@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
-from disambig.solvers import blocked_cholesky
-from disambig.solvers.blocked_cholesky import cholesky_in_place
+from disambig.solvers import kernel_ridge as blocked_cholesky
+from disambig.solvers.kernel_ridge import cholesky_in_place
 
 
 def definite(size, seed=0):

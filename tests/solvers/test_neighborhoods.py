@@ -3,14 +3,15 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from disambig.solvers import neighborhoods
-from disambig.solvers.neighborhoods import (
+from disambig.solvers import neighbors as neighborhoods
+from disambig.solvers.neighbors import (
     difference_products,
     graph_of_weights,
+    index_of_rows,
     inner_products,
+    nearest_of_training_rows,
     reconstruction_weights,
 )
-from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
 
 
 @pytest.fixture(params=["random", "repeated rows", "rows of zeros", "constant features", "wide"])

@@ -1,16 +1,13 @@
-"""Every error disambig raises on purpose.
+"""The errors that the package raises, and how rows and callers are named in them."""
 
-Each one inherits ``DisambigError`` and the builtin that callers already know, so both
-``except DisambigError`` and ``except ValueError`` work. A message says what is needed, what
-came (value, shape, first bad row) and what to do.
-"""
-
+import sys
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from disambig._core.names import did_you_mean
+from disambig._core.messages import did_you_mean
 
 __all__ = [
     "CandidateError",
@@ -29,6 +26,7 @@ __all__ = [
     "TrainingError",
     "UnknownNameError",
     "describe_rows",
+    "warn_caller",
 ]
 
 
@@ -108,3 +106,18 @@ def describe_rows(bad: NDArray[np.bool_]) -> str:
     if rows.size == 1:
         return f"1 sample, at row {rows[0]}"
     return f"{rows.size} samples, first at row {rows[0]}"
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def warn_caller(message: str) -> None:
+    """Warn with the line of the first caller that is not part of this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE

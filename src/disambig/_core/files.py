@@ -1,14 +1,22 @@
-"""Write files so that a reader sees the old content or the new, never half of it."""
+"""Write files and folders under a temporary name, then rename them into place."""
 
 import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["FAULTS_OF_THE_DISK", "written_atomically"]
+from disambig._core.errors import ParameterError
+
+__all__ = [
+    "FAULTS_OF_THE_DISK",
+    "check_replaceable",
+    "folder_written_atomically",
+    "written_atomically",
+]
+
 
 # A full or broken disk is no fault of the name that was given.
 FAULTS_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -32,3 +40,76 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_replaceable(path: str | os.PathLike[str], is_ours: Callable[[Path], bool]) -> None:
+    """Refuse a place where a folder cannot be put without losing something else.
+
+    Parameters
+    ----------
+    path : path
+        Where the folder is to be. Nothing may be there, or an empty folder, or one of ours.
+    is_ours : callable
+        Tells of a folder that is not empty whether it may be replaced.
+    """
+    target = Path(path).resolve()
+    above = next(filter(os.path.lexists, target.parents), target)
+    if not above.is_dir():
+        raise ParameterError(
+            f"A folder cannot be made at {os.fspath(path)!r}: {os.fspath(above)!r} is a file. "
+            "Choose another name."
+        )
+    if not os.path.lexists(target):
+        return
+    if not target.is_dir() or (any(target.iterdir()) and not is_ours(target)):
+        raise ParameterError(
+            f"There is already something else at {os.fspath(path)!r}. It is left as it is: choose "
+            "another name."
+        )
+
+
+@contextmanager
+def folder_written_atomically(
+    path: str | os.PathLike[str], is_ours: Callable[[Path], bool]
+) -> Iterator[Path]:
+    """Give a temporary folder to write into; on success it takes the place of ``path``.
+
+    If the block fails, the temporary folder goes and ``path`` is left as it was. A folder that is
+    replaced is moved aside first and removed when the new one stands: should the machine stop
+    between these two moves, both lie beside ``path`` under names that begin with a dot.
+
+    Parameters
+    ----------
+    path : path
+        Where the folder is to be. What is there and is not ours is refused, before and after.
+    is_ours : callable
+        Tells of a folder that is not empty whether it may be replaced.
+    """
+    check_replaceable(path, is_ours)
+    target = Path(path).resolve()  # through a link, to what it leads to
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, because only inside one file system a move is a rename.
+    unique = uuid.uuid4().hex
+    temporary = target.with_name(f".{target.name}-{unique}")
+    old = target.with_name(f".{target.name}-{unique}-old")
+    temporary.mkdir()
+    try:
+        yield temporary
+        check_replaceable(path, is_ours)  # the block may have taken hours
+        _move_into_place(temporary, target, old)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    # The new folder stands: what cannot be removed of the old one is no reason to fail.
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _move_into_place(temporary: Path, target: Path, old: Path) -> None:
+    is_replaced = target.exists()
+    if is_replaced:
+        target.rename(old)
+    try:
+        temporary.rename(target)
+    except OSError:
+        if is_replaced:
+            old.rename(target)
+        raise

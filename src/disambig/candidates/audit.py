@@ -1,15 +1,29 @@
 """What a collection of candidate sets can and cannot teach, before any training."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from disambig._core.typing import IntArray, Label, Sparse
-from disambig.candidates.blocks import row_blocks
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["CandidateAudit", "audit_candidates"]
+__all__ = ["CandidateAudit", "audit_candidates", "row_blocks"]
+
+
+_PAIRS_AT_A_TIME = 2_000_000
+
+
+def row_blocks(
+    candidates: CandidateLabels, *, pairs: int = _PAIRS_AT_A_TIME
+) -> Iterator[CandidateLabels]:
+    """Yield all rows in order, about ``pairs`` pairs of a row and a candidate at a time."""
+    total = int(candidates.sizes.sum())
+    rows = max(1, len(candidates) * pairs // max(1, total))
+    for start in range(0, len(candidates), rows):
+        yield candidates[start : start + rows]
+
 
 _DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
 

@@ -1,8 +1,4 @@
-"""Turn every way people write down candidate sets into a mask, class names and weights.
-
-Each function returns ``Parts``, ready for the constructor of ``CandidateLabels``, which checks
-that no row is empty and that the weights fit.
-"""
+"""Every way to make candidate sets, and to combine them."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain
@@ -14,12 +10,12 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError
 from disambig._core.parameters import check_integer
-from disambig._core.typing import AnyArray, FloatArray, IntArray, Label, Sparse
-from disambig.candidates.checks import check_no_empty_row
-from disambig.candidates.classes import (
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
+from disambig.candidates.checks import (
     as_class_array,
     as_list,
     check_hashable,
+    check_no_empty_row,
     columns_of,
     first_repeated,
     infer_classes,
@@ -28,12 +24,16 @@ from disambig.candidates.classes import (
 
 __all__ = [
     "Parts",
+    "keep_columns",
     "parts_from_annotations",
     "parts_from_excluded",
     "parts_from_labels",
     "parts_from_sets",
     "parts_from_strings",
     "parts_from_taxonomy",
+    "parts_of_intersection",
+    "parts_of_union",
+    "put_on_classes",
 ]
 
 
@@ -259,3 +259,54 @@ def _flat_weights(rows: list[Mapping[Label, Any]]) -> FloatArray:
 
 def _csr(values: AnyArray, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:
     return sparse.csr_array((values, (rows, columns)), shape=shape)
+
+
+def keep_columns(parts: Parts, keep: BoolArray) -> Parts:
+    """Drop the classes not marked in ``keep``, from the sets and from the list of classes."""
+    weights = None if parts.weights is None else parts.weights[:, keep]
+    return Parts(parts.mask[:, keep], parts.classes[keep], weights)
+
+
+def put_on_classes(parts: Parts, classes: Iterable[Label]) -> Parts:
+    """Use another list of classes; every label that is somebody's candidate must be in it."""
+    names = as_class_array(classes)
+    # A column without candidates may have no place in the new list: it is dropped.
+    used = np.unique(parts.mask.indices)
+    places = (used, columns_of(parts.classes[used], names))
+    shape = (len(parts.classes), len(names))
+    move = sparse.csr_array((np.ones(used.size, dtype=bool), places), shape=shape)
+    weights = None if parts.weights is None else parts.weights @ move
+    return Parts(parts.mask @ move, names, weights)
+
+
+def parts_of_intersection(left: Parts, right: Parts) -> Parts:
+    """Keep what both sides allow; weights multiply."""
+    left, right = _on_common_classes(left, right)
+    mask = left.mask.multiply(right.mask).astype(bool)
+    if left.weights is None and right.weights is None:
+        return Parts(mask, left.classes)
+    product = _votes(left).multiply(_votes(right))
+    return Parts(mask, left.classes, product)
+
+
+def parts_of_union(left: Parts, right: Parts) -> Parts:
+    """Keep what either side allows; weights add up."""
+    left, right = _on_common_classes(left, right)
+    mask = left.mask + right.mask
+    if left.weights is None and right.weights is None:
+        return Parts(mask, left.classes)
+    return Parts(mask, left.classes, _votes(left) + _votes(right))
+
+
+def _on_common_classes(left: Parts, right: Parts) -> tuple[Parts, Parts]:
+    if left.mask.shape[0] != right.mask.shape[0]:
+        raise CandidateError(
+            "Both sides need the same number of samples. "
+            f"Got {left.mask.shape[0]} and {right.mask.shape[0]}."
+        )
+    names = list(dict.fromkeys([*left.classes.tolist(), *right.classes.tolist()]))
+    return put_on_classes(left, names), put_on_classes(right, names)
+
+
+def _votes(parts: Parts) -> Sparse:
+    return parts.mask.astype(float) if parts.weights is None else parts.weights

@@ -12,11 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError, describe_rows
-from disambig._core.parameters import check_integer, check_real
-from disambig._core.seeding import RandomState, make_generator
+from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.build import parts_from_labels
-from disambig.candidates.classes import columns_of
+from disambig.candidates.checks import columns_of
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = [

@@ -9,14 +9,17 @@ from scipy import sparse
 from disambig._core.errors import CandidateError
 from disambig._core.groups import first_largest, group_maxima, group_sums
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
-from disambig.candidates import algebra, build, storage
+from disambig.candidates import build, storage
 from disambig.candidates.checks import (
+    as_class_array,
+    as_list,
     as_mask_matrix,
     as_weight_matrix,
     check_no_empty_row,
+    columns_of,
     in_order_of,
+    known_columns_of,
 )
-from disambig.candidates.classes import as_class_array, as_list, columns_of, known_columns_of
 
 __all__ = ["CandidateLabels"]
 
@@ -424,15 +427,15 @@ class CandidateLabels:
 
     def intersect(self, other: "CandidateLabels") -> Self:
         """Keep what is a candidate on both sides; weights multiply, no weight counts as one."""
-        return self._from_parts(algebra.parts_of_intersection(self._parts(), other._parts()))
+        return self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
 
     def union(self, other: "CandidateLabels") -> Self:
         """Keep what is a candidate on either side; weights add up, no weight counts as one."""
-        return self._from_parts(algebra.parts_of_union(self._parts(), other._parts()))
+        return self._from_parts(build.parts_of_union(self._parts(), other._parts()))
 
     def with_classes(self, classes: Iterable[Label]) -> Self:
         """Use another list of classes, in its order; all candidates must be in it."""
-        return self._from_parts(algebra.put_on_classes(self._parts(), classes))
+        return self._from_parts(build.put_on_classes(self._parts(), classes))
 
     def _csr(self) -> Sparse:
         return storage.as_csr(self._mask)
@@ -446,7 +449,7 @@ class CandidateLabels:
         return marked
 
     def _keep(self, keep: BoolArray) -> Self:
-        return self._from_parts(algebra.keep_columns(self._parts(), keep))
+        return self._from_parts(build.keep_columns(self._parts(), keep))
 
 
 def _as_row_numbers(key: Any) -> AnyArray:

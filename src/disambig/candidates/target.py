@@ -10,7 +10,7 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.typing import Label
-from disambig.candidates.classes import as_list, is_missing
+from disambig.candidates.checks import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = ["as_candidates", "without_weightless"]

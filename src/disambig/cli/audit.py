@@ -28,9 +28,9 @@ def audit(
     from rich.console import Console
 
     from disambig.cli.audit_view import print_audit
-    from disambig.cli.loaded_table import load_table
-    from disambig.cli.talk import print_json, say_notices
-    from disambig.workbench.audit.table_audit import audit_table
+    from disambig.cli.console import print_json, say_notices
+    from disambig.cli.table_files import load_table
+    from disambig.tabular.audit.table_audit import audit_table
 
     table = load_table(file, file_options, labels, features)
     found = audit_table(table.frame, **table.columns)

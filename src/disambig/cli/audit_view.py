@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from disambig.tables.wording import printable
-from disambig.workbench.audit.audit_text import (
+from disambig._core.messages import printable
+from disambig.tabular.audit.report_text import (
     HEADINGS,
     contents_sentence,
     label_lines,
@@ -20,7 +20,7 @@ from disambig.workbench.audit.audit_text import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from disambig.workbench.audit.table_audit import TableAudit
+    from disambig.tabular.audit.table_audit import TableAudit
 
 __all__ = ["print_audit"]
 

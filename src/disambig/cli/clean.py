@@ -15,7 +15,7 @@ from disambig.cli.table_options import (
     Prefix,
     TableFile,
 )
-from disambig.workbench.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
+from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 
 __all__ = ["clean"]
 
@@ -73,18 +73,23 @@ def clean(
     --decisions decisions.csv --out vehicles-clean.csv
     """
     # keeps --help quick
-    from disambig.cli.fit_view import FitView
-    from disambig.cli.loaded_table import load_table, method_of, task_of
-    from disambig.cli.results import check_output, output_delimiter, partial_folder, where_it_is
-    from disambig.cli.talk import print_json, say, say_notices
-    from disambig.tables.files.file_content import STANDARD_STREAM
-    from disambig.tables.files.write import write_table
-    from disambig.tables.new_columns import append_columns, check_new_columns
-    from disambig.workbench.clean_columns import CLEAN_COLUMNS
-    from disambig.workbench.clean_details import describe_cleaning, write_details
-    from disambig.workbench.clean_summary import summarise_cleaning
-    from disambig.workbench.cleaning import clean_task
-    from disambig.workbench.work_folder import unfinished_work
+    from disambig.cli.console import print_json, say, say_notices
+    from disambig.cli.fit import FitView
+    from disambig.cli.table_files import (
+        check_output,
+        load_table,
+        method_of,
+        output_delimiter,
+        partial_folder,
+        task_of,
+        where_it_is,
+    )
+    from disambig.tabular.clean_details import describe_cleaning, write_details
+    from disambig.tabular.cleaning import clean_task, summarise_cleaning
+    from disambig.tabular.files.formats import STANDARD_STREAM
+    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_new_columns
+    from disambig.tabular.work_folder import unfinished_work
 
     check_output(out, json=json, source=file)  # before the work, not after it
     method = method_of(learning)

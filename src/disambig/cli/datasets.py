@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from disambig._core.errors import DatasetNotFoundError
-from disambig.cli.talk import print_json
+from disambig.cli.console import print_json
 
 if TYPE_CHECKING:
     from disambig.datasets.card import DatasetCard
@@ -50,7 +50,7 @@ def datasets(
 
 
 def _whereabouts(card: "DatasetCard") -> str:
-    from disambig.datasets.locate import find_file  # keeps --help quick
+    from disambig.datasets.download import find_file  # keeps --help quick
 
     if card.is_embedded:
         return "inside"

@@ -18,9 +18,9 @@ def example(
     Example: disambig example
     """
     # keeps --help quick
-    from disambig.cli.talk import say
-    from disambig.tables.files.write import write_table
-    from disambig.workbench.example import example_tables
+    from disambig.cli.console import say
+    from disambig.datasets.example import example_tables
+    from disambig.tabular.files.table_file import write_table
 
     tables = example_tables()
     there = next((folder / name for name in tables if (folder / name).exists()), None)

@@ -24,7 +24,7 @@ def fetch(
     Example: disambig fetch lost
     """
     from disambig.datasets.card import find_card  # keeps --help quick
-    from disambig.datasets.fetch import card_address, fetch_dataset
+    from disambig.datasets.download import card_address, fetch_dataset
 
     card = find_card(name)
     card_address(card)  # refuses data inside the package before anything is shown

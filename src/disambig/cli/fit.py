@@ -15,7 +15,7 @@ from disambig.cli.table_options import (
     MethodOptions,
     TableFile,
 )
-from disambig.workbench.defaults import DEFAULT_FOLDS
+from disambig.tabular.defaults import DEFAULT_FOLDS
 
 __all__ = ["fit"]
 
@@ -50,17 +50,16 @@ def fit(
     --votes --out model
     """
     # keeps --help quick
+    from disambig.cli.console import print_json, say, say_notices
     from disambig.cli.fit_view import FitView
-    from disambig.cli.loaded_table import load_table, method_of, task_of
-    from disambig.cli.results import partial_folder
-    from disambig.cli.talk import print_json, say, say_notices
-    from disambig.workbench.fitting import fit_task
-    from disambig.workbench.held_out import check_folds
-    from disambig.workbench.model.model_folder import (
+    from disambig.cli.table_files import load_table, method_of, partial_folder, task_of
+    from disambig.tabular.fitting import fit_task
+    from disambig.tabular.model.model_folder import (
         check_method_can_be_saved,
         check_model_folder_is_free,
     )
-    from disambig.workbench.work_folder import unfinished_work
+    from disambig.tabular.out_of_fold import check_folds
+    from disambig.tabular.work_folder import unfinished_work
 
     # Before the work, not after it.
     check_model_folder_is_free(out)

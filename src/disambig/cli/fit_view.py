@@ -4,8 +4,8 @@ from typing import Self
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from disambig.cli.talk import people_console, say
-from disambig.workbench.held_out import FitListener
+from disambig.cli.console import people_console, say
+from disambig.tabular.out_of_fold import FitListener
 
 __all__ = ["FitView"]
 

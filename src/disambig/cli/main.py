@@ -24,7 +24,7 @@ from disambig.cli import (
     review,
     study,
 )
-from disambig.cli.talk import say, say_notices
+from disambig.cli.console import say, say_notices
 
 __all__ = ["app", "main"]
 

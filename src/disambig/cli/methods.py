@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from disambig.cli.talk import print_json
+from disambig.cli.console import print_json
 
 __all__ = ["methods"]
 

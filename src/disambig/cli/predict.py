@@ -38,13 +38,12 @@ def predict(
     Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
-    from disambig.cli.loaded_table import read_file
-    from disambig.cli.results import check_output, output_delimiter, where_it_is
-    from disambig.cli.talk import print_json, say, say_notices
-    from disambig.tables.files.write import write_table
-    from disambig.tables.new_columns import append_columns
-    from disambig.workbench.columns.values import column_values
-    from disambig.workbench.model.model_folder import load_model
+    from disambig.cli.console import print_json, say, say_notices
+    from disambig.cli.table_files import check_output, output_delimiter, read_file, where_it_is
+    from disambig.tabular.columns.values import column_values
+    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.model.model_folder import load_model
+    from disambig.tabular.table_columns import append_columns
 
     check_output(out, json=json, source=file)
     fitted = load_model(model)

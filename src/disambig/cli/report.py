@@ -7,12 +7,12 @@ import typer
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.cli.option_groups import with_option_groups
-from disambig.cli.study_run import STORE, Store
+from disambig.cli.study import STORE, Store
 from disambig.cli.table_options import FileOptions, IdColumn, PageRows
-from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
-    from disambig.workbench.disambiguated import Disambiguated
+    from disambig.tabular.cleaned_rows import Disambiguated
 
 __all__ = ["report"]
 
@@ -45,7 +45,7 @@ def report(
     """
     # keeps --help quick
     from disambig._core.files import written_atomically
-    from disambig.cli.talk import say
+    from disambig.cli.console import say
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
@@ -58,33 +58,33 @@ def report(
 
 
 def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: Path) -> str:  # noqa: A002
-    from disambig.pages.table_report import table_page
+    from disambig.web.table_report import table_page
 
     if source.is_dir() and (source / "model.json").exists():
         return table_page(_model_rows(source), title=f"Model {source.name}", most_rows=rows)
     if source.is_dir() or source.suffix.lower() == ".toml":
         return _study_page(source, store)
-    from disambig.cli.cleaned_table import load_cleaned
+    from disambig.cli.table_files import load_cleaned
 
     cleaned = load_cleaned(source, options, id)
     return table_page(cleaned, title=source.name, most_rows=rows)
 
 
 def _model_rows(folder: Path) -> "Disambiguated":
-    from disambig.workbench.model.model_folder import load_model
-    from disambig.workbench.model.own_rows import rows_of_model
+    from disambig.tabular.model.model_folder import load_model
+    from disambig.tabular.model.own_rows import rows_of_model
 
     return rows_of_model(load_model(folder))
 
 
 def _study_page(source: Path, store: Path) -> str:
-    from disambig.cli.talk import say_notices
-    from disambig.pages.study_report import study_page
-    from disambig.report.contents import make_report
-    from disambig.report.study_file import ReportedStudy, read_study_file
-    from disambig.study.paper.published import published_accuracies
-    from disambig.study.results import read_results
-    from disambig.study.settings import Study
+    from disambig.bench.paper.published import published_accuracies
+    from disambig.bench.report import make_report
+    from disambig.bench.run_details import ReportedStudy, read_study_file
+    from disambig.bench.settings import Study
+    from disambig.bench.store import read_results
+    from disambig.cli.console import say_notices
+    from disambig.web.study_report import study_page
 
     if source.is_dir():
         reported = read_study_file(source)

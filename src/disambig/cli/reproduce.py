@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import StudyError
-from disambig.cli.study_run import STORE, Address, Backend, Jobs, Out, Store, run_and_report
+from disambig.cli.study import STORE, Address, Backend, Jobs, Out, Store, run_and_report
 
 __all__ = ["reproduce"]
 
@@ -42,8 +42,8 @@ def reproduce(
     Example: disambig reproduce curves --quick --jobs 2
     """
     # keeps --help quick
-    from disambig.study.paper.published import published_accuracies
-    from disambig.study.paper.studies import paper_study, without_missing_data
+    from disambig.bench.paper.published import published_accuracies
+    from disambig.bench.paper.studies import paper_study, without_missing_data
 
     study, missing = without_missing_data(paper_study(what, quick=quick))
     advice = tuple(

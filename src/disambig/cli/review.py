@@ -8,10 +8,10 @@ import typer
 from disambig._core.errors import ParameterError
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import FileOptions, IdColumn, PageRows
-from disambig.workbench.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
-    from disambig.tables.labels.decision_log import DecisionLog
+    from disambig.tabular.labels.decision_log import DecisionLog
 
 __all__ = ["review"]
 
@@ -46,14 +46,14 @@ def review(
     """
     # keeps --help quick
     from disambig._core.optional import import_extra
-    from disambig.cli.cleaned_table import load_cleaned
-    from disambig.cli.talk import say
+    from disambig.cli.console import say
+    from disambig.cli.table_files import load_cleaned
 
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="review")
-    from disambig.pages.review.server import serve_review
-    from disambig.tables.labels.decision_log import LOG_SUFFIX
-    from disambig.tables.wording import counted_rows
+    from disambig._core.messages import counted_rows
+    from disambig.tabular.labels.decision_log import LOG_SUFFIX
+    from disambig.web.review import serve_review
 
     kept_in = decisions or clean.with_suffix(f".decisions{LOG_SUFFIX}")
     if kept_in.suffix != LOG_SUFFIX:

@@ -10,14 +10,13 @@ from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from disambig.cli.tables import make_table
-from disambig.study.runner import StudyListener
-from disambig.study.time_left import TimeLeft
+from disambig.bench.runner import StudyListener, TimeLeft
+from disambig.cli.console import make_table
 
 if TYPE_CHECKING:
     from disambig._core.errors import RecordError
-    from disambig.study.plan import Plan, PlannedJob
-    from disambig.study.record import Record
+    from disambig.bench.plan import Plan, PlannedJob
+    from disambig.bench.record import Record
 
 __all__ = ["LiveView", "PlainLog"]
 

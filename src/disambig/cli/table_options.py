@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.workbench.defaults import DEFAULT_METHOD
+from disambig.tabular.defaults import DEFAULT_METHOD
 
 __all__ = [
     "LEARNING",

@@ -1,8 +1,8 @@
 """Named data, files of your own, and made-up data of any shape."""
 
+from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.catalogue import list_datasets, load_dataset
-from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.fetch import fetch_dataset
+from disambig.datasets.download import fetch_dataset
 from disambig.datasets.synthetic import make_partial_label_dataset
 
 __all__ = [

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from disambig._core.errors import UnknownNameError
-from disambig._core.names import bare_name
+from disambig._core.messages import bare_name
 
 __all__ = ["DatasetCard", "all_cards", "find_card"]
 

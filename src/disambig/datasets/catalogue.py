@@ -12,15 +12,13 @@ from disambig._core.errors import (
     ParameterError,
     UnknownNameError,
 )
+from disambig._core.fingerprint import check_fingerprint
+from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.card import DatasetCard, all_cards, find_card
-from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.fingerprint import check_fingerprint
-from disambig.datasets.locate import find_file
-from disambig.datasets.readers.embedded import read_embedded
-from disambig.datasets.readers.labelled_table import read_labelled_table
-from disambig.datasets.readers.mat import read_mat
-from disambig.datasets.readers.npz import read_npz
-from disambig.tables.files.formats import SUFFIXES
+from disambig.datasets.download import find_file
+from disambig.datasets.readers import read_embedded, read_labelled_table
+from disambig.tabular.files.arrays import read_mat, read_npz
+from disambig.tabular.files.formats import SUFFIXES
 
 __all__ = ["list_datasets", "load_dataset"]
 

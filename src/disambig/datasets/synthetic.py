@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from disambig._core.parameters import check_integer, check_real
-from disambig._core.seeding import RandomState, make_generator
+from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
+from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import corrupt_to_average
-from disambig.datasets.dataset import PartialLabelDataset
 
 __all__ = ["make_partial_label_dataset"]
 

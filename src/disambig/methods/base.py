@@ -14,7 +14,7 @@ from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.card import MethodCard
-from disambig.metrics.label_free import covering_rate
+from disambig.metrics import covering_rate
 
 __all__ = ["PartialLabelClassifier"]
 

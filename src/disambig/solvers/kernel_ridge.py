@@ -1,18 +1,40 @@
-"""Ridge regression with a Gaussian kernel and a free intercept, for many targets in turn."""
+"""Kernel ridge regression on many targets, factored in blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
-from disambig.solvers.blocked_cholesky import cholesky_in_place
 
-__all__ = ["PRECISIONS", "KernelModel", "KernelRidge"]
+__all__ = ["PRECISIONS", "KernelModel", "KernelRidge", "cholesky_in_place"]
+
+
+_ROWS_IN_A_BLOCK = 1024
+
+
+def cholesky_in_place(matrix: FloatArray) -> None:
+    """Overwrite the lower triangle by L with ``matrix = L @ L.T``.
+
+    What is above the diagonal means nothing afterwards.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric, positive definite; otherwise ``LinAlgError`` is raised.
+    """
+    for start in range(0, len(matrix), _ROWS_IN_A_BLOCK):
+        end = min(start + _ROWS_IN_A_BLOCK, len(matrix))
+        matrix[start:, start:end] -= matrix[start:, :start] @ matrix[start:end, :start].T
+        own = cholesky(matrix[start:end, start:end], lower=True, check_finite=False)
+        matrix[start:end, start:end] = own
+        below = matrix[end:, start:end]
+        below[:] = solve_triangular(own, below.T, lower=True, check_finite=False).T
+
 
 PRECISIONS = ("auto", "single", "double")
 

@@ -1,11 +1,24 @@
-"""Nearest rows: of the training rows among each other, and of new ones among them."""
+"""Nearest rows, and the weights that rebuild a row from its neighbours."""
+
+from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
 
-from disambig._core.typing import Features, IntArray
+from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig.solvers.nonnegative_qp import minimise_on_orthant
 
-__all__ = ["index_of_rows", "nearest_of_queries", "nearest_of_training_rows"]
+__all__ = [
+    "difference_products",
+    "graph_of_weights",
+    "index_of_rows",
+    "inner_products",
+    "nearest_of_queries",
+    "nearest_of_training_rows",
+    "reconstruction_weights",
+]
 
 
 def index_of_rows(X: Features) -> NearestNeighbors:
@@ -31,3 +44,78 @@ def nearest_of_queries(index: NearestNeighbors, X: Features, n_neighbors: int) -
     count = min(n_neighbors, index.n_samples_fit_)
     nearest: IntArray = index.kneighbors(X, count, return_distance=False)
     return nearest
+
+
+_NUMBERS_AT_A_TIME = 1_000_000
+
+
+def inner_products(
+    queries: FloatArray, rows: FloatArray, neighbors: IntArray
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield, some queries at a time, the inner products around them.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, n_features)
+        Rows that have neighbours.
+    rows : ndarray of shape (n_rows, n_features)
+        Rows that are neighbours.
+    neighbors : ndarray of shape (n_queries, n_neighbors)
+        Row numbers of the neighbours of every query.
+
+    Yields
+    ------
+    batch : slice
+        Which queries these are.
+    among : ndarray of shape (n_batch, n_neighbors, n_neighbors)
+        Products of their neighbours with each other.
+    with_query : ndarray of shape (n_batch, n_neighbors)
+        Products of their neighbours with the query.
+    """
+    for batch in _batches(neighbors, queries.shape[1]):
+        around = rows[neighbors[batch]]
+        among = around @ around.transpose(0, 2, 1)
+        yield batch, among, (around @ queries[batch, :, np.newaxis])[:, :, 0]
+
+
+def difference_products(rows: FloatArray, neighbors: IntArray) -> FloatArray:
+    """Return the inner products of the differences between every row and its neighbours.
+
+    Weights w that sum to one miss the row by ``w @ products @ w``, squared.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows.
+    neighbors : ndarray of shape (n_rows, n_neighbors)
+        Neighbours of every row.
+    """
+    products = np.empty((*neighbors.shape, neighbors.shape[1]))
+    for batch in _batches(neighbors, rows.shape[1]):
+        differences = rows[neighbors[batch]]
+        differences -= rows[batch, np.newaxis]
+        np.matmul(differences, differences.transpose(0, 2, 1), out=products[batch])
+    return products
+
+
+def reconstruction_weights(
+    queries: FloatArray, rows: FloatArray, neighbors: IntArray
+) -> FloatArray:
+    """Return the weights >= 0 with which neighbours come nearest to every query."""
+    weights = np.empty(neighbors.shape)
+    for batch, among, with_query in inner_products(queries, rows, neighbors):
+        weights[batch] = minimise_on_orthant(among, with_query)
+    return weights
+
+
+def graph_of_weights(weights: FloatArray, neighbors: IntArray, n_rows: int) -> Sparse:
+    """Return weights of neighbours as a sparse array of shape (n_queries, n_rows)."""
+    queries, count = neighbors.shape
+    ends = np.arange(queries + 1) * count
+    return sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), (queries, n_rows))
+
+
+def _batches(neighbors: IntArray, n_features: int) -> Iterator[slice]:
+    queries, count = neighbors.shape
+    numbers = max(1, count * n_features)
+    yield from gen_batches(queries, max(1, _NUMBERS_AT_A_TIME // numbers))

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from disambig._core.seeding import make_generator
+from disambig._core.parameters import make_generator
 from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.pair_graph import graph_to_labels

@@ -12,7 +12,7 @@ import pytest
 from disambig._core.errors import HashMismatchError, ParameterError
 from disambig.datasets import load_dataset
 from disambig.datasets.card import all_cards, find_card
-from disambig.datasets.readers.embedded import read_embedded
+from disambig.datasets.readers import read_embedded
 
 ROOT = Path(__file__).resolve().parents[3]
 EMBEDDED = [card.name for card in all_cards().values() if card.is_embedded]

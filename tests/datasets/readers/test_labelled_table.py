@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disambig._core.errors import DatasetFormatError
+from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
-from disambig.datasets.dataset import PartialLabelDataset
-from disambig.datasets.readers.labelled_table import read_labelled_table
-from disambig.tables.files.write import write_table
+from disambig.datasets.readers import read_labelled_table
+from disambig.tabular.files.table_file import write_table
 
 
 @pytest.fixture

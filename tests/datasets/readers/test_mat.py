@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import io, sparse
 
 from disambig._core.errors import DatasetFormatError
-from disambig.datasets.readers.mat import read_mat
+from disambig.tabular.files.arrays import read_mat
 
 # Three samples, four labels: the sets {0, 1}, {1}, {2, 3} and the truth 1, 1, 3.
 DATA = np.array([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disambig._core.errors import DatasetFormatError
-from disambig.datasets.readers.npz import read_npz
+from disambig.tabular.files.arrays import read_npz
 
 X = np.array([[0.5, 1.0], [1.5, 2.0]])
 MASK = np.array([[True, True, False], [False, False, True]])

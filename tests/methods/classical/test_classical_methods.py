@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from disambig import CandidateLabels
+from disambig.bench import cross_validate
 from disambig.datasets import load_dataset, make_partial_label_dataset
 from disambig.methods import AGGD, CLPL, IPAL, LSBCMM, M3PL, PLKNN, PLSVM, SURE, EMClassifier
-from disambig.study import cross_validate
 from methods.classical.problems import random_problem
 
 METHODS = [

@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MinMaxScaler
 
 from disambig import NCPDClassifier, load_dataset
+from disambig.bench import shuffled_folds
 from disambig.datasets import make_partial_label_dataset
-from disambig.study import shuffled_folds
 from methods.ncpd.examples import EASY, NEW_X, EpochCounter, X, Y, assert_same_bits, quick
 
 MEASURES = ["T", "simple", "agreement", "loss", "covering_rate", "changed"]

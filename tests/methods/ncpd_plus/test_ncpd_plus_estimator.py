@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from disambig import CandidateLabels, NCPDClassifier
-from disambig._core.seeding import make_generator, spawn_seeds
+from disambig._core.parameters import make_generator, spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS

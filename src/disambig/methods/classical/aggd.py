@@ -13,8 +13,12 @@ from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_pairs, relative_weights
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
-from disambig.solvers.neighborhoods import difference_products, graph_of_weights
-from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
+from disambig.solvers.neighbors import (
+    difference_products,
+    graph_of_weights,
+    index_of_rows,
+    nearest_of_training_rows,
+)
 from disambig.solvers.nonnegative_qp import minimise_on_simplex
 from disambig.solvers.simplex import project_rows_on_simplex
 from disambig.solvers.smooth_confidences import smooth_confidences

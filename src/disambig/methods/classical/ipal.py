@@ -13,12 +13,13 @@ from disambig.methods.card import MethodCard
 from disambig.methods.classical.indexed_rows import IndexedRows
 from disambig.methods.confidence import confidence_from_pairs, confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
-from disambig.solvers.neighborhoods import (
+from disambig.solvers.neighbors import (
     graph_of_weights,
     inner_products,
+    nearest_of_queries,
+    nearest_of_training_rows,
     reconstruction_weights,
 )
-from disambig.solvers.neighbors import nearest_of_queries, nearest_of_training_rows
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 from disambig.solvers.pair_graph import graph_to_candidates
 

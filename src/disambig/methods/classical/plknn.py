@@ -14,8 +14,11 @@ from disambig.methods.card import MethodCard
 from disambig.methods.classical.indexed_rows import IndexedRows
 from disambig.methods.confidence import confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
-from disambig.solvers.neighborhoods import graph_of_weights
-from disambig.solvers.neighbors import nearest_of_queries, nearest_of_training_rows
+from disambig.solvers.neighbors import (
+    graph_of_weights,
+    nearest_of_queries,
+    nearest_of_training_rows,
+)
 
 __all__ = ["PLKNN"]
 

@@ -7,8 +7,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from disambig._core.groups import first_largest
-from disambig._core.parameters import check_integer, check_real
-from disambig._core.seeding import RandomState, make_generator
+from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier

@@ -12,8 +12,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from disambig._core.caller import warn_caller
-from disambig._core.errors import ParameterError
+from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, describe_rows
-from disambig._core.seeding import spawn_seeds
+from disambig._core.parameters import spawn_seeds
 from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch

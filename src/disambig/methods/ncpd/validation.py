@@ -9,12 +9,11 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
-from disambig._core.parameters import check_real
-from disambig._core.seeding import make_generator
+from disambig._core.parameters import check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
-from disambig.metrics.label_free import covering_rate
+from disambig.metrics import covering_rate
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 
-from disambig._core.caller import warn_caller
+from disambig._core.errors import warn_caller
 from disambig._core.typing import Features
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.problem import Problem

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn.base import clone
 
-from disambig._core.seeding import make_generator, spawn_seeds
+from disambig._core.parameters import make_generator, spawn_seeds
 from disambig._core.typing import Features, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.many import fit_copies

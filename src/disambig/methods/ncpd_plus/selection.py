@@ -9,7 +9,7 @@ from disambig._core.groups import group_sums
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.ncpd_plus.mixture import SMALLEST_MASS, mixture_weights
-from disambig.metrics.label_free import approximated_accuracy, covering_rate
+from disambig.metrics import approximated_accuracy, covering_rate
 
 __all__ = ["ConfigurationScore", "Selection", "compare"]
 

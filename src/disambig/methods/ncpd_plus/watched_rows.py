@@ -9,7 +9,7 @@ import numpy as np
 from disambig._core.typing import FloatArray
 from disambig.engine.history import History
 from disambig.methods.ncpd.validation import ValidationMonitor
-from disambig.metrics.label_free import covering_rate
+from disambig.metrics import covering_rate
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from disambig._core.seeding import RandomState, make_generator
+from disambig._core.parameters import RandomState, make_generator
 from disambig._core.typing import Features, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.card import MethodCard

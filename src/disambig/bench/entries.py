@@ -1,0 +1,161 @@
+"""What a study is made of, as it is written down: datasets, methods, protocol."""
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from sklearn.model_selection import ParameterGrid
+
+from disambig._core.errors import DisambigError, UnknownNameError
+from disambig.bench.trial import Criterion
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.catalogue import get_method
+
+__all__ = ["Corruption", "DatasetEntry", "MethodEntry", "Protocol", "Settings", "without_repeats"]
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def without_repeats(values: list[Any]) -> list[Any]:
+    """Refuse a list that has something twice."""
+    twice = [value for i, value in enumerate(values) if value in values[:i]]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is listed twice: keep one")
+    return values
+
+
+class Settings(BaseModel):
+    """Values as they are: "3" is no number and true is not one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+_ONE_OR_MORE = (BeforeValidator(_as_list), Field(min_length=1), AfterValidator(without_repeats))
+
+
+class Corruption(Settings):
+    """Candidate sets made from true labels: every ``p`` with every ``r``."""
+
+    p: Annotated[list[Annotated[float, Field(ge=0, le=1)]], *_ONE_OR_MORE]
+    r: Annotated[list[Annotated[int, Field(ge=1)]], *_ONE_OR_MORE]
+
+
+class DatasetEntry(Settings):
+    """Data of a study: a named dataset, or a file; with its own sets, or corrupted.
+
+    ``title`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
+    table of your own, as in ``load_dataset``.
+    """
+
+    name: str | None = None
+    path: str | None = None
+    title: Annotated[str, Field(min_length=1)] | None = None
+    labels: str | None = None
+    separator: str | None = None
+    truth: str | None = None
+    corruption: Corruption | None = None
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if (self.name is None) == (self.path is None):
+            raise ValueError("give either 'name', for a named dataset, or 'path', for a file")
+        if self.path is None and (self.labels or self.separator or self.truth):
+            raise ValueError("'labels', 'separator' and 'truth' go with the 'path' of a table only")
+        return self
+
+
+class MethodEntry(Settings):
+    """A method of a study: its name, its parameters, and parameters to choose from a grid.
+
+    ``title`` is what results call it.
+    """
+
+    name: str
+    title: Annotated[str, Field(min_length=1)] | None = None
+    parameters: dict[str, Any] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+
+    @property
+    def shown_title(self) -> str:
+        """What tables and figures call it: by default its name, in capitals if it is a method."""
+        if self.title is not None:
+            return self.title
+        card = self.method_class.card
+        return card.name.upper() if card.role == "method" else card.name.replace("_", " ")
+
+    @property
+    def method_class(self) -> type[PartialLabelClassifier]:
+        """The class of the method."""
+        return get_method(self.name)
+
+    @property
+    def has_epochs(self) -> bool:
+        """Whether rows can be watched over the epochs of its training."""
+        return {"validation", "early_stopping"} <= set(self.method_class().get_params(deep=False))
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        try:
+            self._check_values()
+        except (DisambigError, TypeError) as error:  # TypeError: it cannot be made without more
+            raise ValueError(str(error)) from None
+        if "random_state" in {**self.parameters, **self.grid}:
+            raise ValueError("leave out 'random_state': seeds follow from that of the protocol")
+        both = sorted(set(self.parameters) & set(self.grid))
+        if both:
+            raise ValueError(f"'parameters' and 'grid' both have {', '.join(both)}: keep one")
+        try:
+            json.dumps([self.parameters, self.grid], allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"parameters must be plain values, as JSON has: {error}") from None
+        return self
+
+    def _check_values(self) -> None:
+        known = self.method_class().get_params(deep=False)
+        for name in {**self.parameters, **self.grid}:
+            if name not in known:
+                raise UnknownNameError(f"parameter of {self.name}", name, known)
+        for chosen in ParameterGrid(self.grid) if self.grid else [{}]:
+            method = self.method_class(**{**self.parameters, **chosen})
+            method._check_parameters()
+            method._check_many()
+
+
+class Protocol(Settings):
+    """How rows are held out, how often, by which seed, and how parameters are chosen."""
+
+    kind: Literal["kfold", "holdout"] = "kfold"
+    folds: Annotated[int, Field(ge=2)] = 10
+    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    repeats: Annotated[int, Field(ge=1)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    selection: Criterion = "covering_rate"
+    inner_folds: Annotated[int, Field(ge=2)] = 5
+    by_epoch: bool = False
+
+    @property
+    def held_out_share(self) -> float:
+        """Share of the rows that a run is tested on."""
+        return 1 / self.folds if self.kind == "kfold" else self.test_share
+
+    @property
+    def sentence(self) -> str:
+        """The protocol in words."""
+        how = (
+            f"{self.folds} folds"
+            if self.kind == "kfold"
+            else f"{self.test_share:.0%} of the rows held out"
+        )
+        seeds = f"seed {self.seed}"
+        if self.repeats > 1:
+            seeds = f"{self.repeats} times, seeds {self.seed} to {self.seed + self.repeats - 1}"
+        return f"{how}, {seeds}"
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Self:
+        other = {"kfold": "test_share", "holdout": "folds"}[self.kind]
+        if other in self.model_fields_set:
+            raise ValueError(f"'{other}' means nothing with kind = \"{self.kind}\": leave it out")
+        return self

@@ -1,0 +1,153 @@
+"""A table of results as Markdown, LaTeX or CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["Table", "as_markdown", "list_markdown", "to_csv", "to_latex", "to_markdown"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of plain text; the marks are •, ◦ and ±.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    header : tuple of str
+        Names of the columns.
+    rows : tuple of tuple of str
+        As wide as the header.
+    notes : tuple of str
+        What a reader has to know, a sentence or two each.
+    emphasised : frozenset of (int, int)
+        Row and column of the cells that stand out.
+    n_summary_rows : int
+        So many rows at the end are set apart.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    emphasised: frozenset[tuple[int, int]] = frozenset()
+    n_summary_rows: int = 0
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table with its title as a heading and its notes as a list."""
+    lines = [f"## {as_markdown(table.title)}", "", _line(map(as_markdown, table.header))]
+    lines.append(_line(["---", *["---:"] * (len(table.header) - 1)]))
+    for i, row in enumerate(table.rows):
+        cells = [
+            f"**{as_markdown(cell)}**" if (i, j) in table.emphasised else as_markdown(cell)
+            for j, cell in enumerate(row)
+        ]
+        lines.append(_line(cells))
+    if table.notes:
+        lines += ["", list_markdown(table.notes).rstrip("\n")]
+    return "\n".join(lines) + "\n"
+
+
+def list_markdown(sentences: Iterable[str]) -> str:
+    """Return a list, a line for every sentence."""
+    return "".join(f"- {as_markdown(sentence)}\n" for sentence in sentences)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def as_markdown(text: str) -> str:
+    """Return text on one line, with the signs escaped that Markdown would read as its own."""
+    for sign in "\\|*_<[`":
+        text = text.replace(sign, "\\" + sign)
+    return " ".join(text.split())
+
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    "±": r"$\pm$",
+    "•": r"$\bullet$",
+    "◦": r"$\circ$",
+    "\n": " ",
+}
+# Signs to a line, and rows to a page, up to which a size of type fits a page of text.
+_SIZES = ((70, 45, r"\normalsize"), (95, 55, r"\footnotesize"), (120, 65, r"\scriptsize"))
+
+
+def to_latex(table: Table) -> str:
+    r"""Return a ``table`` environment; wide and long tables are set in smaller type."""
+    rows = [
+        _row(
+            rf"\textbf{{{_escaped(cell)}}}" if (i, j) in table.emphasised else _escaped(cell)
+            for j, cell in enumerate(row)
+        )
+        for i, row in enumerate(table.rows)
+    ]
+    split = len(rows) - table.n_summary_rows
+    summary = [r"\midrule", *rows[split:]] if 0 < split < len(rows) else rows[split:]
+    lines = [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{_escaped(table.title)}}}",
+        _size(table),
+        rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
+        r"\toprule",
+        _row(map(_escaped, table.header)),
+        r"\midrule",
+        *rows[:split],
+        *summary,
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"\par\smallskip {{\footnotesize {_escaped(note)}\par}}" for note in table.notes),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    # Braces, because a line break reads a bracket at the start of the next line as its own.
+    return " & ".join(f"{{{cell}}}" if cell.startswith("[") else cell for cell in cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SIGNS.get(sign, sign) for sign in text)
+
+
+def _size(table: Table) -> str:
+    lines = (table.header, *table.rows)
+    widths = [max(len(line[j]) for line in lines) + 2 for j in range(len(table.header))]
+    for width, height, size in _SIZES:
+        if sum(widths) <= width and len(table.rows) <= height:
+            return size
+    return r"\tiny"
+
+
+def to_csv(table: Table) -> str:
+    """Return header and rows; cells that stand out end in an asterisk.
+
+    Title and notes are left out, so that every line is a row and the file can be read back.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.header)
+    for i, row in enumerate(table.rows):
+        writer.writerow(
+            f"{cell} *" if (i, j) in table.emphasised else cell for j, cell in enumerate(row)
+        )
+    return text.getvalue()

@@ -1,0 +1,49 @@
+"""The studies of the NCPD paper: its table, its curves, its ablation."""
+
+import tomllib
+from importlib.resources import files
+
+from disambig._core.errors import DatasetNotFoundError
+from disambig._core.parameters import check_choice
+from disambig.bench.settings import Study
+from disambig.datasets.card import DatasetCard, find_card
+from disambig.datasets.download import find_file
+
+__all__ = ["PAPER_STUDIES", "paper_study", "without_missing_data"]
+
+PAPER_STUDIES = ("table", "curves", "ablation")
+_FOLDER = files(__package__)
+
+
+def paper_study(name: str, *, quick: bool = False) -> Study:
+    """Return a study of the paper.
+
+    Parameters
+    ----------
+    name : {"table", "curves", "ablation"}
+        Table 2, Figures 2 to 4, or Figure 5.
+    quick : bool, default=False
+        Whether to take the version that ends within minutes; its ``about`` says what is cut.
+    """
+    check_choice("name", name, PAPER_STUDIES)
+    file = _FOLDER / (f"{name}-quick.toml" if quick else f"{name}.toml")
+    return Study(**tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def without_missing_data(study: Study) -> tuple[Study | None, list[DatasetCard]]:
+    """Return the study on the named data that is at hand, if any is, and what is missing."""
+    cards = {entry.name: find_card(entry.name) for entry in study.datasets if entry.name}
+    missing = {name: card for name, card in cards.items() if not _is_at_hand(card)}
+    at_hand = [entry for entry in study.datasets if entry.name not in missing]
+    rest = study.model_copy(update={"datasets": at_hand}) if at_hand else None
+    return rest, list(missing.values())
+
+
+def _is_at_hand(card: DatasetCard) -> bool:
+    if card.is_embedded:
+        return True
+    try:
+        find_file(card)
+    except DatasetNotFoundError:
+        return False
+    return True

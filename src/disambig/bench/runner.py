@@ -1,0 +1,221 @@
+"""Run what a study still lacks, and say how long the rest takes."""
+
+import json
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from disambig._core.errors import RecordError
+from disambig.bench.backends import Backend, open_backend
+from disambig.bench.execute import execute, failure
+from disambig.bench.plan import Plan, PlannedJob, make_plan
+from disambig.bench.record import Job, Record, side_by_side
+from disambig.bench.settings import Study
+from disambig.bench.store import Claims, RecordStore, StudyResult, stored_records
+
+__all__ = ["StudyListener", "TimeLeft", "run_study"]
+
+
+class TimeLeft:
+    """Learns what jobs cost, by method and data.
+
+    A job that is like none before it is taken to cost what its method costs on other data, or what
+    jobs cost on average.
+    """
+
+    def __init__(self) -> None:
+        self._costs: dict[tuple[str, ...], list[float]] = {}
+        self._work_done = 0.0
+
+    def learn(self, planned: PlannedJob, record: Record, *, now: bool = True) -> None:
+        """Take note of a job that has ended, now or in an earlier run."""
+        cost = sum(record.seconds.values())
+        for kind in _kinds(planned):
+            self._costs.setdefault(kind, []).append(cost)
+        if now:
+            self._work_done += cost
+
+    def seconds(self, pending: Iterable[PlannedJob], elapsed: float) -> float | None:
+        """Return the seconds that pending jobs will take, at the pace so far; None if unknown."""
+        if self._work_done == 0:
+            return None
+        work = sum(self._expected(planned) for planned in pending)
+        return elapsed * work / self._work_done
+
+    def _expected(self, planned: PlannedJob) -> float:
+        known = next(self._costs[kind] for kind in _kinds(planned) if kind in self._costs)
+        return sum(known) / len(known)
+
+
+def _kinds(planned: PlannedJob) -> list[tuple[str, ...]]:
+    method, dataset = planned.method_title, planned.dataset.name
+    return [(method, dataset, planned.data_title), (method, dataset), (method,), ()]
+
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_MOST_FORGOTTEN = 3
+
+
+class StudyListener:
+    """Told what happens while a study runs; override what you want to know."""
+
+    def on_start(self, plan: Plan, done: dict[str, Record], damaged: list[RecordError]) -> None:
+        """Hear which jobs there are, which were done before, and which records are damaged."""
+
+    def on_jobs_start(self, jobs: list[PlannedJob]) -> None:
+        """Hear that jobs have been started, together."""
+
+    def on_job_end(self, planned: PlannedJob, record: Record) -> None:
+        """Hear that a job has ended, here or in another runner on the same store."""
+
+    def on_wait(self) -> None:
+        """Hear, every now and then, that time passes."""
+
+
+def run_study(
+    study: Study,
+    store: str | os.PathLike[str],
+    *,
+    jobs: int = 1,
+    backend: str = "local",
+    address: str | None = None,
+    listener: StudyListener | None = None,
+) -> StudyResult:
+    """Run the jobs of a study that have no record yet, and return all records.
+
+    It may be interrupted at any moment and called again; what has a record is not run again. What
+    failed is tried again. Several runners may work on one store at the same time.
+
+    Parameters
+    ----------
+    study : Study
+        What to run.
+    store : path
+        Folder of the records.
+    jobs : int, default=1
+        Processes, on this machine; each uses one thread.
+    backend : {"local", "dask", "ray"}, default="local"
+        Where jobs run.
+    address : str, optional
+        Of a cluster.
+    listener : StudyListener, optional
+        Told what happens.
+    """
+    opening = open_backend(backend, jobs=jobs, address=address)  # refuses what it does not know
+    plan = make_plan(study)
+    records = RecordStore(store)
+    with Claims(records.folder) as claims, opening as workers:
+        runner = _Runner(plan, records, workers, claims, listener or StudyListener())
+        return StudyResult(plan, runner.run())
+
+
+@dataclass(eq=False)
+class _Runner:
+    """The state of a run: what waits, what is under way, what is known."""
+
+    plan: Plan
+    store: RecordStore
+    backend: Backend
+    claims: Claims
+    listener: StudyListener
+    known: dict[str, Record] = field(default_factory=dict)
+    waiting: deque[list[PlannedJob]] = field(default_factory=deque)
+    under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
+    elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
+    forgotten: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
+    sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
+
+    def run(self) -> dict[str, Record]:
+        records, damaged = stored_records(self.plan, self.store)
+        self.known = {key: record for key, record in records.items() if record.is_done}
+        self.listener.on_start(self.plan, dict(self.known), damaged)
+        self.waiting.extend(self._batches())
+        while self.waiting or self.elsewhere or self.under_way:
+            while self.waiting and len(self.under_way) < self.backend.width():
+                self._start(self.waiting.popleft())
+            if self.under_way:
+                self._finish_some()
+            else:
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+            self.listener.on_wait()
+            if not self.waiting:
+                # What another runner works on: look again, it may have ended or died.
+                self.waiting, self.elsewhere = self.elsewhere, deque()
+        return self.known
+
+    def _batches(self) -> Iterator[list[PlannedJob]]:
+        """Yield what waits, in groups that are trained side by side."""
+        for group in self.plan.families():
+            pending = [planned for planned in group if planned.job.key not in self.known]
+            if pending:
+                size = self._side_by_side(pending[0].job) or len(pending)
+                yield from (pending[i : i + size] for i in range(0, len(pending), size))
+
+    def _side_by_side(self, job: Job) -> int | None:
+        """Return how many splits it pays to run together, asked where they will run."""
+        if job.stands_alone:
+            return 1
+        kind = (job.method, json.dumps(job.parameters, sort_keys=True))
+        if kind not in self.sizes:
+            try:
+                self.sizes[kind] = self.backend.submit(side_by_side, job).result()
+            except Exception:  # noqa: BLE001  # the job itself will say what is wrong there
+                self.sizes[kind] = 1
+        return self.sizes[kind]
+
+    def _start(self, batch: list[PlannedJob]) -> None:
+        """Start the jobs of a batch, but for those that another runner works on."""
+        ours = [planned for planned in batch if self.claims.take(planned.job.key)]
+        theirs = [planned for planned in batch if planned not in ours]
+        # Another runner may have ended a job since we looked; a claim is given up after its record.
+        ours = [planned for planned in ours if not self._ended_elsewhere(planned)]
+        if ours:
+            jobs = [planned.job for planned in ours]
+            future = self.backend.submit(execute, ours[0].dataset, jobs)
+            self.under_way[future] = ours
+            self.listener.on_jobs_start(ours)
+        if theirs:
+            self.elsewhere.append(theirs)
+
+    def _ended_elsewhere(self, planned: PlannedJob) -> bool:
+        try:
+            record = self.store.read(planned.job.key)
+        except RecordError:
+            return False
+        if record is None or not record.is_done:
+            return False
+        self._keep(planned, record)
+        return True
+
+    def _finish_some(self) -> None:
+        done, _ = wait(self.under_way, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        for future in done:
+            batch = self.under_way.pop(future)
+            try:
+                outcomes = future.result()
+            # The process died, or the cluster gave up.
+            except Exception as error:  # noqa: BLE001
+                if self._shall_be_tried_again(batch, error):
+                    # Each for itself: one of them may be at fault.
+                    self.waiting.extend([planned] for planned in batch)
+                    continue
+                outcomes = [failure(batch[0].dataset, batch[0].job, error)]
+            for planned, (record, predictions) in zip(batch, outcomes, strict=True):
+                self._keep(planned, self.store.write(record, predictions))
+
+    def _shall_be_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
+        if len(batch) > 1 or not isinstance(error, CancelledError):
+            return len(batch) > 1
+        # A cluster that was started anew forgets calls: no fault of theirs, if it is not a habit.
+        key = batch[0].job.key
+        self.forgotten[key] += 1
+        return self.forgotten[key] <= _MOST_FORGOTTEN
+
+    def _keep(self, planned: PlannedJob, record: Record) -> None:
+        self.claims.release(planned.job.key)
+        self.known[record.key] = record
+        self.listener.on_job_end(planned, record)

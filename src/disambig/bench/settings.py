@@ -1,0 +1,247 @@
+"""A study as it is written down, in Python or TOML."""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+
+from disambig._core.errors import StudyError
+from disambig.bench.entries import (
+    DatasetEntry,
+    MethodEntry,
+    Protocol,
+    Settings,
+    without_repeats,
+)
+from disambig.bench.trial import METRICS
+
+__all__ = ["Study", "can_be_toml", "described", "given_settings", "place_data", "settings_text"]
+
+
+_FLOOR, _CEILING = "random_candidate", "oracle"
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class Study(Settings):
+    """What to compare, on what, and how: methods, datasets, protocol, metrics.
+
+    The floor (``random_candidate``) and the ceiling (``oracle``) belong to every study and are
+    added if they are not named.
+
+    Parameters
+    ----------
+    name : str
+        Name of the study; its results go into a folder of that name.
+    about : str, optional
+        What readers of its results should know; printed above them.
+    datasets : list of DatasetEntry, dict or str
+        A text is the name of a dataset.
+    methods : list of MethodEntry, dict or str
+        A text is the name of a method.
+    protocol : Protocol or dict, optional
+        Ten shuffled folds by default.
+    metrics : list of str, default=["accuracy"]
+        What tables are made of. Every metric is recorded.
+    reference : str, optional
+        Title of the method that the others are compared with. By default the first.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    datasets: Annotated[list[Annotated[DatasetEntry, BeforeValidator(_named)]], Field(min_length=1)]
+    methods: Annotated[list[Annotated[MethodEntry, BeforeValidator(_named)]], Field(min_length=1)]
+    about: str = ""
+    protocol: Protocol = Protocol()
+    metrics: Annotated[
+        list[Literal[METRICS]],  # type: ignore[valid-type]  # a tuple made at run time
+        Field(min_length=1),
+        AfterValidator(without_repeats),
+    ] = Field(default=["accuracy"])
+    reference: str | None = None
+
+    def __init__(self, /, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise StudyError(described(error)) from None
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a study from a file; paths of data in it are relative to it."""
+        path = Path(path)
+        try:
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise StudyError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise StudyError(f"{path} is not TOML: {error}.") from None
+        place_data(settings, path.parent)
+        try:
+            return cls(**settings)
+        except StudyError as error:
+            raise StudyError(f"{path}: {error}") from None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        titles = [method.shown_title for method in self.with_bounds()]
+        twice = sorted({title for title in titles if titles.count(title) > 1})
+        if twice:
+            raise ValueError(f"two methods are called {', '.join(twice)}: give one a 'title'")
+        compared = [m.shown_title for m in self.methods if m.method_class.card.role == "method"]
+        if not compared:
+            raise ValueError("a study needs a method besides floors and ceilings")
+        if self.reference is not None and self.reference not in compared:
+            raise ValueError(
+                f"'reference' must be one of {', '.join(compared)}; got '{self.reference}'"
+            )
+        if self.protocol.by_epoch:
+            self._check_epochs(compared)
+        return self
+
+    def _check_epochs(self, compared: list[str]) -> None:
+        for method in self.methods:
+            if method.shown_title in compared and not method.has_epochs:
+                raise ValueError(
+                    f"'by_epoch' needs methods with epochs: {method.shown_title} has none"
+                )
+            own = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
+            if own:
+                raise ValueError(
+                    f"'by_epoch' watches held-out rows itself: leave out {', '.join(sorted(own))} "
+                    f"of {method.shown_title}"
+                )
+            if "epochs" in method.grid:
+                raise ValueError(
+                    f"'by_epoch' needs the same epochs in every run: take 'epochs' out of the grid "
+                    f"of {method.shown_title}"
+                )
+
+    def with_bounds(self) -> list[MethodEntry]:
+        """Return all methods, the floor and the ceiling among them."""
+        named = {method.name for method in self.methods}
+        added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
+        return [*self.methods, *added]
+
+    @property
+    def reference_title(self) -> str:
+        """Title of the method that the others are compared with."""
+        if self.reference is not None:
+            return self.reference
+        return next(m.shown_title for m in self.methods if m.method_class.card.role == "method")
+
+
+def place_data(settings: dict[str, Any], folder: Path) -> None:
+    """Let paths of data, as they were read from a file, begin in its folder."""
+    for entry in _dictionaries(settings.get("datasets")):
+        if isinstance(entry.get("path"), str):
+            entry["path"] = str(folder / entry["path"])
+
+
+def _dictionaries(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+_WORDS = {
+    "missing": "is missing. Give it.",
+    "extra_forbidden": "there is no such setting. Take it out, or check its spelling.",
+    "string_pattern_mismatch": "must be letters, digits and . _ -, a letter or digit first.",
+}
+
+
+def described(error: ValidationError) -> str:
+    """Return a line for every setting that is wrong."""
+    return "\n".join(f"{_place(one['loc'])}{_sentence(one)}" for one in error.errors())
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return f"{text.lstrip('.')}: " if text else ""
+
+
+def _sentence(problem: Any) -> str:
+    kind, given = problem["type"], f" Got {problem['input']!r}."
+    message = problem["msg"].removeprefix("Value error, ").rstrip(".")
+    if kind == "value_error":
+        return f"{message}."
+    if kind == "string_pattern_mismatch":
+        return _WORDS[kind] + given
+    return _WORDS.get(kind, f"{message}.{given}")
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def given_settings(study: Study, path_of: Callable[[str], str]) -> dict[str, Any]:
+    """Return what was set, as plain values; what was left out has its default.
+
+    Parameters
+    ----------
+    study : Study
+        What to write down.
+    path_of : callable
+        What to write for the path of a file with data.
+    """
+    settings = study.model_dump(mode="json", exclude_unset=True)
+    for entry in settings["datasets"]:
+        if entry.get("path") is not None:
+            entry["path"] = path_of(entry["path"])
+    return settings
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return settings as TOML, or as JSON where they cannot be."""
+    if can_be_toml(settings):
+        return "\n".join(_toml(settings)) + "\n"
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
+def can_be_toml(value: Any) -> bool:
+    """Tell whether plain values hold no None, for which TOML has no word."""
+    if isinstance(value, Mapping):
+        return all(map(can_be_toml, value.values()))
+    return all(map(can_be_toml, value)) if isinstance(value, list) else value is not None
+
+
+def _toml(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines: plain values first, then tables, then lists of tables, a block for each."""
+    tables = {key: value for key, value in settings.items() if isinstance(value, Mapping)}
+    lists = {key: value for key, value in settings.items() if _is_list_of_tables(value)}
+    for key, value in settings.items():
+        if key not in tables and key not in lists:
+            yield f"{_key(key)} = {_value(value)}"
+    for key, table in tables.items():
+        yield f"\n[{_key(key)}]"
+        yield from (f"{_key(name)} = {_value(value)}" for name, value in table.items())
+    for key, blocks in lists.items():
+        for block in blocks:
+            yield f"\n[[{_key(key)}]]"
+            yield from (f"{_key(name)} = {_value(value)}" for name, value in block.items())
+
+
+def _is_list_of_tables(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(block, Mapping) for block in value)
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(own)}" for key, own in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    # Numbers, truth and texts are written in TOML as in JSON, but for one sign.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _value(key)

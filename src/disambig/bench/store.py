@@ -1,0 +1,242 @@
+"""Records on disk: claimed by one runner, written once, read back."""
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from disambig._core.errors import RecordError, StudyError
+from disambig._core.files import written_atomically
+from disambig.bench.plan import Plan, PlannedJob, make_plan
+from disambig.bench.record import Predictions, Record
+from disambig.bench.settings import Study
+
+__all__ = [
+    "Claims",
+    "RecordStore",
+    "StoredResults",
+    "StudyResult",
+    "read_results",
+    "stored_records",
+]
+
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows: runners may do a job twice, nothing worse
+
+
+class Claims:
+    """Claims of one process on the jobs of a store.
+
+    One byte of one file stands for a job, and a claim is a lock on that byte. The system lets go of
+    the locks of a process that dies, however it dies, so no claim outlives its owner.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "claims.lock"
+
+    def __enter__(self) -> Self:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StudyError(
+                f"Records need a folder that can be written to, and {self._path.parent} is none: "
+                f"{error.strerror}. Choose another folder."
+            ) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    def take(self, key: str) -> bool:
+        """Claim a job; return whether it is ours."""
+        if fcntl is None:
+            return True
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte_of(key))
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:  # a file system without locks: a job may be done twice there
+            return True
+        return True
+
+    def release(self, key: str) -> None:
+        """Give up the claim on a job."""
+        if fcntl is not None:
+            with suppress(OSError):  # without locks there is none to give up
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte_of(key))
+
+
+def _byte_of(key: str) -> int:
+    # Beyond 2**62 the offsets of some systems end.
+    return int(key[:15], 16)
+
+
+class RecordStore:
+    """A folder with ``KEY.json`` and ``KEY.npz`` for every job that was done.
+
+    Files appear under their names only when they are whole, the record after its predictions: a
+    job is done when its record is there. Several processes may write to one folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first record is written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def write(self, record: Record, predictions: Predictions | None = None) -> Record:
+        """Keep a record and its predictions; return it with their hash."""
+        if predictions is not None:
+            content = predictions.to_bytes()
+            record = replace(record, predictions=_hash(content))
+            with written_atomically(self._predictions_path(record.key)) as temporary:
+                temporary.write_bytes(content)
+        with written_atomically(self.path(record.key)) as temporary:
+            temporary.write_text(record.to_json(), encoding="utf-8")
+        return record
+
+    def read(self, key: str) -> Record | None:
+        """Return the record of a job, or None; raise ``RecordError`` if it is damaged."""
+        path = self.path(key)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise RecordError(f"{path} is damaged. It is not text.") from None
+        try:
+            record = Record.from_json(text)
+        except RecordError as error:
+            raise RecordError(f"{path} is damaged. {error}") from None
+        if record.key != key:
+            raise RecordError(f"{path} is damaged. It is the record of another job, {record.key}.")
+        if record.predictions is not None:
+            self._read_predictions(record)
+        return record
+
+    def read_predictions(self, record: Record) -> Predictions:
+        """Return the predictions of a job that is done."""
+        if record.predictions is None:
+            raise RecordError(f"{self.path(record.key)} has no predictions: the job failed.")
+        return Predictions.from_bytes(self._read_predictions(record))
+
+    def path(self, key: str) -> Path:
+        """Return where the record of a job is."""
+        return self.folder / f"{key}.json"
+
+    def _predictions_path(self, key: str) -> Path:
+        return self.folder / f"{key}.npz"
+
+    def _read_predictions(self, record: Record) -> bytes:
+        path = self._predictions_path(record.key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise RecordError(f"{path} is missing, the predictions of a record.") from None
+        if _hash(content) != record.predictions:
+            raise RecordError(f"{path} is damaged. It is not what its record says.")
+        return content
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A plan and the records of its jobs, by their keys."""
+
+    plan: Plan
+    records: dict[str, Record]
+
+    def jobs(self) -> list[tuple[PlannedJob, Record]]:
+        """Return every job with its record."""
+        return [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
+
+    @property
+    def failed(self) -> list[tuple[PlannedJob, Record]]:
+        """Jobs that went wrong, with their records."""
+        return [(planned, record) for planned, record in self.jobs() if not record.is_done]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredResults:
+    """What a store has of a study.
+
+    Attributes
+    ----------
+    result : StudyResult
+        The jobs that have a record, and these; what failed is among them.
+    n_missing : int
+        Jobs of the study without a record that can be read.
+    damaged : tuple of RecordError
+        Records that cannot be read; their jobs count as missing.
+    """
+
+    result: StudyResult
+    n_missing: int
+    damaged: tuple[RecordError, ...]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a reader of the results has to know about what is not there."""
+        notices = [str(error) for error in self.damaged]
+        if self.n_missing:
+            n_jobs = self.n_missing + len(self.result.plan.jobs)
+            notices.append(f"{self.n_missing} of {n_jobs} jobs have no record yet.")
+        return tuple(notices)
+
+
+def read_results(study: Study, store: str | os.PathLike[str]) -> StoredResults:
+    """Return what a store has of a study; nothing is run, and nothing is written.
+
+    Parameters
+    ----------
+    study : Study
+        Its data must be at hand, because a record is known by the data that it is about.
+    store : path
+        Folder of the records.
+    """
+    plan = make_plan(study)
+    records, damaged = stored_records(plan, RecordStore(store))
+    there = tuple(planned for planned in plan.jobs if planned.job.key in records)
+    if not there:
+        raise StudyError(
+            f"There is no record of {study.name!r} in {os.fspath(store)!r} that can be read. Run "
+            "the study first, or name the folder of its records by --store."
+        )
+    result = StudyResult(Plan(study, there), records)
+    return StoredResults(result, len(plan.jobs) - len(there), tuple(damaged))
+
+
+def stored_records(plan: Plan, store: RecordStore) -> tuple[dict[str, Record], list[RecordError]]:
+    """Return the records of a plan that are in a store, by key, and what is wrong with others."""
+    records, damaged = {}, []
+    for key in dict.fromkeys(planned.job.key for planned in plan.jobs):
+        try:
+            record = store.read(key)
+        except RecordError as error:
+            damaged.append(error)
+            continue
+        if record is not None:
+            records[key] = record
+    return records, damaged

@@ -1,0 +1,320 @@
+"""What a method meets on one split, how its parameters are chosen, how it is judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, ParameterGrid, ShuffleSplit
+
+from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_integer, check_real, spawn_seeds
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
+from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.generate import corrupt_controlled
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.many import fit_many
+from disambig.metrics import (
+    accuracy,
+    approximated_accuracy,
+    approximated_accuracy_scorer,
+    brier_score,
+    covering_rate,
+    covering_rate_scorer,
+    expected_calibration_error,
+    transductive_accuracy,
+)
+
+__all__ = [
+    "METRICS",
+    "Choice",
+    "ControlledCorruption",
+    "Criterion",
+    "FoldScore",
+    "Rows",
+    "Selection",
+    "Split",
+    "Trial",
+    "choose_parameters",
+    "evaluate",
+    "make_trial",
+    "shuffled_folds",
+]
+
+
+def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Return the training and test rows of every fold, shuffled by ``seed``.
+
+    Shuffled, because data files are often sorted by class; scikit-learn's ``cv=10`` is not.
+    """
+    check_integer("n_folds", n_folds, minimum=2, maximum=n_samples)
+    _check_seed(seed)
+    splitter = KFold(n_splits=n_folds, shuffle=True, random_state=seed)
+    return list(splitter.split(np.empty((n_samples, 0))))
+
+
+@dataclass(frozen=True)
+class Split:
+    """One way to hold rows out: a fold of several, or a share of the rows.
+
+    Attributes
+    ----------
+    seed : int
+        Shuffles the rows.
+    fold : int
+        Which of the folds is held out; 0 where a share is.
+    n_folds : int or None
+        Number of folds.
+    test_share : float or None
+        Share of the rows to hold out, in the place of folds.
+    """
+
+    seed: int
+    fold: int = 0
+    n_folds: int | None = None
+    test_share: float | None = None
+
+    def rows(self, n_samples: int) -> tuple[IntArray, IntArray]:
+        """Return the rows to train on and the rows held out."""
+        if self.n_folds is not None:
+            return shuffled_folds(n_samples, self.n_folds, self.seed)[self.fold]
+        check_real("test_share", self.test_share, minimum=0, maximum=1)
+        _check_seed(self.seed)
+        n_test = round((self.test_share or 0) * n_samples)
+        if not 0 < n_test < n_samples:
+            raise ParameterError(
+                f"'test_share' must leave rows on both sides. {self.test_share} of {n_samples} "
+                f"rows is {n_test}. Choose another share."
+            )
+        splitter = ShuffleSplit(n_splits=1, test_size=n_test, random_state=self.seed)
+        train, test = next(splitter.split(np.empty((n_samples, 0))))
+        return train, test
+
+
+def _check_seed(seed: int) -> None:
+    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
+
+
+@dataclass(frozen=True)
+class ControlledCorruption:
+    """The (p, r) protocol: a share ``p`` of the rows gets ``r`` false labels each."""
+
+    p: float
+    r: int
+
+    def apply(self, labels: AnyArray, classes: AnyArray, seed: int) -> CandidateLabels:
+        """Make candidate sets from true labels."""
+        return corrupt_controlled(labels, p=self.p, r=self.r, classes=classes, random_state=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a dataset.
+
+    Attributes
+    ----------
+    numbers : ndarray of int
+        Which rows of the dataset they are.
+    X, candidates, true_labels
+        Their features, candidate sets and true labels.
+    """
+
+    numbers: IntArray
+    X: FloatArray
+    candidates: CandidateLabels
+    true_labels: AnyArray
+
+    def visible_to(self, method: PartialLabelClassifier) -> CandidateLabels:
+        """Return what a method is trained on: candidate sets, or the truth for a ceiling."""
+        if not method.card.reads_true_labels:
+            return self.candidates
+        return CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A split of a dataset, its sets made, its seeds drawn; the same for every method.
+
+    Attributes
+    ----------
+    train : Rows
+        To learn from.
+    test : Rows
+        Held out. Their candidate sets are for metrics that need no true labels.
+    method_seed, selection_seed : int
+        For the method's own randomness, and for the inner folds that choose its parameters.
+    """
+
+    train: Rows
+    test: Rows
+    method_seed: int
+    selection_seed: int
+
+    def task(self, method: PartialLabelClassifier) -> tuple[FloatArray, CandidateLabels, int]:
+        """Return what ``fit_many`` takes to fit a method to the rows to learn from."""
+        return self.train.X, self.train.visible_to(method), self.method_seed
+
+
+def make_trial(
+    dataset: PartialLabelDataset, split: Split, corruption: ControlledCorruption | None = None
+) -> Trial:
+    """Split a dataset and, if asked, make candidate sets from its true labels.
+
+    Everything follows from the split's seed and the number of its fold, so that all methods meet
+    the same data.
+    """
+    truth = dataset.true_labels
+    if truth is None:
+        raise ParameterError(
+            f"Evaluation needs true labels, and {dataset.name} has none. For a table, name their "
+            "column: load_dataset(path, truth=...)."
+        )
+    fold_seed = spawn_seeds(split.seed, split.fold + 1)[split.fold]
+    train_seed, method_seed, selection_seed, test_seed = spawn_seeds(fold_seed, 4)
+
+    def take(numbers: IntArray, seed: int) -> Rows:
+        candidates, labels = dataset.candidates[numbers], truth[numbers]
+        if corruption is not None:
+            candidates = corruption.apply(labels, dataset.candidates.classes, seed)
+        return Rows(numbers, dataset.X[numbers], candidates, labels)
+
+    train, test = split.rows(len(truth))
+    return Trial(
+        train=take(train, train_seed),
+        test=take(test, test_seed),
+        method_seed=method_seed,
+        selection_seed=selection_seed,
+    )
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """How a method did on one fold.
+
+    Attributes
+    ----------
+    accuracy : float
+        On the held-out rows, against their true labels.
+    transductive_accuracy : float
+        Share of the training rows whose true label was chosen among the candidates.
+    covering_rate, approximated_accuracy : float
+        On the candidate sets of the held-out rows: what can be known without true labels.
+    brier_score, expected_calibration_error : float
+        How far the probabilities of the held-out rows can be believed; small is good.
+    """
+
+    accuracy: float
+    transductive_accuracy: float
+    covering_rate: float
+    approximated_accuracy: float
+    brier_score: float
+    expected_calibration_error: float
+
+
+#: Names of all metrics, in the order of ``FoldScore``.
+METRICS = tuple(field.name for field in fields(FoldScore))
+
+
+def evaluate(fitted: PartialLabelClassifier, trial: Trial, probabilities: FloatArray) -> FoldScore:
+    """Return every metric of a fitted method, given its probabilities for the held-out rows."""
+    classes, truth = fitted.classes_, trial.test.true_labels
+    predicted = classes[probabilities.argmax(axis=1)]
+    return FoldScore(
+        accuracy=accuracy(truth, predicted),
+        transductive_accuracy=transductive_accuracy(
+            trial.train.true_labels, trial.train.candidates, fitted.candidate_confidence_
+        ),
+        covering_rate=covering_rate(trial.test.candidates, predicted),
+        approximated_accuracy=approximated_accuracy(
+            trial.test.candidates, probabilities, classes=classes
+        ),
+        brier_score=brier_score(truth, probabilities, classes),
+        expected_calibration_error=expected_calibration_error(truth, probabilities, classes),
+    )
+
+
+Criterion = Literal["covering_rate", "approximated_accuracy", "oracle"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How one of several combinations of parameters is chosen.
+
+    Attributes
+    ----------
+    criterion : {"covering_rate", "approximated_accuracy", "oracle"}
+        What is compared on the inner held-out rows. ``oracle`` looks at their true labels; results
+        chosen so are upper bounds and are marked in every table.
+    n_folds : int
+        Inner folds.
+    """
+
+    criterion: Criterion = "covering_rate"
+    n_folds: int = 5
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen parameters, and what every combination scored on average."""
+
+    parameters: dict[str, Any]
+    scores: list[tuple[dict[str, Any], float]]
+
+
+def choose_parameters(
+    method: PartialLabelClassifier,
+    grid: Mapping[str, Sequence[Any]],
+    trial: Trial,
+    selection: Selection,
+) -> Choice:
+    """Return the best combination of ``grid``; of equal ones the first."""
+    folds = shuffled_folds(len(trial.train.X), selection.n_folds, trial.selection_seed)
+    scores = []
+    for parameters in ParameterGrid(dict(grid)):
+        candidate = clone(method).set_params(**parameters)
+        scores.append((parameters, _inner_score(candidate, trial, folds, selection.criterion)))
+    best = max(scores, key=lambda scored: scored[1])
+    return Choice(best[0], scores)
+
+
+def _inner_score(
+    method: PartialLabelClassifier,
+    trial: Trial,
+    folds: Sequence[tuple[IntArray, IntArray]],
+    criterion: Criterion,
+) -> float:
+    rows = trial.train
+    visible = rows.visible_to(method)
+    tasks = ((rows.X[train], visible[train], trial.method_seed) for train, _ in folds)
+    scores = [
+        _SCORERS[criterion](fitted, rows.X[test], visible[test], rows.true_labels[test])
+        for (_, test), fitted in zip(folds, fit_many(method, tasks), strict=True)
+    ]
+    return float(np.mean(scores))
+
+
+def _covering_rate(
+    fitted: PartialLabelClassifier, X: Features, candidates: CandidateLabels, _: AnyArray
+) -> float:
+    return covering_rate_scorer(fitted, X, candidates)
+
+
+def _approximated_accuracy(
+    fitted: PartialLabelClassifier, X: Features, candidates: CandidateLabels, _: AnyArray
+) -> float:
+    return approximated_accuracy_scorer(fitted, X, candidates)
+
+
+def _oracle(
+    fitted: PartialLabelClassifier, X: Features, _: CandidateLabels, true_labels: AnyArray
+) -> float:
+    return accuracy(true_labels, fitted.predict(X))
+
+
+_SCORERS = {
+    "covering_rate": _covering_rate,
+    "approximated_accuracy": _approximated_accuracy,
+    "oracle": _oracle,
+}

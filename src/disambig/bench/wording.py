@@ -1,0 +1,128 @@
+"""Numbers as text, and the sentences that more than one table needs."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from disambig._core.typing import FloatArray
+from disambig.bench.crossval import mean_and_std
+from disambig.bench.ranking import Ranking
+from disambig.bench.run_table import Cells
+
+__all__ = [
+    "DECIMALS",
+    "MARKS",
+    "MISSING",
+    "count_by_dataset",
+    "count_of",
+    "friedman_sentence",
+    "listed",
+    "mean_text",
+    "p_value_text",
+    "repeated_data_sentence",
+    "score_text",
+    "selection_notes",
+]
+
+MISSING = "-"
+# What a test says of the reference, behind the score of a rival.
+MARKS = {"better": " •", "worse": " ◦", "tie": ""}
+# Scores are shown, and called equal, to so many decimals.
+DECIMALS = 3
+
+
+def score_text(mean: float, deviation: float | None) -> str:
+    """Return mean ± standard deviation, or the mean alone."""
+    text = f"{mean:.{DECIMALS}f}"
+    return text if deviation is None else f"{text} ± {deviation:.{DECIMALS}f}"
+
+
+def mean_text(values: FloatArray) -> str:
+    """Return mean ± standard deviation; of a single value, the value."""
+    if len(values) == 0:
+        return MISSING
+    if len(values) == 1:
+        return score_text(float(values[0]), None)
+    return score_text(*mean_and_std(values))
+
+
+def count_of(n_values: int, n_full: int) -> str:
+    """Return the mark of a cell that is less full than others; nothing for a full one."""
+    return f" ({n_values} of {n_full})" if 0 < n_values < n_full else ""
+
+
+def p_value_text(p_value: float) -> str:
+    """Return a p-value to three decimals."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Return the first few of many names; labels of data have commas of their own."""
+    if len(names) > most:
+        return f"{'; '.join(names[:most])}; and {len(names) - most} more"
+    return "; ".join(names)
+
+
+def count_by_dataset(cells: Cells, data: Iterable[str]) -> str:
+    """Return how many settings of each dataset these are; where a dataset comes once, its name."""
+    counts = Counter(cells.settings[own].dataset for own in data)
+    if cells.unit == "dataset":
+        return listed(list(counts))
+    return ", ".join(f"{dataset} {number}" for dataset, number in counts.items())
+
+
+def selection_notes(cells: Cells) -> list[str]:
+    """Say how parameters were chosen, true labels first."""
+    chosen: dict[str, list[str]] = {}
+    for method, selections in cells.selections.items():
+        for selection in selections:
+            chosen.setdefault(selection, []).append(method)
+    notes = []
+    for selection, methods in sorted(chosen.items(), key=lambda item: item[0] != "oracle"):
+        by = selection.replace("_", " ")
+        how = f"chosen by the {by}"
+        if selection == "oracle":
+            how = "chosen with true labels (oracle selection)"
+        notes.append(f"Parameters {how}: {', '.join(methods)}.")
+    return notes
+
+
+def friedman_sentence(ranking: Ranking, alpha: float) -> str:
+    """Say whether the methods differ at all, or why that cannot be said."""
+    if ranking.friedman is None:
+        return f"There is no Friedman test: it needs {ranking.lacks}."
+    test = ranking.friedman
+    significant = {test.p_value < alpha, test.f_p_value < alpha}
+    if significant == {True}:
+        found = "the methods differ"
+    elif significant == {False}:
+        found = "the methods cannot be told apart"
+    else:
+        found = "its two versions disagree on whether the methods differ"
+    return (
+        f"Friedman's test: {found} at the level {alpha:g} "
+        f"(chi-square {test.chi_square:.2f}, p {_relation(test.p_value)}; Iman and Davenport's F "
+        f"{test.f_statistic:.2f}, p {_relation(test.f_p_value)})."
+    )
+
+
+def repeated_data_sentence(ranking: Ranking, *, has_p_values: bool) -> list[str]:
+    """Warn of data that is not independent.
+
+    There is nothing to say where every dataset is there once, or where nothing was computed over
+    data.
+    """
+    too_small = ["p-values are too small"] if has_p_values else []
+    if ranking.critical_difference is not None:
+        too_small.append(f"the critical difference is {'too' if too_small else 'too small'}")
+    if len(ranking.data) == ranking.n_datasets or not too_small:
+        return []
+    return [
+        f"The tests over data count {len(ranking.data)} settings of only {ranking.n_datasets} "
+        f"dataset{'s' if ranking.n_datasets > 1 else ''} as if they were independent, which they "
+        f"are not: {', and '.join(too_small)}."
+    ]
+
+
+def _relation(p_value: float) -> str:
+    text = p_value_text(p_value)
+    return text if text.startswith("<") else f"= {text}"

@@ -1,0 +1,61 @@
+"""``PartialLabelDataset``: features, candidate sets and, for evaluation only, the truth."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from disambig._core.errors import DatasetFormatError, describe_rows
+from disambig._core.typing import AnyArray, FloatArray, Label
+from disambig.candidates.checks import as_list, known_columns_of
+from disambig.candidates.labels import CandidateLabels
+
+__all__ = ["PartialLabelDataset"]
+
+
+@dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
+class PartialLabelDataset:
+    """A dataset in memory.
+
+    Attributes
+    ----------
+    name : str
+        Name of the dataset, or of its file.
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    candidates : CandidateLabels
+        Candidate sets; sets of one where the data comes with true labels only.
+    true_labels : ndarray of shape (n_samples,) or None
+        For evaluation; no method may read them.
+    feature_names : list of str
+        Names of the columns of ``X``.
+    card : DatasetCard or None
+        What is known about it; None for a file of your own.
+    """
+
+    name: str
+    X: FloatArray = field(repr=False)
+    candidates: CandidateLabels
+    true_labels: AnyArray | None = field(repr=False)
+    feature_names: list[str] = field(repr=False)
+    card: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = {"X": len(self.X), "candidates": len(self.candidates)}
+        if self.true_labels is not None:
+            lengths["true_labels"] = len(self.true_labels)
+        if len(set(lengths.values())) != 1 or self.X.shape[1] != len(self.feature_names):
+            raise DatasetFormatError(
+                f"The parts of {self.name} do not fit: rows {lengths}, {self.X.shape[1]} columns "
+                f"of features and {len(self.feature_names)} names."
+            )
+        if self.true_labels is not None:
+            self._check_truth(as_list(self.true_labels))
+
+    def _check_truth(self, true_labels: list[Label]) -> None:
+        # A true label that is no class could never be predicted, and would pass for an error.
+        unknown = known_columns_of(true_labels, self.candidates.classes) < 0
+        if unknown.any():
+            raise DatasetFormatError(
+                f"Every true label of {self.name} must be one of its classes. Not so for "
+                f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}. Correct the "
+                "label, or name all classes."
+            )

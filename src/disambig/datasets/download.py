@@ -1,0 +1,218 @@
+"""Find dataset files on this machine, or fetch and unpack them."""
+
+import logging
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from disambig._core.errors import (
+    DatasetNotFoundError,
+    DownloadError,
+    HashMismatchError,
+    ParameterError,
+)
+from disambig._core.files import written_atomically
+from disambig._core.fingerprint import check_fingerprint, is_known
+from disambig.datasets.card import DatasetCard, find_card
+
+__all__ = [
+    "DATA_VARIABLE",
+    "cache_folder",
+    "card_address",
+    "extract_mat",
+    "fetch_dataset",
+    "find_file",
+]
+
+
+DATA_VARIABLE = "DISAMBIG_DATA"
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads are kept in."""
+    import pooch  # slow to import, and not needed where the data is at hand
+
+    return Path(pooch.os_cache("disambig"))
+
+
+def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the ``.mat`` file of a dataset, under whichever of its usual names.
+
+    Looks in ``folder`` if one is given, else in the folder named by ``DISAMBIG_DATA``, else among
+    the downloads. Case, spaces and punctuation of the file name do not matter.
+    """
+    looked_in = []
+    for place in [Path(folder)] if folder is not None else _usual_folders():
+        looked_in.append(str(place))
+        files = [path for path in sorted(place.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
+        named = [path for path in files if card.is_called(path.stem)]
+        if named:
+            return _the_known_one(named, card)
+    raise DatasetNotFoundError(
+        f"{card.title} needs its file, {card.name}.mat or a usual spelling of it. "
+        f"Found none in {' or '.join(looked_in)}. Get it by 'disambig fetch {card.name}', or from "
+        f"{card.source}, and set {DATA_VARIABLE} to the folder that holds it. "
+        f"Licence: {card.licence}"
+    )
+
+
+def _usual_folders() -> Iterator[Path]:
+    named = os.environ.get(DATA_VARIABLE)
+    if named:
+        yield Path(named).expanduser()
+    yield cache_folder()  # not asked for where the file is in the first one
+
+
+def _the_known_one(paths: list[Path], card: DatasetCard) -> Path:
+    """Of several spellings in one folder, prefer the file that the card describes."""
+    if len(paths) > 1:
+        for path in paths:
+            if is_known(path.read_bytes(), card.hash):
+                return path
+    return paths[0]
+
+
+_LARGEST_FILE = 2**30
+
+
+def extract_mat(archive: Path, card: DatasetCard) -> bytes:
+    """Return the content of the dataset's ``.mat`` file.
+
+    Only that one member is read, into memory: nothing in the archive decides where it is written.
+    """
+    import rarfile  # needed here only
+
+    if rarfile.is_rarfile(archive):
+        open_archive = rarfile.RarFile
+    elif zipfile.is_zipfile(archive):
+        open_archive = zipfile.ZipFile
+    else:
+        return archive.read_bytes()
+    try:
+        with open_archive(archive) as packed:
+            return bytes(packed.read(_choose(packed.infolist(), card)))
+    except DownloadError:
+        raise
+    except rarfile.RarCannotExec:
+        raise DownloadError(
+            f"{card.title} comes as a RAR archive, and unpacking it needs one of the programs "
+            "unrar, unar, bsdtar or 7z. Install one and try again, or get and unpack it by "
+            f"hand from {card.source}."
+        ) from None
+    # A damaged archive is met with whatever the parser or the decompressor stumbles over.
+    except Exception as error:
+        raise DownloadError(
+            f"The archive of {card.title} could not be unpacked: {error}."
+        ) from error
+
+
+def _choose(members: list[Any], card: DatasetCard) -> Any:
+    files = [member for member in members if _is_mat(PurePosixPath(member.filename))]
+    named = [member for member in files if card.is_called(PurePosixPath(member.filename).stem)]
+    # An archive of one file needs no name to go by.
+    choice = next((choice[0] for choice in (named, files) if len(choice) == 1), None)
+    if choice is None:
+        held = ", ".join(member.filename for member in members) or "nothing"
+        raise DownloadError(
+            f"The archive of {card.title} should hold one file {card.name}.mat. It holds {held}."
+        )
+    if choice.file_size > _LARGEST_FILE:
+        raise DownloadError(
+            f"{choice.filename} in the archive of {card.title} would unpack to "
+            f"{choice.file_size:,} bytes, and no known dataset is above {_LARGEST_FILE:,}."
+        )
+    return choice
+
+
+def _is_mat(path: PurePosixPath) -> bool:
+    # Hidden files are what macOS adds beside every other.
+    return path.suffix.lower() == ".mat" and not path.name.startswith("._")
+
+
+def fetch_dataset(
+    dataset: str | DatasetCard,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    url: str | None = None,
+    progress: Any = None,
+) -> Path:
+    """Download a dataset and return the path of its file; do nothing if it is there already.
+
+    The data is its authors' and for academic purposes only: read ``card.licence``.
+
+    Parameters
+    ----------
+    dataset : str or DatasetCard
+        Name, or card, of a real-world dataset.
+    folder : path, optional
+        Where to put the file. By default the cache, where ``load_dataset`` looks.
+    url : str, optional
+        Another address, for example of a mirror; the content is checked all the same.
+    progress : object, optional
+        Told about the download: its ``total`` is set, then ``update``, ``reset`` and ``close``
+        are called, as pooch does.
+    """
+    card = find_card(dataset) if isinstance(dataset, str) else dataset
+    known_address = card_address(card)
+    target = Path(folder or cache_folder()) / f"{card.name}.mat"
+    if target.is_file() and is_known(target.read_bytes(), card.hash):
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(
+            f"The folder {target.parent} cannot be used: {error}. Choose another."
+        ) from error
+    content = _download(url or known_address, target.parent, card, progress)
+    with written_atomically(target) as temporary:
+        temporary.write_bytes(content)
+    return target
+
+
+def card_address(card: DatasetCard) -> str:
+    """Return where a dataset can be downloaded; refuse one that is inside the package."""
+    if card.url is None:
+        raise ParameterError(
+            f"{card.title} is inside the package, there is nothing to download. "
+            f"Use load_dataset({card.name!r})."
+        )
+    return card.url
+
+
+def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
+    """Return the content of the dataset's file; nothing else of the download is kept."""
+    by_hand = f"Try another address, or get the file by hand from {card.source}."
+    # A folder of its own: two downloads at once do not meet, and a killed one is not taken up.
+    with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
+        try:
+            archive = _retrieve(address, Path(workspace), progress)
+        except (OSError, ValueError) as error:
+            reason = str(error).rstrip(".")
+            raise DownloadError(
+                f"{address} could not be downloaded: {reason}. {by_hand}"
+            ) from error
+        content = extract_mat(archive, card)
+    try:
+        check_fingerprint(content, card.hash, address, f"Nothing was kept. {by_hand}")
+    except HashMismatchError as error:
+        raise DownloadError(str(error)) from error
+    return content
+
+
+def _retrieve(address: str, folder: Path, progress: Any) -> Path:
+    import pooch  # slow to import
+
+    # pooch would print the archive's hash as an advice to users: the file inside is what counts.
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        path = pooch.retrieve(
+            address, known_hash=None, path=folder, fname="archive", progressbar=progress or False
+        )
+    finally:
+        logger.setLevel(level)
+    return Path(path)

@@ -1,0 +1,122 @@
+"""Read the data inside the package, and tables of numbers with a label column."""
+
+import csv
+import gzip
+import io
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import DatasetFormatError, ParameterError, TableError, describe_rows
+from disambig._core.fingerprint import check_fingerprint
+from disambig._core.messages import did_you_mean, listed
+from disambig._core.typing import BoolArray
+from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.labels import CandidateLabels
+from disambig.datasets.card import DatasetCard
+from disambig.tabular.files.arrays import as_features
+from disambig.tabular.files.table_file import read_table_file
+from disambig.tabular.labels.distinct_cells import texts_of
+from disambig.tabular.labels.label_columns import LabelColumns
+
+__all__ = ["read_embedded", "read_labelled_table"]
+
+
+def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:
+    """Read an embedded dataset; its candidate sets hold the true label alone."""
+    if with_id and card.identifier is None:
+        raise ParameterError(f"{card.title} has no column that numbers the rows: with_id=False.")
+    folder = resources.files("disambig.datasets") / "embedded"
+    content = gzip.decompress((folder / f"{card.name}.csv.gz").read_bytes())
+    check_fingerprint(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
+    header, *rows = csv.reader(io.StringIO(content.decode("ascii")))
+    keep = [column for column, name in enumerate(header[:-1]) if with_id or name != card.identifier]
+    labels = [_as_label(row[-1]) for row in rows]
+    return PartialLabelDataset(
+        name=card.name,
+        X=np.array([[float(row[column]) for column in keep] for row in rows]),
+        candidates=CandidateLabels.from_labels(labels, classes=card.classes),
+        true_labels=np.array(labels),
+        feature_names=[header[column] for column in keep],
+        card=card,
+    )
+
+
+def _as_label(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def read_labelled_table(
+    path: Path, *, labels: str = "label", separator: str = "|", truth: str | None = None
+) -> PartialLabelDataset:
+    """Read a table in any format; all other columns are features, and numbers.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    labels : str, default="label"
+        The column with the candidate labels: texts or, where the format has them, lists of labels
+        or mappings from label to weight.
+    separator : str, default="|"
+        What stands between two labels in a text.
+    truth : str, optional
+        The column with the true label, for evaluation.
+    """
+    try:
+        frame = read_table_file(path)
+    except TableError as error:
+        raise DatasetFormatError(str(error)) from error
+    for column in (labels, truth):
+        if column is not None and column not in frame.columns:
+            raise DatasetFormatError(
+                f"{path} needs a column {column!r}.{did_you_mean(column, frame.columns)} "
+                f"It has {listed(frame.columns)}."
+            )
+    features = frame.drop(columns=[labels] if truth is None else [labels, truth])
+    X = as_features(_as_numbers(features, path), path)
+    true_labels = None
+    try:
+        said = LabelColumns(columns=(labels,), separator=separator, literal=True).parse(frame)
+        if truth is not None:
+            true_labels = texts_of(frame[truth], what="true labels", literal=True)
+    except TableError as error:
+        raise DatasetFormatError(f"{path}: {error}") from error
+    _check_filled(said.empty, labels, path, "a label")
+    if truth is not None and true_labels is not None:
+        blank = np.array([text is None for text in true_labels])
+        _check_filled(blank, truth, path, "a true label")
+        true_labels = true_labels.astype(str)
+    return PartialLabelDataset(
+        name=path.stem,
+        X=X,
+        candidates=said.candidates,
+        true_labels=true_labels,
+        feature_names=list(features.columns),
+    )
+
+
+def _as_numbers(features: Any, path: Path) -> Any:
+    import pandas as pd  # slow to import, and needed here only
+
+    columns = {}
+    for name in features.columns:
+        try:
+            if features[name].dtype.kind in "mM":
+                raise ValueError("it holds times, not numbers")
+            columns[name] = pd.to_numeric(features[name]).astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise DatasetFormatError(
+                f"Every column of {path} but the labels needs numbers. Column {name!r}: {error}."
+            ) from None
+    return pd.DataFrame(columns).to_numpy()
+
+
+def _check_filled(blank: BoolArray, column: str, path: Path, what: str) -> None:
+    if blank.any():
+        raise DatasetFormatError(
+            f"Column {column!r} of {path} needs {what} in every row. "
+            f"Got none for {describe_rows(blank)}. Fill it in, or drop those rows."
+        )

@@ -1,1 +1,0 @@
-"""One reader per file format. Each returns a ``PartialLabelDataset``; none ever unpickles."""

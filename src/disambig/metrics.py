@@ -1,0 +1,233 @@
+"""Measures of predictions, with and without true labels, and scikit-learn scorers."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import ParameterError, describe_rows
+from disambig._core.parameters import check_integer
+from disambig._core.typing import AnyArray, FloatArray, Label
+from disambig.candidates.checks import (
+    as_class_array,
+    as_list,
+    columns_of,
+    is_missing,
+    known_columns_of,
+)
+from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.target import as_candidates
+
+__all__ = [
+    "accuracy",
+    "approximated_accuracy",
+    "approximated_accuracy_scorer",
+    "as_probabilities",
+    "as_true_labels",
+    "brier_score",
+    "check_same_length",
+    "covering_rate",
+    "covering_rate_scorer",
+    "expected_calibration_error",
+    "per_class_recall",
+    "transductive_accuracy",
+]
+
+
+def as_true_labels(labels: Iterable[Label]) -> list[Label]:
+    """Return true labels as a list; refuse missing ones."""
+    values = as_list(labels)
+    missing = next((row for row, label in enumerate(values) if is_missing(label)), None)
+    if missing is not None:
+        raise ParameterError(
+            f"True labels may not be missing. Got {values[missing]!r} in row {missing}. "
+            "Evaluate on rows whose true label is known."
+        )
+    return values
+
+
+def check_same_length(**lengths: int) -> None:
+    """Refuse arguments of different lengths, and of no length at all."""
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        got = ", ".join(f"{length} {name.replace('_', ' ')}" for name, length in lengths.items())
+        raise ParameterError(f"At least one sample is needed, and as many of each. Got {got}.")
+
+
+def as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[FloatArray, AnyArray]:
+    """Return class probabilities and the names of their columns, checked."""
+    names = as_class_array(classes)
+    matrix = np.asarray(probabilities, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[1] != len(names):
+        raise ParameterError(
+            f"Probabilities need one column for each of the {len(names)} classes. "
+            f"Got the shape {matrix.shape}. Name its columns in 'classes'."
+        )
+    bad = ~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1)
+    bad |= ~np.isclose(matrix.sum(axis=1), 1, atol=1e-4)
+    if bad.any():
+        raise ParameterError(
+            "Probabilities are not negative and sum to one in every row. "
+            f"Not so for {describe_rows(bad)}. Give what predict_proba returns."
+        )
+    return matrix, names
+
+
+def accuracy(true_labels: Iterable[Label], predicted: Iterable[Label]) -> float:
+    """Return the share of predictions that are right."""
+    truth, guesses = as_true_labels(true_labels), as_list(predicted)
+    check_same_length(true_labels=len(truth), predictions=len(guesses))
+    return sum(bool(t == g) for t, g in zip(truth, guesses, strict=True)) / len(truth)
+
+
+def transductive_accuracy(
+    true_labels: Iterable[Label], candidates: CandidateLabels, confidence: Any
+) -> float:
+    """Return the share of training rows whose most confident candidate is the true label.
+
+    Parameters
+    ----------
+    true_labels : iterable of labels
+        The true label of every training row.
+    candidates : CandidateLabels
+        The sets that were trained on.
+    confidence : array or sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate, such as ``candidate_confidence_`` of a fitted method.
+    """
+    return accuracy(true_labels, candidates.choose(confidence))
+
+
+def per_class_recall(
+    true_labels: Iterable[Label], predicted: Iterable[Label]
+) -> dict[Label, float]:
+    """Return for every class that occurs the share of its rows that are predicted right."""
+    truth, guesses = as_true_labels(true_labels), as_list(predicted)
+    check_same_length(true_labels=len(truth), predictions=len(guesses))
+    hits: dict[Label, list[bool]] = {}
+    for true_label, guess in zip(truth, guesses, strict=True):
+        hits.setdefault(true_label, []).append(true_label == guess)
+    return {label: float(np.mean(found)) for label, found in sorted(hits.items())}
+
+
+def covering_rate(
+    candidates: CandidateLabels,
+    predicted: Iterable[Label],
+    *,
+    classes: Iterable[Label] | None = None,
+) -> float:
+    """Return the share of predictions that are in the candidate set.
+
+    On plain labels (sets of one) this is the accuracy; otherwise it is an upper bound of it
+    wherever the true label is in the set.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels, or anything a method accepts as ``y``
+        Candidate sets of held-out rows.
+    predicted : iterable of labels
+        One prediction per row.
+    classes : iterable of labels, optional
+        Names of the columns, where ``candidates`` is a mask without names.
+    """
+    sets, guesses = as_candidates(candidates, classes=classes), as_list(predicted)
+    check_same_length(candidate_sets=len(sets), predictions=len(guesses))
+    return float(sets.contains(guesses).mean())
+
+
+def approximated_accuracy(
+    candidates: CandidateLabels,
+    probabilities: Any,
+    *,
+    classes: Iterable[Label] | None = None,
+) -> float:
+    """Return how much of the candidates' probability the prediction holds, on average.
+
+    A prediction outside its set counts zero; inside, it counts its probability divided by that
+    of all the candidates. A confident prediction inside a large set is thus worth more than a
+    hesitant one, which the covering rate cannot see.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels, or anything a method accepts as ``y``
+        Candidate sets of held-out rows.
+    probabilities : array-like of shape (n_samples, n_columns)
+        Predicted class probabilities.
+    classes : iterable of labels, optional
+        Names of the columns of ``probabilities``. By default those of ``candidates``.
+    """
+    sets = as_candidates(candidates, classes=classes)
+    matrix, names = as_probabilities(probabilities, sets.classes if classes is None else classes)
+    check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
+    best = matrix.argmax(axis=1)
+    covered = sets.contains(names[best])
+    rows, columns = sets.pairs()
+    places = known_columns_of(sets.classes, names)[columns]
+    inside = np.where(places >= 0, matrix[rows, places], 0)
+    total_inside = np.bincount(rows, weights=inside, minlength=len(matrix))
+    highest = matrix[np.arange(len(matrix)), best]
+    # A covered prediction has a probability above zero, and so has its set.
+    shares = np.divide(highest, total_inside, out=np.zeros(len(matrix)), where=covered)
+    return float(shares.mean())
+
+
+def brier_score(
+    true_labels: Iterable[Label], probabilities: Any, classes: Iterable[Label]
+) -> float:
+    """Return the mean squared distance between the probabilities and the truth, from 0 to 2.
+
+    Parameters
+    ----------
+    true_labels : iterable of labels
+        The true label of every row.
+    probabilities : array-like of shape (n_samples, n_classes)
+        Predicted class probabilities.
+    classes : iterable of labels
+        Names of the columns of ``probabilities``.
+    """
+    truth = as_true_labels(true_labels)
+    matrix, names = as_probabilities(probabilities, classes)
+    check_same_length(true_labels=len(truth), probabilities=len(matrix))
+    at_truth = matrix[np.arange(len(matrix)), columns_of(truth, names)]
+    # |p - e|^2 = |p|^2 - 2 p_true + 1, without making the one-hot matrix e.
+    return float(np.mean((matrix**2).sum(axis=1) - 2 * at_truth + 1))
+
+
+def expected_calibration_error(
+    true_labels: Iterable[Label],
+    probabilities: Any,
+    classes: Iterable[Label],
+    *,
+    n_bins: int = 15,
+) -> float:
+    """Return the mean gap between confidence and accuracy over bins of equal width.
+
+    Parameters
+    ----------
+    true_labels : iterable of labels
+        The true label of every row.
+    probabilities : array-like of shape (n_samples, n_classes)
+        Predicted class probabilities.
+    classes : iterable of labels
+        Names of the columns of ``probabilities``.
+    n_bins : int, default=15
+        Bins for the probability of the predicted class, each open on the left.
+    """
+    check_integer("n_bins", n_bins, minimum=1)
+    truth = as_true_labels(true_labels)
+    matrix, names = as_probabilities(probabilities, classes)
+    check_same_length(true_labels=len(truth), probabilities=len(matrix))
+    correct = matrix.argmax(axis=1) == columns_of(truth, names)
+    confidence = matrix.max(axis=1)
+    bins = np.ceil(confidence * n_bins).astype(int)
+    # A bin of m rows weighs m / n and its gap is |sum(correct) - sum(confidence)| / m.
+    gaps = np.abs(np.bincount(bins, weights=correct - confidence))
+    return float(gaps.sum() / len(matrix))
+
+
+def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score by the share of predictions inside the candidate sets ``y``."""
+    return covering_rate(y, estimator.predict(X), classes=estimator.classes_)
+
+
+def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score by the share of the candidates' probability that the predictions hold."""
+    return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)

@@ -1,1 +1,0 @@
-"""A page on this machine, for one person, to settle doubtful rows."""

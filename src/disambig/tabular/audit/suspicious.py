@@ -1,0 +1,263 @@
+"""What looks wrong in labels, before anything is learned from them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.messages import counted_rows, in_words, option, percent, quoted_list
+from disambig._core.typing import IntArray
+from disambig.candidates.audit import CandidateAudit, row_blocks
+from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.audit.label_information import may_have_any_label
+from disambig.tabular.audit.report_text import Finding
+from disambig.tabular.audit.similar_rows import (
+    find_repeated_rows,
+    joined_labels,
+    likely_slips,
+    spelled_alike,
+)
+
+__all__ = ["LabelledRows", "find_suspicious"]
+
+_EXAMPLES = 3
+_NEARLY_ALL = 0.95
+_FEWEST_ROWS = 20  # in fewer, shares say little
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """The rows of a table that name a label.
+
+    Attributes
+    ----------
+    candidates : CandidateLabels
+        Their sets.
+    audit : CandidateAudit
+        What is known of these sets.
+    numbers : array of shape (n_samples,)
+        Their positions in the table, from 0.
+    values : DataFrame of n_samples rows, or None
+        Their features, where there are any.
+    separator_unused : bool
+        Whether no cell was split into labels.
+    """
+
+    candidates: CandidateLabels
+    audit: CandidateAudit
+    numbers: IntArray
+    values: pd.DataFrame | None = None
+    separator_unused: bool = False
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether weights say which candidates are likely."""
+        return self.candidates.weights is not None
+
+    @property
+    def text_counts(self) -> dict[str, int]:
+        """In how many rows each label is a candidate: labels that occur and are texts."""
+        pairs = zip(self.audit.classes, self.audit.candidate_counts.tolist(), strict=True)
+        return {label: count for label, count in pairs if isinstance(label, str) and count}
+
+    @property
+    def n_occurring(self) -> int:
+        """How many classes are a candidate at all."""
+        return self.audit.n_classes - len(self.audit.never_candidates)
+
+    def rows_with(self, labels: Iterable[object]) -> IntArray:
+        """Return the positions of rows that have one of these labels as a candidate."""
+        wanted = set(labels)
+        marked = np.array([name in wanted for name in self.audit.classes], dtype=np.int64)
+        blocks = row_blocks(self.candidates)
+        found = np.concatenate([block.to_sparse().astype(np.int64) @ marked for block in blocks])
+        return self.numbers[found > 0]
+
+
+def find_suspicious(labelled: LabelledRows) -> list[Finding]:
+    """Return what looks wrong in the labels of some rows, the worst first."""
+    if not len(labelled.candidates):
+        return []
+    checks = (
+        _one_label,
+        _labels_like_names,
+        _joined,
+        _spelled_alike,
+        _slips,
+        _repeated_rows,
+        _full_sets,
+        _in_nearly_all_rows,
+        _always_together,
+        _never_candidates,
+    )
+    return list(chain.from_iterable(check(labelled) for check in checks))
+
+
+def _one_label(labelled: LabelledRows) -> Iterator[Finding]:
+    if labelled.n_occurring == 1:
+        label = labelled.audit.classes[int(labelled.audit.candidate_counts.argmax())]
+        yield Finding.about(
+            _NO_ROWS,
+            "one_label",
+            f"{in_words(label)} is the only label in the whole table.",
+            "Check that this is the column of labels. From one label nothing can be learned.",
+            [[label]],
+        )
+
+
+def _labels_like_names(labelled: LabelledRows) -> Iterator[Finding]:
+    rows = labelled.audit.n_samples
+    if rows >= _FEWEST_ROWS and 2 * labelled.n_occurring > rows:
+        yield Finding.about(
+            _NO_ROWS,
+            "labels_like_names",
+            f"There are {labelled.n_occurring:,} different labels in {counted_rows(rows)}.",
+            "Check that the column holds labels, and not the names of rows.",
+        )
+
+
+def _joined(labelled: LabelledRows) -> Iterator[Finding]:
+    found = joined_labels(labelled.text_counts) if labelled.separator_unused else None
+    if found is not None:
+        rows = labelled.rows_with(found.labels)
+        yield Finding.about(
+            rows,
+            "other_separator",
+            f"{counted_rows(len(rows))} may have several labels with {found.separator!r} between "
+            f"them, such as {in_words(found.labels[0])}, that were read as one.",
+            f"If so, say {option('separator', found.separator)}.",
+            [[label] for label in found.labels],
+        )
+
+
+def _spelled_alike(labelled: LabelledRows) -> Iterator[Finding]:
+    counts = labelled.text_counts
+    groups = [
+        sorted(group, key=lambda label: (-counts[label], label)) for group in spelled_alike(counts)
+    ]
+    groups.sort(key=lambda group: -counts[group[0]])
+    if groups:
+        yield Finding.about(
+            labelled.rows_with(label for group in groups for label in group[1:]),
+            "spelled_alike",
+            "Labels differ only in capitals or spaces: "
+            f"{_few(' and '.join(_with_count(x, counts) for x in group) for group in groups)}.",
+            "Write them in one way if they are the same.",
+            groups,
+        )
+
+
+def _slips(labelled: LabelledRows) -> Iterator[Finding]:
+    counts = labelled.text_counts
+    slips = likely_slips(counts)
+    if slips:
+        examples = (" for ".join(_with_count(label, counts) for label in slip) for slip in slips)
+        yield Finding.about(
+            labelled.rows_with(slip.rare for slip in slips),
+            "misspelled",
+            f"Rare labels may be misspelled: {_few(examples)}.",
+            "Correct them if so.",
+            slips,
+        )
+
+
+def _repeated_rows(labelled: LabelledRows) -> Iterator[Finding]:
+    if labelled.values is None:
+        return
+    repeated = find_repeated_rows(labelled.values, labelled.candidates)
+    rows = labelled.numbers[repeated.contradicting]
+    if len(rows):
+        yield Finding.about(
+            rows,
+            "contradictions",
+            f"{counted_rows(len(rows))} have the same features as others, but no label in common "
+            "with them.",
+            "Correct the labels, or add columns that tell these rows apart.",
+        )
+    rows = labelled.numbers[repeated.differing]
+    if len(rows):
+        yield Finding.about(
+            rows,
+            "same_features_other_labels",
+            f"{counted_rows(len(rows))} have the same features as others, and only some labels in "
+            "common with them.",
+            "If they are the same thing entered twice, keep the labels that they share.",
+        )
+
+
+def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
+    if labelled.n_occurring == 1:
+        return
+    rows = labelled.numbers[may_have_any_label(labelled.candidates, labelled.n_occurring)]
+    if len(rows) == len(labelled.numbers):
+        yield Finding.about(
+            _NO_ROWS,
+            "every_label_everywhere",
+            "Every row has every label, so the labels say nothing.",
+            "Check the label columns and the separator.",
+        )
+    elif len(rows):
+        yield Finding.about(
+            rows,
+            "full_sets",
+            f"{counted_rows(len(rows))} could have any label, so that nothing is learned from "
+            "them.",
+            "Rule out at least one label, or drop them.",
+        )
+
+
+def _in_nearly_all_rows(labelled: LabelledRows) -> Iterator[Finding]:
+    rows, counts = labelled.audit.n_samples, labelled.audit.candidate_counts
+    common = [labelled.audit.classes[j] for j in np.flatnonzero(counts >= _NEARLY_ALL * rows)]
+    # Weights tell more about a candidate than its presence; and where all are in all rows, that
+    # is what there is to say.
+    if labelled.is_weighted or rows < _FEWEST_ROWS or not 0 < len(common) < labelled.n_occurring:
+        return
+    yield Finding.about(
+        _NO_ROWS,
+        "in_nearly_all_rows",
+        f"{quoted_list(common)} {'is' if len(common) == 1 else 'are'} among the labels of "
+        f"{percent(counts.max() / rows)} of the rows.",
+        "If it is there by default, leave it out where it does not apply. If most rows are of "
+        "this label, expect a model to prefer it.",
+        [[label] for label in common],
+    )
+
+
+def _always_together(labelled: LabelledRows) -> Iterator[Finding]:
+    groups = labelled.audit.inseparable
+    if labelled.is_weighted or not groups or len(groups[0]) == labelled.n_occurring:
+        return
+    yield Finding.about(
+        labelled.rows_with(label for group in groups for label in group),
+        "always_together",
+        "Labels that always come together cannot be told apart: "
+        f"{_few(quoted_list(group) for group in groups)}.",
+        "Settle some of these rows by hand, or make one label of them.",
+        groups,
+    )
+
+
+def _never_candidates(labelled: LabelledRows) -> Iterator[Finding]:
+    never = labelled.audit.never_candidates
+    if never:
+        yield Finding.about(
+            _NO_ROWS,
+            "never_candidates",
+            f"No row has {quoted_list(never)} among its labels.",
+            "Check the spelling of the classes. What occurs nowhere is not learned.",
+            [[label] for label in never],
+        )
+
+
+def _with_count(label: str, counts: Mapping[str, int]) -> str:
+    return f"{in_words(label)} ({counted_rows(counts[label])})"
+
+
+def _few(examples: Iterable[str]) -> str:
+    every = list(examples)
+    more = f"; and {len(every) - _EXAMPLES:,} more" if len(every) > _EXAMPLES else ""
+    return "; ".join(every[:_EXAMPLES]) + more

@@ -1,0 +1,220 @@
+"""How a cleaned table came about, in a file beside it: settings, epochs, what each network said."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from disambig._core.errors import TableError
+from disambig._core.files import written_atomically
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig._version import __version__
+from disambig.tabular.estimate import Accuracy
+
+if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
+    from disambig.methods.base import PartialLabelClassifier
+    from disambig.tabular.cleaning import Cleaning
+    from disambig.tabular.task import TableTask
+
+__all__ = [
+    "CleanDetails",
+    "belong_to",
+    "describe_cleaning",
+    "details_path",
+    "doubtful_first",
+    "read_details",
+    "write_details",
+]
+
+_KIND: Final = "disambig cleaning"
+_VERSION: Final = 1
+# Nobody looks at more rows than that, and the file stays small beside its table.
+_MOST_ROWS_WITH_OPINIONS = 20_000
+_DECIMALS = 4
+# Parameters that say how a fit is watched, not what it gives.
+_NOT_SETTINGS = ("callbacks", "checkpoint", "checkpoint_every", "verbose")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class CleanDetails(BaseModel):
+    """What ``CLEAN.details.json`` says.
+
+    Attributes
+    ----------
+    method : str
+        What learned.
+    parameters : dict
+        Its parameters, as texts; those that are None are left out.
+    folds : int or None
+        Models that judged rows they had not seen; None for one that had.
+    seed, errors_to_find, prefix : int, float, str
+        As they were given.
+    labels : list of str
+        Columns with the candidate labels; empty where these came from elsewhere.
+    id : str or None
+        Column that names the rows.
+    features : dict of lists of str
+        Columns that were learned from, by what they hold.
+    decisions : int
+        Rows that a person had settled.
+    fingerprint : str
+        Of the confidences: tells whether these details belong to a table.
+    accuracy : Accuracy or None
+        Share of chosen labels that are right, where true labels are known.
+    histories : list of dict
+        Measures by epoch of every training.
+    opinions : dict of int to lists
+        By row, counted from 1: how each network shares its belief among the candidates.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    kind: Literal["disambig cleaning"] = _KIND
+    version: Literal[1] = _VERSION
+    disambig: str = __version__
+    method: str
+    parameters: dict[str, str]
+    folds: int | None
+    seed: int
+    errors_to_find: Share
+    prefix: str
+    labels: list[str]
+    id: str | None
+    features: dict[str, list[str]]
+    decisions: int
+    fingerprint: str
+    accuracy: Accuracy | None
+    histories: list[dict[str, list[float | None]]]
+    opinions: dict[int, list[list[Share]]]
+
+
+def details_path(table: str | os.PathLike[str]) -> Path:
+    """Return where the details of a cleaned table are."""
+    return Path(f"{os.fspath(table)}.details.json")
+
+
+def describe_cleaning(
+    task: "TableTask",
+    method: "PartialLabelClassifier",
+    cleaning: "Cleaning",
+    *,
+    accuracy: Accuracy | None,
+    folds: int | None,
+    seed: int,
+    errors_to_find: float,
+    prefix: str,
+    labels: list[str],
+    id: str | None,  # noqa: A002
+) -> CleanDetails:
+    """Return how a cleaned table came about.
+
+    Parameters
+    ----------
+    task : TableTask
+        What was learned from.
+    method : PartialLabelClassifier
+        What learned.
+    cleaning : Cleaning
+        What came out.
+    accuracy : Accuracy or None
+        Where true labels are known.
+    folds, seed, errors_to_find, prefix, labels, id
+        As in ``CleanDetails``.
+    """
+    parameters = method.get_params(deep=False).items()
+    cells = cleaning.columns["candidate_confidences"]
+    return CleanDetails(
+        method=method.card.name,
+        parameters={
+            name: str(value)
+            for name, value in parameters
+            if value is not None and name not in _NOT_SETTINGS
+        },
+        features=task.plan.by_kind(),
+        fingerprint=_fingerprint(cells),
+        accuracy=accuracy,
+        histories=[_without_nan(history) for history in cleaning.histories],
+        opinions=_opinions(task, cleaning),
+        decisions=task.n_decisions,
+        folds=folds,
+        seed=seed,
+        errors_to_find=errors_to_find,
+        prefix=prefix,
+        labels=labels,
+        id=id,
+    )
+
+
+def write_details(details: CleanDetails, table: str | os.PathLike[str]) -> Path:
+    """Write the details of a cleaned table beside it."""
+    path = details_path(table)
+    with written_atomically(path) as temporary:
+        temporary.write_text(details.model_dump_json(), encoding="utf-8", errors="backslashreplace")
+    return path
+
+
+def read_details(path: str | os.PathLike[str]) -> CleanDetails | None:
+    """Return the details in a file, or None if there is no such file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(
+            f"{path} cannot be read: {error}. Move it away, or clean again."
+        ) from error
+    try:
+        return CleanDetails.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "its beginning"
+        raise TableError(
+            f"{path} is not what disambig clean wrote: at {where}, {first['msg']}. Move it away, "
+            "or clean again."
+        ) from error
+
+
+def belong_to(details: CleanDetails, cells: Iterable[str]) -> bool:
+    """Tell whether details are about a table with these cells of confidences."""
+    return details.fingerprint == _fingerprint(cells)
+
+
+def _fingerprint(cells: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for cell in cells:
+        digest.update(cell.encode("utf-8", "backslashreplace") + b"\n")
+    return digest.hexdigest()
+
+
+def _without_nan(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    return {
+        name: [round(value, _DECIMALS) if np.isfinite(value) else None for value in values]
+        for name, values in history.items()
+    }
+
+
+def _opinions(task: "TableTask", cleaning: "Cleaning") -> dict[int, list[list[float]]]:
+    opinions = cleaning.opinions
+    if not len(opinions):
+        return {}
+    columns = cleaning.columns
+    rows = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
+    starts, sizes = task.candidates.starts, task.candidates.sizes
+    said = {}
+    for row in rows[:_MOST_ROWS_WITH_OPINIONS].tolist():
+        of_row = opinions[:, starts[row] : starts[row] + sizes[row]].astype(np.float64)
+        rounded = of_row.clip(0, 1).round(_DECIMALS)
+        said[row + 1] = [own.tolist() for own in rounded if not np.isnan(own).any()]
+    return said
+
+
+def doubtful_first(confidence: FloatArray, second_look: BoolArray) -> IntArray:
+    """Return the marked rows, the least sure first; equally sure ones in the order of the table."""
+    rows = np.flatnonzero(second_look)
+    ordered: IntArray = rows[np.argsort(confidence[rows], kind="stable")]
+    return ordered

@@ -1,0 +1,242 @@
+"""A cleaned table, read back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError, warn_caller
+from disambig._core.groups import group_maxima
+from disambig._core.messages import in_words, row_in_words
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig.candidates.checks import known_columns_of
+from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.label_cells import read_weighted_cell
+from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column, text_of
+
+__all__ = [
+    "JUDGED_IN_SAMPLE",
+    "Disambiguated",
+    "features_in_words",
+    "read_cleaned",
+]
+
+
+# What is to be known of rows that were judged by a model which has seen them.
+JUDGED_IN_SAMPLE = "a model that was trained on them, which is surer than it should be"
+
+
+@dataclass(frozen=True, eq=False)
+class Disambiguated:
+    """Rows of a cleaned table, or those that a model was trained on.
+
+    Attributes
+    ----------
+    candidates : CandidateLabels
+        The sets; their classes are texts.
+    confidences : ndarray of shape (n_pairs,)
+        Of every candidate, in the order of ``candidates.pairs()``.
+    chosen : ndarray of shape (n_samples,)
+        The class that is chosen for every row, by its place among the classes.
+    second_look : ndarray of bool of shape (n_samples,)
+        Whether a row deserves one.
+    values : DataFrame
+        Columns of the user's, as far as they are known.
+    opinions : mapping from row to lists of numbers
+        What each network says about the candidates of a row, for the rows most worth a look.
+    histories : sequence of mappings
+        Measures by epoch of every training behind this; None where one was not taken.
+    judged_by : str
+        Whose confidences these are, in words; empty where that is not known.
+    accuracy : str
+        How many labels are right where the truth is known, in words; empty where it is not.
+    about : mapping from str to str
+        How it came about, for people.
+    id : str or None
+        The column of ``values`` that names the rows.
+    """
+
+    candidates: CandidateLabels
+    confidences: FloatArray
+    chosen: IntArray
+    second_look: BoolArray
+    values: pd.DataFrame
+    opinions: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
+    histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
+    judged_by: str = ""
+    accuracy: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Confidence of the chosen label of every row."""
+        return group_maxima(self.confidences, self.candidates.starts)
+
+    @property
+    def expected_errors(self) -> float:
+        """How many of the chosen labels are wrong, going by their confidences."""
+        return float((1 - self.confidence).sum())
+
+    def doubtful_rows(self, most: int) -> IntArray:
+        """Return the rows that deserve a second look, the least sure first, and not too many."""
+        return doubtful_first(self.confidence, self.second_look)[:most]
+
+
+def features_in_words(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a line for every kind of feature, as a part of how rows were disambiguated."""
+    return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
+
+
+_ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
+_MARKS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def read_cleaned(
+    frame: pd.DataFrame,
+    details: CleanDetails | None = None,
+    *,
+    id: str | None = None,  # noqa: A002
+) -> Disambiguated:
+    """Return the rows of a cleaned table, with what was decided about them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What ``clean_table`` returned, or the file that ``disambig clean`` wrote.
+    details : CleanDetails, optional
+        How it came about; they say which columns name rows, and how new columns are called.
+    id : str, optional
+        Column that names the rows.
+    """
+    prefix = _prefix_of(frame, details)
+    chosen, _, _, second_look, confidences = (
+        find_column(frame, prefix + name, what="what cleaning adds", advice=_ADVICE)
+        for name in CLEAN_COLUMNS
+    )
+    cells = [text_of(cell) or "" for cell in confidences]
+    candidates, values = _read_confidences(cells, str(confidences.name))
+    if details is not None and not (belong_to(details, cells) and _fit(details, candidates)):
+        warn_caller(
+            "The details beside the table belong to another cleaning and are left out: how "
+            "training went, and what each network said."
+        )
+        details = None
+    if id is not None:
+        find_column(frame, id, what="what identifies rows")
+    elif details is not None and details.id in frame.columns:
+        id = _telling_apart(frame, details.id)  # noqa: A001
+    return Disambiguated(
+        candidates=candidates,
+        confidences=values,
+        chosen=_chosen(chosen, candidates),
+        second_look=_marks(second_look),
+        values=frame.drop(columns=[prefix + column for column in CLEAN_COLUMNS]),
+        id=id,
+        **({} if details is None else _known(details)),
+    )
+
+
+def _known(details: CleanDetails) -> dict[str, Any]:
+    held_out = f"{details.folds} models, each on rows that it had not seen"
+    return {
+        "opinions": {row - 1: said for row, said in details.opinions.items()},
+        "histories": details.histories,
+        "judged_by": JUDGED_IN_SAMPLE if details.folds is None else held_out,
+        "accuracy": "" if details.accuracy is None else str(details.accuracy),
+        "about": {
+            "method": details.method,
+            "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
+            "seed": str(details.seed),
+            "share of expected errors marked": f"{details.errors_to_find:g}",
+            "labels from": ", ".join(details.labels) or "a table of annotations",
+            "rows settled by hand": f"{details.decisions:,}",
+            **features_in_words(details.features),
+            "disambig": details.disambig,
+        },
+    }
+
+
+def _telling_apart(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A002
+    """Return the column that cleaning left out as a name, unless it does not tell rows apart."""
+    try:
+        DecidedRows(frame, id).names()
+    except TableError as error:
+        warn_caller(f"{error} Until then rows go by their numbers.")
+        return None
+    return id
+
+
+def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
+    """Return what stands before the names of all new columns, where that can be told."""
+    first = CLEAN_COLUMNS[0]
+    prefixes = [] if details is None else [details.prefix]
+    # Of several cleanings the last one counts.
+    names = [str(name) for name in reversed(frame.columns)]
+    prefixes += [name.removesuffix(first) for name in names if name.endswith(first)]
+    for prefix in prefixes:
+        if all(prefix + name in frame.columns for name in CLEAN_COLUMNS):
+            return prefix
+    return ""
+
+
+def _fit(details: CleanDetails, candidates: CandidateLabels) -> bool:
+    """Tell whether all networks speak about candidates of rows that are there."""
+    sizes = candidates.sizes.tolist()
+    return all(
+        1 <= row <= len(sizes) and all(len(own) == sizes[row - 1] for own in said)
+        for row, said in details.opinions.items()
+    )
+
+
+def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, FloatArray]:
+    """Return the sets, and the confidence of every candidate in the order of its pairs."""
+    if not cells:
+        raise TableError(f"A cleaned table needs rows. Got none. {_ADVICE}")
+    shares = []
+    for row, cell in enumerate(cells):
+        try:
+            shares.append(read_weighted_cell(cell))
+        except ValueError as error:
+            raise TableError(
+                f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got {in_words(cell)} "
+                f"in {row_in_words(row)}. {_ADVICE}"
+            ) from error
+    candidates = CandidateLabels.from_sets([list(own) for own in shares])
+    rows, columns = candidates.pairs()
+    names = candidates.classes[columns].tolist()
+    values = [shares[row][label] for row, label in zip(rows.tolist(), names, strict=True)]
+    return candidates, np.array(values)
+
+
+def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:
+    """Return the places of the chosen labels; one that is no candidate was changed by somebody."""
+    labels = [label if isinstance(label, str) else text_of(label) or "" for label in column]
+    chosen: IntArray = known_columns_of(labels, candidates.classes)
+    inside = candidates.to_sparse()[np.arange(len(labels)), chosen]
+    wrong = (chosen < 0) | ~np.asarray(inside).ravel().astype(bool)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise TableError(
+            f"Column {column.name!r} holds one of the row's candidates. Got "
+            f"{in_words(labels[row])} in {row_in_words(row)}. Clean the table again; what people "
+            "decide goes into a file of decisions."
+        )
+    return chosen
+
+
+def _marks(column: "pd.Series[Any]") -> BoolArray:
+    marks = np.zeros(len(column), dtype=bool)
+    for row, cell in enumerate(column):
+        text = (text_of(cell) or "").casefold()
+        if text not in _MARKS:
+            raise TableError(
+                f"Column {column.name!r} says True or False. Got {in_words(cell)} in "
+                f"{row_in_words(row)}. {_ADVICE}"
+            )
+        marks[row] = _MARKS[text]
+    return marks

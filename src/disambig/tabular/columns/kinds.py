@@ -1,0 +1,218 @@
+"""What a column of a table holds, told from its cells and, for identifiers, its name."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.messages import in_words, row_in_words
+from disambig._core.typing import FloatArray, IntArray
+from disambig.tabular.columns.cells import (
+    Cells,
+    are_codes,
+    check_sizes,
+    distinct_texts,
+    is_number,
+    parse_numbers,
+    read_cells,
+)
+from disambig.tabular.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
+from disambig.tabular.table_columns import LARGEST_EXACT_INTEGER
+
+__all__ = [
+    "BOOLEAN_WORDS",
+    "MOST_CATEGORIES",
+    "ColumnKind",
+    "FeatureKind",
+    "Kind",
+    "describe_column",
+]
+
+FeatureKind = Literal["number", "category", "boolean", "date"]
+Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
+
+# A column of booleans is written with the words of one pair, in any case.
+_BOOLEAN_PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+BOOLEAN_WORDS = {word: float(word == pair[0]) for pair in _BOOLEAN_PAIRS for word in pair}
+# As many values of a category have a column of their own; the rarer ones share the last.
+MOST_CATEGORIES = 50
+
+_FEWEST_WORDS_OF_TEXT = 4
+_FEWEST_VALUES_OF_TEXT = 20
+_FEWEST_ROWS_OF_COUNTER = 10
+_MOST_LOOKED_AT = 1_000
+
+_NUMBER_LIKE = re.compile(r"[$€£<>~]? ?[+-]?[0-9][0-9., ]*(e[+-]?[0-9]+)? ?[%$€£]?", re.IGNORECASE)
+_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_OWNERS = {
+    *("row", "record", "sample", "case", "item", "user", "customer", "client", "person", "patient"),
+    *("subject", "student", "employee", "product", "order", "session", "transaction"),
+}
+_IDENTIFIER_WORDS = {"id", "ids", "uid", "uuid", "guid", "pk", *(f"{owner}id" for owner in _OWNERS)}
+_IDENTIFIER_NAMES = {"index", "idx", "key", "row", "rownum", "rownames", "no", "nr", "serial"}
+_NUMBERED = {"row", "record", "sample", "line", "serial"}
+_NUMBERS = {"number", "num", "no", "nr", "index", "idx", "key"}
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column holds.
+
+    Attributes
+    ----------
+    kind : str
+        What it is.
+    feature : {"number", "category", "boolean", "date"} or None
+        What it is read as where it becomes a feature; None if it cannot be one.
+    date_format : str or None
+        How dates are written; None for what holds none.
+    remark : str
+        What people should know about how it was understood; mostly nothing.
+    """
+
+    kind: Kind
+    feature: FeatureKind | None
+    date_format: DateFormat | None = None
+    remark: str = ""
+
+
+def describe_column(column: Any, *, category: bool = False) -> ColumnKind:
+    """Say what a column holds: the same for text and for types.
+
+    Numbers are categories where pandas has them as such, or zeros before them say that they are
+    codes.
+
+    Parameters
+    ----------
+    column : Series
+        Its cells.
+    category : bool, default=False
+        Whether they are known to be categories, whatever they look like.
+
+    Raises
+    ------
+    TableError
+        If cells are lists, bytes or other objects, or numbers are infinite.
+    """
+    cells = read_cells(column)
+    if cells.missing.all():
+        return ColumnKind("empty", None)
+    numbers = None if category else parse_numbers(cells)
+    as_codes = isinstance(column.dtype, pd.CategoricalDtype)
+    if numbers is not None and not (as_codes or are_codes(cells)):
+        return _kind_of_numbers(cells, numbers)
+    codes, texts = distinct_texts(cells)
+    if len(texts) == 1 and not cells.missing.any():
+        return ColumnKind("constant", None)
+    if category:
+        return ColumnKind("category", "category")
+    if numbers is not None:
+        all_differ = 1 < len(texts) == (codes >= 0).sum()
+        return ColumnKind("identifier" if all_differ else "category", "category")
+    if cells.form == "dates":
+        return ColumnKind("date", "date", ISO_FORMAT)
+    if _are_boolean(texts):
+        return ColumnKind("boolean", "boolean")
+    formats = date_formats_of(texts)
+    if formats:
+        return ColumnKind("date", "date", formats[0], _remark_on_dates(cells.name, formats))
+    return _kind_of_texts(cells, codes, texts)
+
+
+def _is_named_like_identifier(name: str) -> bool:
+    """Tell whether a column is called what identifiers are: ``id``, ``userId``, ``Unnamed: 0``."""
+    words = [word.lower() for word in _WORDS_OF_NAME.findall(name)]
+    if not words:
+        return False
+    if words[0] == "unnamed" and all(word.isdigit() for word in words[1:]):
+        return True
+    if words[0] in _IDENTIFIER_WORDS or words[-1] in _IDENTIFIER_WORDS:
+        return True
+    if words[0] in _NUMBERED and words[-1] in _NUMBERS:
+        return True
+    return words[-1] == "key" or (len(words) == 1 and words[0] in _IDENTIFIER_NAMES)
+
+
+def _kind_of_numbers(cells: Cells, numbers: FloatArray) -> ColumnKind:
+    present = numbers[~cells.missing]
+    complete = len(present) == len(numbers)
+    if complete and (present == present[0]).all() and _number_of_distinct(cells, present) == 1:
+        return ColumnKind("constant", None)
+    check_sizes(cells, numbers)
+    if (present == np.floor(present)).all():
+        if complete and _is_counter(present):
+            return ColumnKind("counter", "number")
+        named = len(present) > 1 and _is_named_like_identifier(cells.name)
+        if named and _number_of_distinct(cells, present) == len(present):
+            return ColumnKind("identifier", "number")
+    return ColumnKind("number", "number")
+
+
+def _is_counter(integers: FloatArray) -> bool:
+    """Tell whether rows are numbered: rising or falling, or without a gap in any order."""
+    n_rows = len(integers)
+    if n_rows < _FEWEST_ROWS_OF_COUNTER:
+        return False
+    steps = np.diff(integers)
+    if (steps > 0).all() or (steps < 0).all():
+        return True
+    return integers.max() - integers.min() == n_rows - 1 and len(np.unique(integers)) == n_rows
+
+
+def _number_of_distinct(cells: Cells, present: FloatArray) -> int:
+    # Integers that doubles cannot tell apart are compared as they were written.
+    if (np.abs(present) >= LARGEST_EXACT_INTEGER).any():
+        return len(distinct_texts(cells)[1])
+    return len(np.unique(present))
+
+
+def _are_boolean(texts: list[str]) -> bool:
+    # Every word can be written in a handful of ways only.
+    if len(texts) > 2 ** len("false"):
+        return False
+    words = {text.lower() for text in texts}
+    return any(words <= set(pair) for pair in _BOOLEAN_PAIRS)
+
+
+def _remark_on_dates(name: str, formats: list[DateFormat]) -> str:
+    if formats[0] != MONTH_FIRST or len(formats) == 1:
+        return ""
+    return (
+        f"The dates in {name!r} can be read with the month first or the day first: the month is "
+        f"taken to be first. Write them as 2024-12-31 if that is wrong."
+    )
+
+
+def _kind_of_texts(cells: Cells, codes: IntArray, texts: list[str]) -> ColumnKind:
+    n_present = int((codes >= 0).sum())
+    remark = _remark_on_numbers(cells, texts)
+    n_words = sum(len(text.split()) for text in texts) / len(texts)
+    mostly_distinct = len(texts) > n_present / 2
+    # A few long answers that many rows share are a category.
+    shared = len(texts) <= MOST_CATEGORIES and not mostly_distinct
+    if n_words >= _FEWEST_WORDS_OF_TEXT and not shared:
+        return ColumnKind("text", None, remark=remark)
+    if len(texts) == n_present and n_present > 1:
+        return ColumnKind("identifier", "category", remark=remark)
+    if mostly_distinct and len(texts) > _FEWEST_VALUES_OF_TEXT:
+        return ColumnKind("text", None, remark=remark)
+    return ColumnKind("category", "category", remark=remark)
+
+
+def _remark_on_numbers(cells: Cells, texts: list[str]) -> str:
+    """Point to the first cell that keeps a column from being one of numbers."""
+    looked_at = texts[:_MOST_LOOKED_AT]
+    like_numbers = sum(_NUMBER_LIKE.fullmatch(text) is not None for text in looked_at)
+    if like_numbers <= len(looked_at) / 2:
+        return ""
+    for row in np.flatnonzero(~cells.missing):
+        text = str(cells.values[row])
+        if not is_number(text):
+            break
+    return (
+        f"Most cells of {cells.name!r} look like numbers, but {in_words(text)} "
+        f"({row_in_words(int(row))}) cannot be read as one, so the column is not read as numbers. "
+        f"Numbers need a decimal point and no other signs; leave cells empty where none is known."
+    )

@@ -1,0 +1,246 @@
+"""Which columns of a table are features, and how each is read: decided once, kept with a model."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from disambig._core.errors import TableError
+from disambig._core.messages import did_you_mean, listed, option
+from disambig.tabular.columns.dates import DateFormat
+from disambig.tabular.columns.kinds import ColumnKind, FeatureKind, describe_column
+from disambig.tabular.table_columns import missing_columns_message
+
+__all__ = [
+    "ColumnPlan",
+    "PlannedColumn",
+    "check_column_names",
+    "chosen_columns",
+    "plan_columns",
+]
+
+_MOST_REMARKS = 5
+_GIVING_AWAY = ("identifier", "counter")
+# Why a column is left out, said of one and of several.
+_WHY_LEFT_OUT = {
+    "identifier": ("is an identifier", "are identifiers"),
+    "counter": ("counts the rows", "count the rows"),
+    "constant": ("has one value in all rows", "have one value in all rows"),
+    "empty": ("is empty", "are empty"),
+}
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PlannedColumn(_Written):
+    """A column that is a feature. ``date_format`` goes with dates, and only with them."""
+
+    name: str
+    kind: FeatureKind
+    date_format: DateFormat | None = None
+
+    @model_validator(mode="after")
+    def _has_a_format_if_a_date(self) -> Self:
+        if (self.kind == "date") != (self.date_format is not None):
+            raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
+        return self
+
+
+class ColumnPlan(_Written):
+    """The columns that are features, in the order of the table."""
+
+    columns: tuple[PlannedColumn, ...] = Field(min_length=1)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    def by_kind(self) -> dict[str, list[str]]:
+        """Return the names of the columns that hold each kind of values."""
+        kinds: dict[str, list[str]] = {}
+        for column in self.columns:
+            kinds.setdefault(column.kind, []).append(column.name)
+        return kinds
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("a column is planned twice")
+        return self
+
+
+def plan_columns(
+    frame: Any,
+    *,
+    features: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
+    reserved: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
+) -> tuple[ColumnPlan, list[str]]:
+    """Decide which columns of a table are features, and how each is read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    features : sequence of str, optional
+        The columns to take, identifiers and counters among them; by default all that can teach.
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    reserved : sequence of str, default=()
+        Columns that are something else, such as labels, and never features.
+    categories : sequence of str, default=()
+        Columns whose values are codes, even if they look like numbers or anything else.
+
+    Returns
+    -------
+    plan : ColumnPlan
+        The features.
+    notices : list of str
+        What people should know: which columns were left out and why, and what was guessed.
+
+    Raises
+    ------
+    TableError
+        If a column is not in the table, cannot be read or holds free text, or none is left.
+    """
+    names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
+    codes = _as_names(categories)
+    _check_categories(codes, names, _as_names(ignore), list(frame.columns))
+    kinds = {name: describe_column(frame[name], category=name in codes) for name in names}
+    _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
+    by_hand = features is not None
+    columns = [
+        PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
+        for name, kind in kinds.items()
+        if kind.feature is not None and (by_hand or kind.kind not in _GIVING_AWAY)
+    ]
+    if not columns:
+        raise TableError(_message_that_none_is_left(kinds))
+    plan = ColumnPlan(columns=tuple(columns))
+    return plan, _notices(kinds, set(plan.names))
+
+
+def check_column_names(frame: Any) -> None:
+    """Refuse a table whose columns cannot be told apart by a text each."""
+    names = list(frame.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise TableError(
+                f"The columns of a table are known by their names. Got {name!r}, a "
+                f"{type(name).__name__}. Write frame.columns = [...] with a text for each."
+            )
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()]
+        raise TableError(
+            f"The columns of a table need names of their own. More than one is called "
+            f"{listed(repr(name) for name in dict.fromkeys(twice))}: rename them."
+        )
+
+
+def chosen_columns(
+    frame: Any,
+    *,
+    features: str | Sequence[str] | None = None,
+    ignore: str | Sequence[str] = (),
+    reserved: str | Sequence[str] = (),
+) -> list[str]:
+    """Return the columns that may be features, in the order of the table; refuse slips.
+
+    The parameters are those of ``plan_columns``.
+    """
+    check_column_names(frame)
+    present = list(frame.columns)
+    _check_present(_as_names(ignore), present, "left out")
+    left_out = {*_as_names(ignore), *_as_names(reserved)}
+    if features is None:
+        return [name for name in present if name not in left_out]
+    chosen = set(_as_names(features))
+    _check_present(_as_names(features), present, "a feature" if len(chosen) == 1 else "features")
+    for others, role in ((ignore, "to be left out"), (reserved, "no feature, but a label or such")):
+        both = [name for name in present if name in chosen and name in _as_names(others)]
+        if both:
+            raise TableError(
+                f"A column is a feature or it is not. {listed(map(repr, both))} was chosen as a "
+                f"feature, and is also {role}: keep one."
+            )
+    return [name for name in present if name in chosen]
+
+
+def _as_names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
+
+
+def _check_present(names: Iterable[str], present: list[str], what: str) -> None:
+    known = set(present)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise TableError(missing_columns_message(missing, present, what=what))
+
+
+def _check_categories(
+    codes: list[str], chosen: list[str], ignored: list[str], present: list[str]
+) -> None:
+    _check_present(codes, present, "a category" if len(codes) == 1 else "categories")
+    # What is left out may be anything.
+    strange = [name for name in codes if name not in {*chosen, *ignored}]
+    if strange:
+        raise TableError(
+            f"A category must be a feature. {strange[0]!r} is none: it holds labels or names of "
+            f"rows, or other features were chosen.{did_you_mean(strange[0], chosen)}"
+        )
+
+
+def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
+    if not names:
+        return
+    one = len(names) == 1
+    which = f"{'Column' if one else 'Columns'} {listed(map(repr, names))}"
+    remark = next((f" {kinds[name].remark}" for name in names if kinds[name].remark), "")
+    raise TableError(
+        f"Features must be numbers, categories, booleans or dates. {which} "
+        f"{'holds' if one else 'hold'} free text: values of many words, or too many different ones "
+        f"for a category. Give embeddings of the text instead, one number per column, or leave "
+        f"{'it' if one else 'them'} out: {option('ignore')}.{remark}"
+    )
+
+
+def _message_that_none_is_left(kinds: dict[str, ColumnKind]) -> str:
+    start = "A table needs at least one column that can be a feature."
+    if not kinds:
+        return f"{start} Got none besides the labels and what was left out: add features."
+    reasons = listed(
+        (f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}" for name, kind in kinds.items()), most=4
+    )
+    remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
+    return (
+        f"{start} Got none: {reasons}. Add features, or choose some: {option('features')}.{remark}"
+    )
+
+
+def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
+    by_kind: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        if name not in used:
+            by_kind.setdefault(kind.kind, []).append(name)
+    notices = [_notice_on(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
+    remarks = [kind.remark for kind in kinds.values() if kind.remark]
+    more = len(remarks) - _MOST_REMARKS
+    if more > 0:
+        remarks[_MOST_REMARKS:] = [f"The same goes, or the like, for {more:,} more columns."]
+    return notices + remarks
+
+
+def _notice_on(kind: str, names: list[str]) -> str:
+    one = len(names) == 1
+    start = f"Left out {listed(map(repr, names))}, which {_WHY_LEFT_OUT[kind][0 if one else 1]}"
+    them = "it" if one else "they"
+    if kind in _GIVING_AWAY:
+        return (
+            f"{start}, because {them} can give the label away; use {option('features')} to keep "
+            f"{'it' if one else 'them'}."
+        )
+    return f"{start}: {them} {'teaches' if one else 'teach'} nothing."

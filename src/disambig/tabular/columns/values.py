@@ -1,0 +1,134 @@
+"""The features of a table as a plan reads them, where a model learns and where it predicts."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import TableError
+from disambig._core.messages import describe_table_rows, in_words
+from disambig._core.typing import AnyArray, BoolArray, FloatArray
+from disambig.tabular.columns.cells import (
+    Cells,
+    as_texts,
+    check_sizes,
+    distinct_texts,
+    is_number,
+    parse_numbers,
+    read_cells,
+)
+from disambig.tabular.columns.dates import DATE_PARTS, date_parts, example_of, parse_dates
+from disambig.tabular.columns.kinds import BOOLEAN_WORDS
+from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, check_column_names
+from disambig.tabular.table_columns import missing_columns_message
+
+__all__ = ["column_values", "value_names"]
+
+_BOOLEAN_TEXTS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
+
+
+def column_values(frame: Any, plan: ColumnPlan) -> Any:
+    """Return the features of a table: doubles, and text for categories.
+
+    Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing. Categories
+    are text in columns of objects, None where missing. Rows are numbered from zero.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; columns that the plan does not name do not matter, nor does their order.
+    plan : ColumnPlan
+        What to read, and how.
+
+    Raises
+    ------
+    TableError
+        If columns are missing, or a cell cannot be read as the plan says.
+    """
+    check_column_names(frame)
+    missing = [name for name in plan.names if name not in frame.columns]
+    if missing:
+        what = "a feature of the model" if len(missing) == 1 else "features of the model"
+        raise TableError(missing_columns_message(missing, list(frame.columns), what=what))
+    values: dict[str, Any] = {}
+    for column, names in zip(plan.columns, value_names(plan), strict=True):
+        arrays = _read(read_cells(frame[column.name]), column)
+        values.update(zip(names, arrays, strict=True))
+    # Built at once: a frame that grows by a column at a time is slow with thousands of them.
+    return pd.DataFrame(values, index=pd.RangeIndex(len(frame)))
+
+
+def value_names(plan: ColumnPlan) -> list[list[str]]:
+    """Return what ``column_values`` calls the values of every planned column.
+
+    They are called as the column; dates have several, ``"day (weekday)"``.
+    """
+    taken = set(plan.names)
+    return [
+        [_free_name(f"{column.name} ({part})", taken) for part in DATE_PARTS]
+        if column.kind == "date"
+        else [column.name]
+        for column in plan.columns
+    ]
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def _read(cells: Cells, column: PlannedColumn) -> list[Any]:
+    match column.kind:
+        case "number":
+            return [_numbers(cells)]
+        case "boolean":
+            return [_booleans(cells)]
+        case "date":
+            return list(date_parts(_moments(cells, column)).values())
+        case "category":
+            return [pd.Series(as_texts(cells), dtype=object)]
+
+
+def _numbers(cells: Cells) -> FloatArray:
+    numbers = parse_numbers(cells)
+    if numbers is None:
+        codes, texts = distinct_texts(cells)
+        bad = np.array([not is_number(text) for text in texts] + [False])[codes]
+        raise _misfit(cells, bad, "numbers", "write them as digits with a decimal point")
+    check_sizes(cells, numbers)
+    return numbers
+
+
+def _booleans(cells: Cells) -> FloatArray:
+    if cells.form == "booleans":
+        return cells.values
+    codes, texts = distinct_texts(cells)
+    known = np.array([_BOOLEAN_TEXTS.get(text.lower(), np.nan) for text in texts] + [np.nan])
+    values: FloatArray = known[codes]
+    bad = np.isnan(values) & ~cells.missing
+    if bad.any():
+        raise _misfit(cells, bad, "booleans", "write true or false")
+    return values
+
+
+def _moments(cells: Cells, column: PlannedColumn) -> AnyArray:
+    if cells.form == "dates":
+        return cells.values
+    assert column.date_format is not None
+    codes, texts = distinct_texts(cells)
+    moments = np.append(parse_dates(texts, column.date_format), np.datetime64("NaT"))[codes]
+    bad = np.isnat(moments) & ~cells.missing
+    if bad.any():
+        raise _misfit(cells, bad, "dates", f"write them like {example_of(column.date_format)}")
+    return moments
+
+
+def _misfit(cells: Cells, bad: BoolArray, needed: str, advice: str) -> TableError:
+    value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
+    return TableError(
+        f"Column {cells.name!r} must hold {needed}, as those that its model learns from. Got "
+        f"{in_words(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
+        f"nothing is known."
+    )

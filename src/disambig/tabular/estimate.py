@@ -1,0 +1,139 @@
+"""How good a model is likely to be, judged on rows that it was not trained on.
+
+The one place of the workbench that reads true labels, and for nothing but the accuracy.
+"""
+
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from disambig._core.typing import AnyArray, FloatArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.metrics import approximated_accuracy, covering_rate
+
+__all__ = ["Accuracy", "Count", "Estimate", "Measured", "estimate_quality", "known_accuracy"]
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+_CONFIDENCE_LEVEL = 0.95
+
+
+class Measured(BaseModel):
+    """Numbers as they were measured: none of them changes, and others have no place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Accuracy(Measured):
+    """Share of right predictions where the true label is known, with its 95 % interval.
+
+    ``str()`` of it is a sentence.
+    """
+
+    share: Share
+    low: Share
+    high: Share
+    n_rows: Count
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if not self.low <= self.share <= self.high:
+            raise ValueError("an accuracy lies inside its interval")
+        return self
+
+    def __str__(self) -> str:
+        return (
+            f"Right in {self.share:.3f} of the {self.n_rows:,} rows whose true label is known "
+            f"({self.low:.3f} to {self.high:.3f}, 95 %)."
+        )
+
+
+class Estimate(Measured):
+    """What held-out rows say about a model.
+
+    Attributes
+    ----------
+    covering_rate : float
+        Share of the rows whose predicted label is one of their candidates.
+    blind_covering_rate : float
+        The same for labels drawn blindly: what the covering rate is to be compared with.
+    approximated_accuracy : float
+        Mean share of the candidates' probability that the predicted label holds.
+    n_rows, n_folds : int
+        Rows that were held out, and in how many folds.
+    accuracy : Accuracy or None
+        Where true labels are known.
+    """
+
+    covering_rate: Share
+    blind_covering_rate: Share
+    approximated_accuracy: Share
+    n_rows: Count
+    n_folds: Count
+    accuracy: Accuracy | None = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"On held-out rows ({self.n_rows:,} rows, {self.n_folds} folds):",
+            f"  covering rate          {self.covering_rate:.3f}  the prediction is one of the "
+            "row's labels",
+            f"    by blind guessing    {self.blind_covering_rate:.3f}",
+            f"  approximated accuracy  {self.approximated_accuracy:.3f}  the same, counting how "
+            "sure it is",
+        ]
+        if self.accuracy is not None:
+            known = self.accuracy
+            lines.append(
+                f"  accuracy               {known.share:.3f}  {known.low:.3f} to {known.high:.3f} "
+                f"(95 %), from {known.n_rows:,} true labels"
+            )
+        return "\n".join(lines)
+
+
+def estimate_quality(
+    candidates: CandidateLabels,
+    probabilities: FloatArray,
+    *,
+    n_folds: int,
+    truth: AnyArray | None = None,
+) -> Estimate:
+    """Judge probabilities of rows by models that were not trained on them.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Predicted for them.
+    n_folds : int
+        How many models they come from.
+    truth : ndarray of shape (n_samples,), optional
+        True labels, None where they are not known.
+    """
+    predicted = candidates.classes[probabilities.argmax(axis=1)]
+    return Estimate(
+        covering_rate=covering_rate(candidates, predicted),
+        blind_covering_rate=float(candidates.sizes.mean() / len(candidates.classes)),
+        # Sums of probabilities are rounded: a share may come out a hair above one.
+        approximated_accuracy=min(1.0, approximated_accuracy(candidates, probabilities)),
+        n_rows=len(candidates),
+        n_folds=n_folds,
+        accuracy=None if truth is None else known_accuracy(truth, predicted),
+    )
+
+
+def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
+    """Return the accuracy where the true label is known, or None if it is nowhere."""
+    known = np.array([label is not None for label in truth], dtype=bool)
+    if not known.any():
+        return None
+    right, n_rows = int((truth[known] == predicted[known]).sum()), int(known.sum())
+    from scipy import stats  # slow to import
+
+    test = stats.binomtest(right, n_rows)
+    interval = test.proportion_ci(confidence_level=_CONFIDENCE_LEVEL, method="wilson")
+    share = right / n_rows
+    # Rounding may put an end of the interval a hair inside a share of 0 or 1.
+    low, high = min(float(interval.low), share), max(float(interval.high), share)
+    return Accuracy(share=share, low=max(0.0, low), high=min(1.0, high), n_rows=n_rows)

@@ -1,0 +1,138 @@
+"""Tables in the first sheet of an Excel workbook, read and written by openpyxl."""
+
+import datetime
+import io
+import math
+import warnings
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+from disambig._core.errors import TableError
+from disambig._core.messages import row_in_words
+from disambig._core.optional import import_extra
+from disambig.candidates.checks import is_missing
+from disambig.tabular.files.formats import FileContent, plain_value, written_text
+from disambig.tabular.table_columns import is_collection
+
+__all__ = ["read_excel", "write_excel"]
+
+_MOST_ROWS = 1_048_576
+_MOST_COLUMNS = 16_384
+_LONGEST_TEXT = 32_767
+# Numbers in a sheet have 15 digits, and days are counted from 1900.
+_LARGEST_WHOLE_NUMBER = 10**15
+_FIRST_DAY = datetime.date(1900, 3, 1)
+
+
+def read_excel(source: FileContent) -> Any:
+    """Return a data frame of objects: cells keep their types, empty ones are None."""
+    import pandas as pd  # slow to import
+
+    openpyxl = import_extra("openpyxl", extra="excel")
+    try:
+        with source.open() as stream, warnings.catch_warnings():
+            # About styles and rules of a sheet that are of no interest here.
+            warnings.simplefilter("ignore")
+            rows = list(_filled_rows(openpyxl, stream))
+    # openpyxl meets damaged files with whatever it stumbles over.
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise TableError(
+            f"{source.name} is damaged, or no Excel workbook (.xlsx): {error}. Save it anew."
+        ) from error
+    if not rows:
+        raise TableError(f"{source.name} needs a header and rows. Its first sheet is empty.")
+    (_, header), *body = rows
+    for number, cells in body:
+        if len(cells) > len(header):
+            raise TableError(
+                f"Every column of {source.name} needs a name. Line {number:,} of its first sheet "
+                f"has a cell in column {len(cells):,}, and the header has {len(header):,} names. "
+                "Name the column, or clear the cell."
+            )
+    names = ["" if name is None else name for name in header]
+    padded = [cells + [None] * (len(header) - len(cells)) for _, cells in body]
+    return pd.DataFrame(padded, columns=pd.Index(names, dtype=object), dtype=object)
+
+
+def _filled_rows(openpyxl: Any, stream: BinaryIO) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows with anything in them, up to their last cell, with their line in the sheet."""
+    workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+    sheet = workbook.worksheets[0]
+    sheet.reset_dimensions()  # what the file says of its size is not always true
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        values = list(cells)
+        while values and (values[-1] is None or values[-1] == ""):
+            values.pop()
+        if values:
+            yield number, values
+
+
+def write_excel(frame: Any, stream: BinaryIO) -> None:
+    """Write a data frame; what Excel cannot hold becomes text."""
+    openpyxl = import_extra("openpyxl", extra="excel")
+    n_rows, n_columns = frame.shape
+    if n_rows + 1 > _MOST_ROWS or n_columns > _MOST_COLUMNS:
+        raise TableError(
+            f"A sheet of Excel holds {_MOST_ROWS - 1:,} rows under the header and "
+            f"{_MOST_COLUMNS:,} columns. Got {n_rows:,} rows and {n_columns:,} columns. "
+            "Write another format, such as .csv or .parquet."
+        )
+    names = [str(name) for name in frame.columns]
+    # All is ready before a sheet is begun, because one that is left unfinished complains.
+    columns = [_held_cells(name, column) for name, column in frame.items()]
+    workbook = openpyxl.Workbook(write_only=True)
+    sheet = workbook.create_sheet("Sheet1")
+    for values in chain([names], zip(*columns, strict=True)):
+        sheet.append([_as_cell(openpyxl, sheet, value) for value in values])
+    content = io.BytesIO()
+    workbook.save(content)
+    stream.write(content.getbuffer())
+
+
+def _as_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)
+    cell = openpyxl.cell.WriteOnlyCell(sheet, text)
+    cell.data_type = "s"  # whatever it begins with, it is no formula
+    return cell
+
+
+def _held_cells(name: str, column: Any) -> list[Any]:
+    cells = [_as_held_by_excel(value) for value in column.tolist()]
+    for row, cell in enumerate(cells):
+        if isinstance(cell, str):
+            cell.encode()  # fails here and not in the middle of a sheet
+            if len(cell) > _LONGEST_TEXT:
+                raise TableError(
+                    f"A cell of Excel holds {_LONGEST_TEXT:,} characters. Column {name!r} has "
+                    f"{len(cell):,} in {row_in_words(row)}. Write another format, such as .csv."
+                )
+    return cells
+
+
+def _as_held_by_excel(value: Any) -> Any:
+    """Return a number, a date or a text."""
+    if isinstance(value, str):
+        return value
+    if is_collection(value):
+        return written_text(value)
+    if is_missing(value):
+        return None
+    if isinstance(value, datetime.datetime | datetime.date):
+        day = value.date() if isinstance(value, datetime.datetime) else value
+        zone = getattr(value, "tzinfo", None)
+        return plain_value(value) if zone is not None or day < _FIRST_DAY else value
+    if isinstance(value, datetime.time | datetime.timedelta):
+        return written_text(value)
+    plain = plain_value(value)
+    if isinstance(plain, bool):
+        return plain
+    if isinstance(plain, int):
+        return plain if abs(plain) < _LARGEST_WHOLE_NUMBER else str(plain)
+    if isinstance(plain, float):
+        return plain if math.isfinite(plain) else str(plain)
+    return written_text(value)

@@ -1,0 +1,182 @@
+"""A long table of annotations: one row for each item, annotator and label."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import CandidateError, TableError
+from disambig._core.messages import describe_table_rows, row_in_words
+from disambig._core.typing import AnyArray, BoolArray, IntArray
+from disambig.candidates import CandidateLabels
+from disambig.candidates.checks import as_list
+from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
+from disambig.tabular.labels.label_cells import note_on_blank_texts
+from disambig.tabular.table_columns import find_column, is_blank, text_of
+
+__all__ = ["one_row_per_item", "read_annotations"]
+
+
+def read_annotations(
+    long_frame: Any,
+    *,
+    item: str,
+    annotator: str | None,
+    label: str,
+    order: Iterable[Any] | None = None,
+    min_votes: int = 1,
+    literal: bool = False,
+) -> tuple[list[str], CandidateLabels]:
+    """Return the items, and for each one the labels that annotators gave it; votes are weights.
+
+    Everything is compared as text, so that the items 3, "3" and 3.0 are the same.
+
+    Parameters
+    ----------
+    long_frame : DataFrame
+        One row per annotation. A row without a label is no vote.
+    item, label : str
+        The columns that say which item, and which label.
+    annotator : str or None
+        The column that says who; an annotator has one vote for each label of an item. With None
+        every row is a vote of its own.
+    order : iterable of items, optional
+        The item of every row of the result, as in the column of another table. By default the
+        items that have a label, as they first appear.
+    min_votes : int, default=1
+        Annotators a label needs to be a candidate.
+    literal : bool, default=False
+        Take "NA" and the like for labels, and not for empty cells.
+    """
+    items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
+    label_column = _column(long_frame, label, "the labels")
+    labels = texts_of(label_column, what="labels", literal=literal)
+    is_vote = _filled(labels)
+    note = "" if literal else note_on_blank_texts(label_column[~is_vote])
+    if not is_vote.any():
+        raise TableError(
+            f"No row has a label in column {label!r}. Name the column that holds the labels.{note}"
+        )
+    _check_filled(items, is_vote, f"the item it is about, in column {item!r}", "")
+    if annotator is None:
+        voters = np.arange(len(labels))
+    else:
+        column = _column(long_frame, annotator, "the annotators")
+        voters = texts_of(column, what="annotators", literal=True)
+        advice = " Leave the annotator out if every row is a vote of its own."
+        _check_filled(voters, is_vote, f"an annotator, in column {annotator!r}", advice)
+    voted = list(dict.fromkeys(items[is_vote]))
+    rows = voted if order is None else _items_in_order(order)
+    _check_same_items(rows, voted, item, note)
+    try:
+        candidates = CandidateLabels.from_annotations(
+            items[is_vote], voters[is_vote], labels[is_vote], min_votes=min_votes, order=rows
+        )
+    except CandidateError as error:
+        raise TableError(f"The labels in column {label!r} cannot be used. {error}") from error
+    return rows, candidates
+
+
+def one_row_per_item(
+    long_frame: Any, *, item: str, annotator: str | None, label: str
+) -> tuple[Any, list[str]]:
+    """Return a table with one row per item, where the long table carries the features, too.
+
+    Items are in the order in which they first appear. What is empty in one row of an item and not
+    in another is taken from the first that has it. The second result names the columns that are
+    left out because they differ between the rows of an item; those of the annotator and of the
+    label are left out silently.
+
+    Parameters
+    ----------
+    long_frame : DataFrame
+        One row per annotation, with whatever else is known of the item.
+    item, label : str
+        The columns that say which item, and which label.
+    annotator : str or None
+        The column that says who, if there is one.
+    """
+    import pandas as pd  # slow to import
+
+    items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
+    _column(long_frame, label, "the labels")
+    if annotator is not None:
+        _column(long_frame, annotator, "the annotators")
+    every = np.ones(len(items), dtype=bool)
+    _check_filled(items, every, f"the item it is about, in column {item!r}", "")
+    number, _ = pd.factorize(items)
+    _, first_rows = np.unique(number, return_index=True)
+    kept, varying = {}, []
+    for name in long_frame.columns:
+        if name in (annotator, label):
+            continue
+        rows = first_rows if name == item else _telling_rows(long_frame[name], number, first_rows)
+        if rows is None:
+            varying.append(name)
+        else:
+            kept[name] = long_frame[name].iloc[rows].reset_index(drop=True)
+    return pd.DataFrame(kept, copy=False), varying
+
+
+def _telling_rows(column: Any, item_of_row: IntArray, first_rows: IntArray) -> IntArray | None:
+    """Return for every item the first row whose cell is not empty; None if other cells differ."""
+    codes, cells = distinct_cells(column)
+    filled = np.flatnonzero(~np.array([is_blank(cell) for cell in cells])[codes])
+    items, first_filled = np.unique(item_of_row[filled], return_index=True)
+    rows = first_rows.copy()
+    rows[items] = filled[first_filled]
+    differ = codes[filled] != codes[rows[item_of_row[filled]]]
+    return None if differ.any() else rows
+
+
+def _column(long_frame: Any, name: str, what: str) -> Any:
+    return find_column(long_frame, name, what=what, table="The table of annotations")
+
+
+def _filled(texts: AnyArray) -> BoolArray:
+    return np.fromiter((text is not None for text in texts), bool, count=len(texts))
+
+
+def _check_filled(values: AnyArray, needed: BoolArray, what: str, advice: str) -> None:
+    bad = needed & ~_filled(values)
+    if bad.any():
+        raise TableError(
+            f"Every annotation needs {what}. There is none in {describe_table_rows(bad)}. "
+            f"Fill it in, or drop such rows.{advice}"
+        )
+
+
+def _items_in_order(order: Iterable[Any]) -> list[str]:
+    """Return the items of another table as texts, each one there and there once."""
+    rows: dict[str, int] = {}
+    for row, value in enumerate(as_list(order)):
+        name = text_of(value)
+        if name is None:
+            raise TableError(
+                f"Every row of the table needs an item. There is none in {row_in_words(row)}. "
+                "Fill it in, or drop the row."
+            )
+        if name in rows:
+            raise TableError(
+                f"Every item has one row in the table. {name!r} is in {row_in_words(rows[name])} "
+                f"and in {row_in_words(row)}. Remove one of them."
+            )
+        rows[name] = row
+    return list(rows)
+
+
+def _check_same_items(rows: list[str], voted: list[str], column: str, note: str) -> None:
+    with_votes, in_table = set(voted), set(rows)
+    silent = [name for name in rows if name not in with_votes]
+    if silent:
+        raise TableError(
+            f"Every item needs an annotation. {len(silent):,} of {len(rows):,} items have none "
+            f"with a label, the first is {silent[0]!r}. Drop them from the table, or check that "
+            f"column {column!r} of the annotations holds the same items.{note}"
+        )
+    strangers = [name for name in voted if name not in in_table]
+    if strangers:
+        raise TableError(
+            f"Every annotated item must be in the table. {len(strangers):,} of {len(voted):,} are "
+            f"not, the first is {strangers[0]!r}. Add them to the table, or drop their annotations."
+        )

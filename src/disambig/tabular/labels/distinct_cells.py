@@ -1,0 +1,99 @@
+"""Every distinct cell of a column once.
+
+Columns of a million rows often hold a few hundred distinct cells: whoever reads these, and looks
+up the rows by number, is done quickly.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import TableError
+from disambig._core.messages import in_words, row_in_words
+from disambig._core.typing import AnyArray, IntArray
+from disambig.candidates.checks import is_missing
+from disambig.tabular.table_columns import is_blank, is_collection, text_of
+
+__all__ = ["distinct_cells", "distinct_combinations", "texts_of"]
+
+
+def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
+    """Return for every row the number of its cell, and the distinct cells as they first appear.
+
+    Every kind of missing value is the cell ``None``.
+    """
+    import pandas as pd  # slow to import
+
+    kind = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else "plain"
+    # Python takes True for 1 and cannot hash lists, so mixed cells are told apart by their type.
+    if kind not in ("plain", "string", "empty") or isinstance(column.dtype, pd.ArrowDtype):
+        return _distinct_objects(column)
+    codes, cells = pd.factorize(column, use_na_sentinel=False)
+    return codes, [None if is_missing(cell) else cell for cell in cells]
+
+
+def distinct_combinations(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Combine the numbers of cells in several columns.
+
+    Return for every row the number of its combination, and the first row of every combination;
+    combinations are numbered as they first appear.
+    """
+    import pandas as pd  # slow to import
+
+    combined = codes[0]
+    for other in codes[1:]:
+        # Numbered anew after every column, so that the product stays small.
+        combined, _ = pd.factorize(combined * (int(other.max()) + 1) + other)
+    _, first_rows = np.unique(combined, return_index=True)
+    return combined, first_rows
+
+
+def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
+    """Return the text of every cell as objects, None where a cell is missing or blank.
+
+    Values are compared as texts because files disagree on types: an identifier comes as 3 from
+    one, as "3" from another, and as 3.0 from a column with gaps.
+
+    Parameters
+    ----------
+    column : Series
+        The cells.
+    what : str
+        What the column holds, for the error.
+    literal : bool, default=False
+        Take "NA" and the like for texts, and not for empty cells.
+    """
+    codes, cells = distinct_cells(column)
+    for position, cell in enumerate(cells):
+        if is_collection(cell):
+            row = row_in_words(int(np.flatnonzero(codes == position)[0]))
+            raise TableError(
+                f"Column {column.name!r} holds {what}, one text or number in every row. "
+                f"Got {in_words(cell)} in {row}. Write a single value there."
+            )
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = [text_of(cell) if literal or not is_blank(cell) else None for cell in cells]
+    return texts[codes]
+
+
+def _distinct_objects(column: Any) -> tuple[IntArray, list[Any]]:
+    numbers: dict[Any, int] = {}
+    cells: list[Any] = []
+    codes = np.empty(len(column), dtype=np.int64)
+    for row, cell in enumerate(column):
+        key = _key_of(cell)
+        number = numbers.setdefault(key, len(cells))
+        if number == len(cells):
+            cells.append(None if key is None else cell)
+        codes[row] = number
+    return codes, cells
+
+
+def _key_of(cell: Any) -> Any:
+    if is_collection(cell):
+        # In full: the text of an array leaves out the middle of a long one.
+        return type(cell), repr(cell.tolist() if isinstance(cell, np.ndarray) else cell)
+    if is_missing(cell):
+        return None
+    return type(cell), cell if isinstance(cell, Hashable) else repr(cell)

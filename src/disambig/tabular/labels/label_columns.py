@@ -1,0 +1,298 @@
+"""``LabelColumns``: where the candidate labels of a table are, and how they are written."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from disambig._core.errors import ParameterError, TableError
+from disambig._core.messages import describe_table_rows, in_words, listed, option
+from disambig._core.parameters import check_boolean, check_choice
+from disambig._core.typing import BoolArray, IntArray
+from disambig.candidates import CandidateLabels
+from disambig.candidates.checks import first_repeated
+from disambig.tabular.labels.distinct_cells import distinct_cells, distinct_combinations
+from disambig.tabular.labels.label_cells import (
+    LITERALLY,
+    LabelProblem,
+    make_cell_reader,
+    note_on_blank_texts,
+    said_together,
+)
+from disambig.tabular.labels.label_rows import (
+    CollectedRows,
+    RowLabels,
+    count_votes,
+    row_labels,
+    unknown_label,
+)
+from disambig.tabular.table_columns import find_column, is_collection, text_of
+
+__all__ = ["LabelColumns", "LabelsInTable", "check_labels_differ"]
+
+_MOST_CELLS = 3
+_LONGEST_CELL = 150  # with the name of its column
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsInTable:
+    """What the label columns of a table say.
+
+    Attributes
+    ----------
+    candidates : CandidateLabels
+        Of the rows that have a label, in order; of all rows where ``empty="all"``.
+    empty : array of bool
+        The rows of the table without a label.
+    negative : bool
+        Whether labels were ruled out, as in "!cat".
+    note : str
+        Ends a message on rows without a label: what was taken for an empty cell, if anything was.
+    """
+
+    candidates: CandidateLabels
+    empty: BoolArray
+    negative: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelColumns:
+    """Where the candidate labels of a table are, and how they are written.
+
+    A cell holds labels between separators (``cat|dog``), a list of them (of JSON or Python), or an
+    object from label to weight. ``cat:0.7|dog:0.3`` gives weights, ``!cat`` means anything but cat,
+    ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels are texts in the end.
+
+    Parameters
+    ----------
+    columns : tuple of str, default=("label",)
+        The columns. A row has all the labels that one of them names; weights add up.
+    separator : str, default="|"
+        What stands between two labels of a cell.
+    literal : bool, default=False
+        Take "!", ":" and brackets for parts of the labels, and "NA" and the like for labels.
+    votes : bool, default=False
+        Every column is an annotator with one vote for each label in its cell; the votes of a row
+        are counted and become weights.
+    classes : tuple of str, optional
+        All classes, in order. By default the labels that occur, sorted.
+    empty : {"refuse", "all"}, default="refuse"
+        What a row without a label means: it is refused, or may have any label.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig.tabular.labels.label_columns import LabelColumns
+    >>> table = pd.DataFrame({"first": ["cat", "dog", "!cat"], "second": ["dog", None, ""]})
+    >>> LabelColumns(columns=("first", "second")).read(table).to_strings()
+    ['cat|dog', 'dog', 'dog']
+    """
+
+    columns: tuple[str, ...] = ("label",)
+    separator: str = "|"
+    literal: bool = False
+    votes: bool = False
+    classes: tuple[str, ...] | None = None
+    empty: str = "refuse"
+
+    def __post_init__(self) -> None:
+        names = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
+        object.__setattr__(self, "columns", names)
+        _check_distinct("columns", names, "column")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise ParameterError(
+                "'separator' must be a text of at least one character. "
+                f"Got {self.separator!r} instead."
+            )
+        check_boolean("literal", self.literal)
+        check_boolean("votes", self.votes)
+        check_choice("empty", self.empty, ("refuse", "all"))
+        if self.classes is not None:
+            given = (self.classes,) if isinstance(self.classes, str) else self.classes
+            classes = tuple(text_of(name) for name in given)
+            object.__setattr__(self, "classes", classes)
+            _check_distinct("classes", classes, "class")
+
+    @classmethod
+    def of(cls, labels: Any) -> Self:
+        """Return ``labels`` as it is, or for the name of a column, or several, where these are."""
+        if isinstance(labels, cls):
+            return labels
+        if isinstance(labels, str) or (
+            isinstance(labels, Sequence) and all(isinstance(name, str) for name in labels)
+        ):
+            return cls(columns=(labels,) if isinstance(labels, str) else tuple(labels))
+        raise ParameterError(
+            "'labels' must be the name of a column, several names, or a LabelColumns. "
+            f"Got {in_words(labels)} instead."
+        )
+
+    def read(self, frame: Any) -> CandidateLabels:
+        """Return the candidate sets of all rows of a data frame, to learn from.
+
+        Refuses rows without a label, unless they may have any, and labels that are all alike.
+        """
+        labels = self.parse(frame)
+        if labels.empty.any() and self.empty == "refuse":
+            raise TableError(
+                f"Every row needs a label in {_columns_in_words(self.columns)}. There is none in "
+                f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or say "
+                f"{option('empty', 'all')} if such a row may have any label."
+                f"{labels.note}"
+            )
+        weights_were_read = labels.candidates.weights is not None and not self.votes
+        check_labels_differ(labels.candidates, weights_were_read=weights_were_read)
+        return labels.candidates
+
+    def parse(self, frame: Any) -> LabelsInTable:
+        """Return what the columns say, rows without a label set apart."""
+        cells = _Cells.of(frame, self.columns)
+        rows = CollectedRows()
+        for row in self._distinct_rows(cells):
+            rows.add(row)
+        nothing = rows.empty()
+        blank = () if self.literal or not nothing.any() else chain(*cells.distinct)
+        note = note_on_blank_texts(blank)
+        if nothing.all():
+            raise TableError(
+                f"No row has a label in {_columns_in_words(self.columns)}: all "
+                f"{len(cells.codes):,} are empty. Name the column that holds the labels.{note}"
+            )
+        if self.empty == "all":
+            rows.allow_any_label(nothing)
+        classes = self._classes_of(rows, cells)
+        empty = nothing[cells.codes]
+        codes = cells.codes if self.empty == "all" else cells.codes[~empty]
+        candidates = rows.candidates(classes, codes)
+        return LabelsInTable(candidates, empty, rows.negative, note)
+
+    def _distinct_rows(self, cells: "_Cells") -> Iterator[RowLabels]:
+        """Read every distinct combination of cells once."""
+        columns = [self._read_column(cells, column) for column in range(len(self.columns))]
+        for number, parts in enumerate(cells.combinations_of(columns)):
+            try:
+                yield count_votes(parts) if self.votes else row_labels(said_together(parts))
+            except LabelProblem as problem:
+                raise cells.refusal(number, problem) from None
+
+    def _read_column(self, cells: "_Cells", column: int) -> Iterator[Any]:
+        """Return what every distinct cell of a column says; of an annotator, for which labels."""
+        distinct = cells.distinct[column]
+        read = make_cell_reader(distinct, separator=self.separator, literal=self.literal)
+        for number, cell in enumerate(distinct):
+            try:
+                yield row_labels(read(cell)) if self.votes else read(cell)
+            except LabelProblem as problem:
+                raise cells.refusal_of_cell(column, number, problem) from None
+
+    def _classes_of(self, rows: CollectedRows, cells: "_Cells") -> tuple[str, ...]:
+        classes = tuple(sorted(rows.names)) if self.classes is None else self.classes
+        if self.classes is not None:
+            known = set(classes)
+            for label, number in zip(rows.names, rows.named_in, strict=True):
+                if label not in known:
+                    raise cells.refusal(number, unknown_label(label, classes))
+        without = rows.excludes_all(classes)
+        if without is not None:
+            problem = (
+                f"It rules out every label there is ({listed(classes)}). Correct the cell; if "
+                "there are more labels, one of them must be in some row (or, in Python, in "
+                "classes=)."
+            )
+            raise cells.refusal(without, LabelProblem(problem))
+        return classes
+
+
+class _Cells(NamedTuple):
+    """The cells of some columns of a table, and their distinct combinations."""
+
+    names: tuple[str, ...]
+    column_codes: list[IntArray]  # of every column and row, the number of the cell
+    distinct: list[list[Any]]  # of every column, the cells by number
+    codes: IntArray  # of every row, the number of its combination
+    first_rows: IntArray  # of every combination
+
+    @classmethod
+    def of(cls, frame: Any, names: tuple[str, ...]) -> Self:
+        what = "the label column" if len(names) == 1 else "one of the label columns"
+        columns = [find_column(frame, name, what=what) for name in names]
+        if not len(frame):
+            raise TableError("The table has no rows. Give one with at least one row.")
+        column_codes, distinct = zip(*map(distinct_cells, columns), strict=True)
+        codes, first_rows = distinct_combinations(column_codes)
+        return cls(names, list(column_codes), list(distinct), codes, first_rows)
+
+    def combinations_of(self, columns: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+        """Return for every combination what its cells say, given that for the cells by number."""
+        if len(columns) == 1:  # every distinct cell is one, and need not be kept
+            return zip(*columns, strict=True)
+        # A list of what all cells say, read at the rows where combinations first appear.
+        return zip(
+            *(
+                map(list(said).__getitem__, codes[self.first_rows].tolist())
+                for said, codes in zip(columns, self.column_codes, strict=True)
+            ),
+            strict=True,
+        )
+
+    def refusal(self, number: int, problem: LabelProblem) -> TableError:
+        """Return the error that a combination of cells cannot be used."""
+        first = int(self.first_rows[number])
+        held = {
+            name: distinct[int(codes[first])]
+            for name, codes, distinct in zip(
+                self.names, self.column_codes, self.distinct, strict=True
+            )
+        }
+        return _refusal(self.codes == number, held, problem)
+
+    def refusal_of_cell(self, column: int, number: int, problem: LabelProblem) -> TableError:
+        """Return the error that a cell of a column cannot be used."""
+        held = {self.names[column]: self.distinct[column][number]}
+        return _refusal(self.column_codes[column] == number, held, problem)
+
+
+def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool = False) -> None:
+    """Refuse candidate sets that name one label in all: nothing can be learned from them."""
+    _, columns = candidates.pairs()
+    occurring = candidates.classes[np.unique(columns)]
+    if len(occurring) < 2:
+        label = str(occurring[0])
+        hint = (
+            f" A number behind a colon, as in {in_words(f'{label}:1')}, was read as a weight: say "
+            f"{LITERALLY} if it belongs to the label."
+        )
+        raise TableError(
+            f"A classifier needs at least two labels. All {len(candidates):,} rows have "
+            f"{in_words(label)} and no other. Check that this is the column you "
+            f"meant, or add rows with other labels.{hint if weights_were_read else ''}"
+        )
+
+
+def _refusal(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
+    filled = {name: cell for name, cell in held.items() if is_collection(cell) or text_of(cell)}
+    shown = listed(
+        (f"column {name!r} holds {in_words(cell)}" for name, cell in filled.items()),
+        most=_MOST_CELLS,
+        longest=_LONGEST_CELL,
+    )
+    return TableError(f"Labels cannot be read in {describe_table_rows(bad)}: {shown}. {problem}")
+
+
+def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ParameterError(
+            f"'{parameter}' must be the name of at least one {what}, none of them blank. "
+            f"Got {in_words(names)} instead."
+        )
+    repeated = first_repeated(names)
+    if repeated is not None:
+        raise ParameterError(f"'{parameter}' must name every {what} once. Got {repeated!r} twice.")
+
+
+def _columns_in_words(columns: tuple[str, ...]) -> str:
+    quoted = listed(repr(name) for name in columns)
+    return f"column {quoted}" if len(columns) == 1 else f"one of the columns {quoted}"

@@ -1,0 +1,217 @@
+"""From what the cells of a row say to its candidate set."""
+
+import math
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.messages import did_you_mean, in_words, listed
+from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
+from disambig.candidates import CandidateLabels
+from disambig.tabular.labels.label_cells import LITERALLY, LabelProblem, Said
+
+__all__ = ["CollectedRows", "RowLabels", "count_votes", "row_labels", "unknown_label"]
+
+_NO_WEIGHTS: Mapping[str, float] = {}
+
+
+class RowLabels(NamedTuple):
+    """The candidate set of a row, as far as it is known before all classes are.
+
+    Parameters
+    ----------
+    labels : mapping from label to weight
+        Labels that are named; the weight is 1 where none is written.
+    all_but : tuple of sets of labels
+        Each one stands for all classes but these, with a weight of 1.
+    excluded : collection of labels
+        Labels that are ruled out, whether or not others are named: they are classes, too.
+    weighted : bool
+        Whether weights are written, or counted.
+    """
+
+    labels: Mapping[str, float] = _NO_WEIGHTS
+    all_but: tuple[frozenset[str], ...] = ()
+    excluded: Collection[str] = ()
+    weighted: bool = False
+
+
+def row_labels(said: Said) -> RowLabels:
+    """Return the candidate set that the cells of a row describe together."""
+    if said.plain and said.weighted:
+        raise LabelProblem(
+            f"{in_words(said.weighted[0][0])} has a weight and "
+            f"{in_words(said.plain[0])} has none. Give all labels of a row a weight (a number "
+            f"such as 0.7, not below 0), or none of them; say {LITERALLY} if ':' belongs to your "
+            "labels."
+        )
+    excluded = frozenset(said.excluded)
+    labels = _added_up(said.weighted) if said.weighted else dict.fromkeys(said.plain, 1.0)
+    if excluded:
+        labels = {label: weight for label, weight in labels.items() if label not in excluded}
+    if labels:
+        if said.weighted:
+            _check_weights(labels.values())
+        return RowLabels(labels, (), excluded, bool(said.weighted))
+    if said.plain or said.weighted:
+        raise LabelProblem(
+            "All of its labels are ruled out by a '!', so none is left. Take the label or its "
+            f"denial away; say {LITERALLY} if '!' belongs to your labels."
+        )
+    return RowLabels(all_but=(excluded,), excluded=excluded) if excluded else RowLabels()
+
+
+def _added_up(pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
+    weights = dict(pairs)
+    if len(weights) < len(pairs):
+        weights = dict.fromkeys(weights, 0.0)
+        for label, weight in pairs:
+            weights[label] += weight
+    return weights
+
+
+def _check_weights(weights: Collection[float]) -> None:
+    largest = max(weights)
+    if largest == 0:
+        raise LabelProblem(
+            "All of its weights are 0, so none of its labels can be right. Give at least one a "
+            "weight above 0, or leave the weights out."
+        )
+    if math.isinf(largest):
+        raise LabelProblem("Its weights add up to more than a number can hold. Scale them down.")
+
+
+def count_votes(opinions: Iterable[RowLabels]) -> RowLabels:
+    """Return the candidate set of a row on which several annotators voted, one for each cell."""
+    votes: dict[str, float] = {}
+    all_but: list[frozenset[str]] = []
+    excluded: set[str] = set()
+    for opinion in opinions:
+        if opinion.weighted:
+            raise LabelProblem(
+                "An annotator has one vote for each label, and no weights. Take the weights away, "
+                "or do without votes: weights of several columns add up by themselves. Say "
+                f"{LITERALLY} if ':' belongs to your labels."
+            )
+        for label in opinion.labels:
+            votes[label] = votes.get(label, 0.0) + 1
+        all_but.extend(opinion.all_but)
+        excluded.update(opinion.excluded)
+    return RowLabels(votes, tuple(all_but), excluded, weighted=bool(votes or all_but))
+
+
+@dataclass
+class CollectedRows:
+    """Candidate sets of distinct rows, collected one after the other while classes are unknown."""
+
+    names: dict[str, int] = field(default_factory=dict)  # every label, numbered as first met
+    named_in: list[int] = field(default_factory=list)  # the row in which each was first met
+    weighted: bool = False
+    negative: bool = False
+    _labels: "array[int]" = field(default_factory=lambda: array("q"))
+    _weights: "array[float]" = field(default_factory=lambda: array("d"))
+    _ends: "array[int]" = field(default_factory=lambda: array("q", [0]))
+    _all_but: dict[int, tuple[frozenset[str], ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, row: RowLabels) -> None:
+        """Add the candidate set of one more row."""
+        if row.excluded:
+            self.negative = True
+            self._number(row.excluded)
+        if row.all_but:
+            self._all_but[len(self)] = row.all_but
+        self.weighted = self.weighted or row.weighted
+        self._labels.extend(self._number(row.labels))
+        self._weights.extend(row.labels.values())
+        self._ends.append(len(self._labels))
+
+    def _number(self, labels: Iterable[str]) -> list[int]:
+        try:
+            return [self.names[label] for label in labels]
+        except KeyError:  # seldom: most labels have been met before
+            for label in labels:
+                if label not in self.names:
+                    self.names[label] = len(self.names)
+                    self.named_in.append(len(self))
+            return [self.names[label] for label in labels]
+
+    def empty(self) -> BoolArray:
+        """Tell for every row whether nothing is said about its label."""
+        nothing: BoolArray = np.diff(np.asarray(self._ends)) == 0
+        nothing[list(self._all_but)] = False
+        return nothing
+
+    def allow_any_label(self, rows: BoolArray) -> None:
+        """Give the rows that are marked all classes."""
+        self._all_but.update(dict.fromkeys(np.flatnonzero(rows).tolist(), (frozenset(),)))
+
+    def excludes_all(self, classes: Sequence[str]) -> int | None:
+        """Return the first row that leaves none of the classes, or None."""
+        every = frozenset(classes)
+        ends = np.asarray(self._ends)
+        for row, sets in self._all_but.items():
+            if ends[row] == ends[row + 1] and all(every <= excluded for excluded in sets):
+                return row
+        return None
+
+    def candidates(self, classes: Sequence[str], codes: IntArray) -> CandidateLabels:
+        """Return the candidate sets of a table whose rows are these, by number."""
+        named = np.asarray(self._ends)
+        column_of = {name: column for column, name in enumerate(classes)}
+        columns = np.array([column_of[name] for name in self.names], dtype=np.int64)
+        shape = (len(self), len(classes))
+        indices = columns[np.asarray(self._labels)]
+        mask = _csr(np.ones(len(indices), dtype=bool), indices, named, shape)
+        weights = _csr(np.asarray(self._weights), indices, named, shape)
+        if self._all_but:
+            implied = self._implied(column_of, shape)
+            mask, weights = mask + implied.astype(bool), weights + implied
+        if not self.weighted:
+            return CandidateLabels(_rows_of(mask, codes), classes)
+        return CandidateLabels(
+            _rows_of(mask, codes), classes, weights=_rows_of(weights, codes, dense=False)
+        )
+
+    def _implied(self, column_of: Mapping[str, int], shape: tuple[int, int]) -> Sparse:
+        """Return how often each class is meant by "all but these"."""
+        rows, columns, votes = [], [], []
+        for row, sets in self._all_but.items():
+            counts = np.full(shape[1], float(len(sets)))
+            for excluded in sets:
+                counts[[column_of[label] for label in excluded]] -= 1
+            meant = np.flatnonzero(counts)
+            rows.append(np.full(len(meant), row))
+            columns.append(meant)
+            votes.append(counts[meant])
+        entries = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_array((np.concatenate(votes), entries), shape=shape)
+
+
+def unknown_label(label: str, classes: Sequence[str]) -> LabelProblem:
+    """Return the problem that a label is none of the classes, with what it may be a slip of."""
+    return LabelProblem(
+        f"{in_words(label)} is none of the {len(classes):,} classes ({listed(classes)})."
+        f"{did_you_mean(label, classes)} Correct the label."
+    )
+
+
+def _csr(values: AnyArray, indices: IntArray, ends: IntArray, shape: tuple[int, int]) -> Sparse:
+    # A copy, because the mask and the weights share indices, and these are sorted in place.
+    matrix = sparse.csr_array((values, indices, ends), shape=shape, copy=True)
+    matrix.sort_indices()
+    return matrix
+
+
+def _rows_of(matrix: Sparse, codes: IntArray, *, dense: bool = True) -> Sparse:
+    """Return rows by number; dense where the indices of so many entries would take more."""
+    sizes = np.diff(matrix.indptr)
+    if dense and 5 * int(sizes[codes].sum()) > len(codes) * matrix.shape[1]:
+        return matrix.toarray()[codes]
+    return matrix[codes]

@@ -1,0 +1,172 @@
+"""What is done of a long piece of work, kept in a folder so that it can be taken up again."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.errors import DisambigError, TableError
+from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
+from disambig._core.typing import AnyArray
+from disambig._version import __version__
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.task import TableTask
+
+__all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
+
+_MARK = "work.json"
+
+
+class WorkFolder:
+    """A folder with the parts of one piece of work that are done.
+
+    Parameters
+    ----------
+    path : path
+        Where it is, or is to be.
+    fingerprint : str
+        Of all that the parts depend on. Parts with another fingerprint are thrown away.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+        self.path = Path(path)
+        try:
+            self._begin(fingerprint)
+        except OSError as error:
+            if error.errno in FAULTS_OF_THE_DISK:
+                raise
+            raise TableError(
+                f"Unfinished work is kept in {os.fspath(self.path)!r}, which cannot be made: "
+                f"{error.strerror or error}. Choose another name for the output, or check whether "
+                "you may write there."
+            ) from error
+
+    def _begin(self, fingerprint: str) -> None:
+        is_strange = self.path.exists() and not (self.path.is_dir() and self._is_ours_or_empty())
+        if is_strange:
+            raise TableError(
+                f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
+                "else. Move it away, or choose another name for the output."
+            )
+        if self._mark() != fingerprint:
+            self.remove()
+        self._fingerprint = fingerprint
+        self._write_mark()
+
+    def checkpoint(self, name: str) -> Path:
+        """Return where a training called ``name`` may keep its state."""
+        return self.path / f"{name}.checkpoint"
+
+    def arrays(self, name: str) -> dict[str, AnyArray] | None:
+        """Return what was kept under a name, or None."""
+        try:
+            with np.load(self.path / f"{name}.npz", allow_pickle=False) as kept:
+                return dict(kept)
+        # Not there yet, or cut short by a full disk.
+        except (EOFError, OSError, ValueError, BadZipFile):
+            return None
+
+    def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
+        """Keep the arrays of a part that is done; its training state can go."""
+        self._write_mark()  # another run may have ended here, and taken the folder along
+        with written_atomically(self.path / f"{name}.npz") as temporary:
+            np.savez(temporary, allow_pickle=False, **arrays)
+        self.checkpoint(name).unlink(missing_ok=True)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not any(path.name != _MARK for path in self.path.iterdir())
+
+    def remove(self) -> None:
+        """Remove the folder, unless it is gone or has become something else."""
+        if self._mark() is None:
+            return
+        for path in self.path.iterdir():
+            if path.name != _MARK:
+                path.unlink(missing_ok=True)
+        # Last, so that a run that is killed here leaves a folder that the next one knows.
+        (self.path / _MARK).unlink(missing_ok=True)
+        with suppress(OSError):  # another run may be keeping something just now
+            self.path.rmdir()
+
+    def _is_ours_or_empty(self) -> bool:
+        return self._mark() is not None or not any(self.path.iterdir())
+
+    def _write_mark(self) -> None:
+        mark = {"disambig": "work", "fingerprint": self._fingerprint}
+        with written_atomically(self.path / _MARK) as temporary:
+            temporary.write_text(json.dumps(mark))
+
+    def _mark(self) -> str | None:
+        try:
+            mark: Any = json.loads((self.path / _MARK).read_text())
+        except (OSError, ValueError):
+            return None
+        is_ours = isinstance(mark, dict) and mark.get("disambig") == "work"
+        return str(mark.get("fingerprint")) if is_ours else None
+
+
+@contextmanager
+def unfinished_work(
+    path: str | os.PathLike[str] | None,
+    task: TableTask,
+    method: PartialLabelClassifier,
+    **settings: object,
+) -> Iterator[WorkFolder | None]:
+    """Give a folder to keep what is done in; it goes when all of it is done, not before.
+
+    It also goes where something is wrong before anything is kept. Without a path nothing is kept.
+
+    Parameters
+    ----------
+    path : path or None
+        Where the folder is to be.
+    task : TableTask
+        What is learned from.
+    method : PartialLabelClassifier
+        What learns.
+    **settings : object
+        What the result depends on besides.
+    """
+    if path is None:
+        yield None
+        return
+    fingerprint = work_fingerprint(task.values, task.candidates, method, **settings)
+    folder = WorkFolder(path, fingerprint)
+    try:
+        yield folder
+    except DisambigError:
+        if folder.is_empty:
+            folder.remove()
+        raise
+    folder.remove()
+
+
+def work_fingerprint(
+    values: pd.DataFrame,
+    candidates: CandidateLabels,
+    method: PartialLabelClassifier,
+    **settings: object,
+) -> str:
+    """Return a hash of the data, the method with its parameters, and the settings."""
+    digest = hashlib.sha256()
+    versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
+    digest.update(repr((__version__, versions, type(method), list(values.columns))).encode())
+    digest.update(repr(sorted(method.get_params().items(), key=str)).encode())
+    digest.update(repr(sorted(settings.items())).encode())
+    digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
+    rows, columns = candidates.pairs()
+    for part in (rows, columns, candidates.prior().data):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update(repr(candidates.classes.tolist()).encode())
+    return digest.hexdigest()

@@ -1,0 +1,126 @@
+"""The rows worth a second look, as the scripts of a page read them."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig._core.typing import IntArray
+from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.table_columns import text_of
+
+__all__ = ["doubtful_data"]
+
+# Of the page's own limit of ten megabytes, what rows may take, and values of columns among that.
+_BYTES_FOR_ROWS = 8_000_000
+_BYTES_FOR_VALUES = 6_000_000
+_LONGEST_VALUE = 300
+_DECIMALS = 4
+
+
+def doubtful_data(
+    rows: Disambiguated, *, most: int = DEFAULT_ROWS_SHOWN, saved_in: str | None = None
+) -> dict[str, Any]:
+    """Return what a page needs to show doubtful rows and to settle them.
+
+    Parameters
+    ----------
+    rows : Disambiguated
+        All rows.
+    most : int, default=10,000
+        Rows on the page, the most doubtful ones; fewer where they have very many candidates.
+    saved_in : str, optional
+        The file that decisions are written to; without it the page keeps them itself.
+    """
+    shown = rows.doubtful_rows(most)
+    names = DecidedRows(rows.values, rows.id).names()
+    beginnings, left = _rows_that_fit(
+        [row + 1, names[row], *of_row]
+        for row, of_row in zip(shown.tolist(), _candidates(rows, shown), strict=True)
+    )
+    shown = shown[: len(beginnings)]
+    values = _values_that_fit(rows.values, shown, min(left, _BYTES_FOR_VALUES))
+    return {
+        "id": rows.id,
+        "classes": rows.candidates.classes.tolist(),
+        "columns": list(values),
+        "columnsLeftOut": rows.values.shape[1] - len(values),
+        "rows": [
+            [*beginning, [column[i] for column in values.values()]]
+            for i, beginning in enumerate(beginnings)
+        ],
+        "totals": {
+            "rows": len(rows.candidates),
+            "doubtful": int(rows.second_look.sum()),
+            "errors": round(rows.expected_errors, _DECIMALS),
+        },
+        "key": _fingerprint(rows),
+        "savedIn": saved_in,
+    }
+
+
+def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the candidates of every row, the likeliest first, and what each network says."""
+    _, columns = rows.candidates.pairs()
+    starts, sizes = rows.candidates.starts[shown], rows.candidates.sizes[shown]
+    for row, start, size in zip(shown.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+        confidences = rows.confidences[start : start + size]
+        order = np.argsort(-confidences, kind="stable")
+        said = [[own[place] for place in order.tolist()] for own in rows.opinions.get(row, ())]
+        own_columns = columns[start : start + size][order]
+        yield own_columns.tolist(), confidences[order].round(_DECIMALS).tolist(), said
+
+
+def _rows_that_fit(rows: Iterable[list[Any]]) -> tuple[list[list[Any]], int]:
+    """Return the rows, from the first on, that a page can hold, and how many bytes are left."""
+    left = _BYTES_FOR_ROWS
+    fitting: list[list[Any]] = []
+    for row in rows:
+        size = _n_bytes(row)
+        if size > left:
+            break
+        left -= size
+        fitting.append(row)
+    return fitting, left
+
+
+def _n_bytes(value: Any) -> int:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # A page writes signs of HTML as six others.
+    longer = 5 * sum(map(text.count, "<>&"))
+    return len(text.encode("utf-8", "backslashreplace")) + longer + 1
+
+
+def _values_that_fit(values: pd.DataFrame, shown: IntArray, left: int) -> dict[str, list[str]]:
+    """Return the columns, from the left, whose values take no more than the bytes left."""
+    fitting = {}
+    for name in values.columns:
+        texts = _texts(values[name], shown)
+        left -= _n_bytes(texts)
+        if left < 0:
+            break
+        fitting[name] = texts
+    return fitting
+
+
+def _texts(column: "pd.Series[Any]", shown: IntArray) -> list[str]:
+    return [_shortened(text_of(cell) or "") for cell in column.iloc[shown]]
+
+
+def _shortened(text: str) -> str:
+    # Half characters cannot be written in UTF-8.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _fingerprint(rows: Disambiguated) -> str:
+    """Return what tells this table from others: a browser keeps decisions under it."""
+    digest = hashlib.sha256(repr(rows.candidates.classes.tolist()).encode())
+    for part in (*rows.candidates.pairs(), rows.confidences):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]

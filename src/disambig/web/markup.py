@@ -1,0 +1,158 @@
+"""HTML elements and tables in which every string is escaped."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from markupsafe import Markup, escape
+
+from disambig.bench.formats import Table
+from disambig.bench.wording import MISSING
+
+__all__ = ["details_list", "element", "fragment", "note", "table_html"]
+
+
+# Elements of HTML that have no end.
+_WITHOUT_CONTENT = frozenset({"br", "hr", "input", "meta"})
+
+
+def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
+    """Return an element; texts among attributes and children are escaped, markup is kept.
+
+    Parameters
+    ----------
+    tag : str
+        Its name.
+    attributes : mapping of str to object, optional
+        Those that are None or False are left out, those that are True have no value.
+    *children : str
+        Texts, or markup that this function made.
+    """
+    parts = [Markup("<{}").format(tag)]
+    for name, value in (attributes or {}).items():
+        if value is True:
+            parts.append(Markup(" {}").format(name))
+        elif value is not None and value is not False:
+            parts.append(Markup(' {}="{}"').format(name, _text(value)))
+    parts.append(Markup(">"))
+    if tag not in _WITHOUT_CONTENT:
+        parts += [escape(child) for child in children]
+        parts.append(Markup("</{}>").format(tag))
+    return fragment(*parts)
+
+
+def fragment(*children: str) -> Markup:
+    """Return texts and markup one after the other; texts are escaped."""
+    return Markup("").join(children)
+
+
+def details_list(details: Iterable[tuple[str, str]]) -> Markup:
+    """Return names and what is to be said of each."""
+    parts = (
+        fragment(element("dt", None, name), element("dd", None, said)) for name, said in details
+    )
+    return element("dl", {"class": "details"}, *parts)
+
+
+def note(words: str) -> Markup:
+    """Return a remark, in small type."""
+    return element("p", {"class": "note"}, words)
+
+
+def _text(value: object) -> str:
+    # Coordinates need no more digits than a screen has pixels.
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# Longer tables can be filtered, and the longest scroll below their header.
+_MOST_WITHOUT_FILTER = 8
+_MOST_AT_FULL_HEIGHT = 15
+# So many signs are prose, which may go over several lines.
+_PROSE = 40
+_NUMBER = re.compile(r"(?:[<≤]\s*)?[-+]?\d")
+
+
+def table_html(table: Table, *, name: str) -> Markup:
+    """Return the table with its title as a heading and its notes as a list.
+
+    Parameters
+    ----------
+    table : Table
+        What to show. Where a row has no name, it belongs to the one above, and rows keep their
+        order.
+    name : str
+        Of the element, unique on a page: letters, digits, ``_ . -``.
+    """
+    body = table.rows[: len(table.rows) - table.n_summary_rows]
+    can_move = all(row[0] for row in body)
+    frame = {
+        "class": "scroll tall" if len(table.rows) > _MOST_AT_FULL_HEIGHT else "scroll",
+        # What scrolls must be reached by keyboard, and then needs a name.
+        "tabindex": 0,
+        "role": "region",
+        "aria-labelledby": f"{name}-title",
+    }
+    rows = (
+        _row(cells, i, table.emphasised, is_summary=i >= len(body))
+        for i, cells in enumerate(table.rows)
+    )
+    whole = element(
+        "table",
+        None,
+        element("thead", None, _header(table.header, body, can_move=can_move)),
+        element("tbody", None, *rows),
+    )
+    return element(
+        "div",
+        {"class": "data-table", "id": name},
+        element("h3", {"id": f"{name}-title"}, table.title),
+        _filter(len(body)) if can_move and len(body) > _MOST_WITHOUT_FILTER else "",
+        element("div", frame, whole),
+        _notes(table.notes),
+    )
+
+
+def _header(header: Sequence[str], body: Sequence[Sequence[str]], *, can_move: bool) -> Markup:
+    cells = []
+    for j, title in enumerate(header):
+        column = [row[j] for row in body]
+        if can_move and title and len(set(column)) > 1:
+            own = {"scope": "col", "data-kind": "number" if _is_numeric(column) else "text"}
+            cells.append(element("th", own, element("button", {"type": "button"}, title)))
+        else:
+            cells.append(element("th", {"scope": "col"}, title))
+    return element("tr", None, *cells)
+
+
+def _row(
+    cells: Sequence[str], number: int, emphasised: frozenset[tuple[int, int]], *, is_summary: bool
+) -> Markup:
+    parts = []
+    for j, cell in enumerate(cells):
+        shown = element("strong", None, cell) if (number, j) in emphasised else cell
+        if j == 0:
+            parts.append(element("th", {"scope": "row"}, shown))
+        else:
+            parts.append(element("td", {"class": "words" if len(cell) > _PROSE else None}, shown))
+    return element("tr", {"class": "summary" if is_summary else None}, *parts)
+
+
+def _filter(n_rows: int) -> Markup:
+    control = element("input", {"type": "search", "autocomplete": "off", "spellcheck": "false"})
+    # Without a script it could not do what it says.
+    return element(
+        "div",
+        {"class": "controls", "hidden": True},
+        element("label", None, "Filter", " ", control),
+        element("p", {"class": "count", "aria-live": "polite"}, f"{n_rows} rows"),
+    )
+
+
+def _notes(notes: Sequence[str]) -> Markup:
+    if not notes:
+        return fragment()
+    return element("ul", {"class": "note"}, *(element("li", None, note) for note in notes))
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    """Whether all that is there begins with a number."""
+    return all(_NUMBER.match(cell) for cell in column if cell not in ("", MISSING))

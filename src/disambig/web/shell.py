@@ -1,0 +1,123 @@
+"""One self-contained page: everything is inside, and nothing else may be asked for or run."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from disambig._version import __version__
+
+__all__ = ["Section", "render_page", "render_template"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page, with a place in its contents.
+
+    Attributes
+    ----------
+    name : str
+        What links to it call it.
+    title : str
+        Its heading.
+    body : Markup
+        What is in it.
+    """
+
+    name: str
+    title: str
+    body: Markup
+
+
+def render_page(
+    *,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    scripts: Sequence[str] = ("charts.js", "tables.js"),
+    data: Mapping[str, object] | None = None,
+    connects: bool = False,
+) -> str:
+    """Return a page as one HTML file.
+
+    Parameters
+    ----------
+    title, lead : str
+        What it is about, and a sentence or two below.
+    sections : sequence of Section
+        In order.
+    scripts : sequence of str
+        Files among the assets, which run in this order.
+    data : mapping of str to JSON values, optional
+        What scripts read, by the id of the element that holds it.
+    connects : bool, default=False
+        Whether scripts may talk to where the page comes from; a file talks to nobody.
+    """
+    style = _asset("style.css")
+    programs = [_asset(name) for name in scripts]
+    allowed = " ".join(map(_digest, programs)) or "'none'"
+    partner = "'self'" if connects else "'none'"
+    # Only these texts may run, whatever else gets into the page.
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            "img-src data:",
+            f"style-src {_digest(style)}",
+            f"script-src {allowed}",
+            f"connect-src {partner}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return render_template(
+        "page.html",
+        title=title,
+        lead=lead,
+        sections=sections,
+        style=Markup(style),  # noqa: S704  # our own file
+        scripts=[Markup(program) for program in programs],  # noqa: S704  # our own files
+        data={name: _json(value) for name, value in (data or {}).items()},
+        policy=policy,
+        version=__version__,
+    )
+
+
+def render_template(name: str, **values: object) -> Markup:
+    """Fill in a template among the assets; every text is escaped."""
+    return Markup(_templates().get_template(name).render(**values))  # noqa: S704
+
+
+def _json(value: object) -> Markup:
+    """Return JSON that cannot end the element it is in: signs of HTML are written as numbers."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  # no sign of HTML is left in it
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files("disambig.web") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("disambig.web", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,234 @@
+"""The page of a cleaned table."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from disambig.bench.formats import Table
+from disambig.bench.wording import MISSING
+from disambig.candidates.audit import CandidateAudit, audit_candidates
+from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+from disambig.web.charts.grids import bar_chart, heat_map
+from disambig.web.charts.lines import line_chart
+from disambig.web.charts.series import Series
+from disambig.web.doubtful_rows import doubtful_data
+from disambig.web.markup import details_list, element, fragment, note, table_html
+from disambig.web.shell import Section, render_page, render_template
+
+__all__ = ["SETTLE_SCRIPTS", "settle_section", "table_page"]
+
+
+SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")
+
+
+def settle_section(saved_in: str | None = None) -> Section:
+    """Return it; the rows are the page's data ``doubtful``, as ``doubtful_data`` makes them.
+
+    Parameters
+    ----------
+    saved_in : str, optional
+        The file that decisions are written to; without it the page keeps them itself.
+    """
+    body = render_template("settle.html", served=saved_in is not None, saved_in=saved_in)
+    return Section("settle", "Settle doubtful rows", body)
+
+
+_MOST_CLASSES = 25
+_MOST_SIZES = 12
+_BINS = 20
+# What of a training is drawn, and what a reader calls it.
+_MEASURES = {
+    "T": "share of small losses that count, T",
+    "simple": "share of simple rows",
+    "agreement": "agreement of the networks",
+    "covering_rate": "covering rate",
+}
+
+
+def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS_SHOWN) -> str:
+    """Return the report as one HTML file.
+
+    Parameters
+    ----------
+    rows : Disambiguated
+        The rows of a cleaned table, or of a model.
+    title : str
+        What the page is called.
+    most_rows : int, default=10,000
+        Rows to settle on the page, the most doubtful ones.
+    """
+    audit = audit_candidates(rows.candidates)
+    sections = [
+        Section("overview", "Overview", _overview(rows, audit)),
+        Section("sets", "The candidate sets", _sets(audit)),
+    ]
+    if rows.histories:
+        sections.append(Section("training", "How disambiguation went", _training(rows.histories)))
+    sections += [
+        Section("confidence", "How sure the labels are", _confidence(rows)),
+        Section("classes", "Class by class", _classes(rows, audit)),
+        settle_section(),
+    ]
+    if rows.about:
+        sections.append(Section("details", "How it was made", details_list(rows.about.items())))
+    return render_page(
+        title=title,
+        lead="Every row has candidate labels of which one is right. This page shows which one is "
+        "believed, how much, and where a second look pays.",
+        sections=sections,
+        scripts=("charts.js", "tables.js", *SETTLE_SCRIPTS),
+        data={"doubtful": doubtful_data(rows, most=most_rows)},
+    )
+
+
+def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
+    n_several = int((rows.candidates.sizes > 1).sum())
+    facts = [
+        (f"{audit.n_samples:,}", "rows"),
+        (f"{audit.n_classes:,}", "labels"),
+        (f"{n_several:,}", "rows with several candidates"),
+        (f"{audit.average_candidates:.2f}", "candidates of a row, on average"),
+        (f"{rows.expected_errors:,.1f}", "chosen labels expected to be wrong"),
+        (f"{int(rows.second_look.sum()):,}", "rows worth a second look"),
+    ]
+    listed = [
+        element("li", None, element("strong", None, figure), element("span", None, what))
+        for figure, what in facts
+    ]
+    parts = [element("ul", {"class": "facts"}, *listed)]
+    if rows.judged_by:
+        parts.append(element("p", None, f"Rows were judged by {rows.judged_by}."))
+    if rows.accuracy:
+        parts.append(element("p", None, rows.accuracy))
+    parts.append(
+        note(
+            "A label of confidence c is expected to be wrong with probability 1 - c. No true label "
+            "is needed for that, and it is as good as the confidences are.",
+        )
+    )
+    return fragment(*parts)
+
+
+def _sets(audit: CandidateAudit) -> Markup:
+    return element("div", {"class": "charts"}, _size_chart(audit), _pair_chart(audit))
+
+
+def _size_chart(audit: CandidateAudit) -> Markup:
+    sizes = audit.size_histogram
+    counts = {str(size): sizes.get(size, 0) for size in range(1, min(max(sizes), _MOST_SIZES) + 1)}
+    larger = sum(count for size, count in sizes.items() if size > _MOST_SIZES)
+    if larger:
+        counts[f"> {_MOST_SIZES}"] = larger
+    return bar_chart(
+        "Set sizes",
+        list(counts),
+        list(counts.values()),
+        x_title="candidates of a row",
+        y_title="rows",
+        caption="How many rows have how many candidates. A row with one needs no choice.",
+    )
+
+
+def _pair_chart(audit: CandidateAudit) -> Markup:
+    order = np.argsort(-audit.candidate_counts, kind="stable")[:_MOST_CLASSES]
+    names = [str(audit.classes[place]) for place in order.tolist()]
+    together = audit.cooccurrence[order][:, order].toarray()
+    left_out = audit.n_classes - len(order)
+    caption = (
+        "In how many rows two labels are candidates together; on the diagonal, in how many a label "
+        "is a candidate. Labels that are always together cannot be told apart."
+    )
+    if left_out:
+        caption += f" The {len(order)} most frequent labels; {left_out:,} others are left out."
+    return heat_map("Labels that go together", names, together.tolist(), caption=caption)
+
+
+def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Markup:
+    series = []
+    for name, title in _MEASURES.items():
+        runs = [history[name] for history in histories if name in history]
+        if runs:
+            means = _means_by_epoch(runs)
+            series.append(Series(title, list(range(1, len(means) + 1)), means))
+    n = len(histories)
+    whose = f"the mean over {n} trainings" if n > 1 else "one training"
+    return line_chart(
+        "By epoch",
+        series,
+        x_title="epoch",
+        y_title="share",
+        y_range=(0, 1),
+        caption=f"As seen while training, with dropout; {whose}. Simple rows are those a network "
+        "has singled a candidate out for; the others are held at equal confidences. The covering "
+        "rate is the share of predictions inside the candidate sets.",
+    )
+
+
+def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:
+    """Return the mean after every epoch, over the trainings that came so far."""
+    means = []
+    for epoch in range(max(map(len, runs))):
+        reached = [
+            value for run in runs if (value := run[epoch] if epoch < len(run) else None) is not None
+        ]
+        means.append(float(np.mean(reached)) if reached else float("nan"))
+    return means
+
+
+def _confidence(rows: Disambiguated) -> Markup:
+    several = rows.candidates.sizes > 1
+    edges = np.linspace(0, 1, _BINS + 1).round(2)  # so that 0.7 is where a bar begins
+    counts, _ = np.histogram(rows.confidence[several], bins=edges)
+    labels = [f"{low:.2f}" for low in edges[:-1]]
+    tips = [
+        f"{count:,} rows\nconfidence {low:.2f} to {high:.2f}"
+        for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True)
+    ]
+    return bar_chart(
+        "Confidence of the chosen label",
+        labels,
+        counts.tolist(),
+        x_title="confidence, from",
+        y_title="rows",
+        caption=f"{int(several.sum()):,} rows with several candidates.",
+        tips=tips,
+    )
+
+
+def _classes(rows: Disambiguated, audit: CandidateAudit) -> Markup:
+    n_classes = audit.n_classes
+    confidence, chosen = rows.confidence, rows.chosen
+    n_chosen = np.bincount(chosen, minlength=n_classes)
+    errors = np.bincount(chosen, weights=1 - confidence, minlength=n_classes)
+    looks = np.bincount(chosen[rows.second_look], minlength=n_classes)
+    table = Table(
+        title="What happened to every label",
+        header=(
+            "label",
+            "candidate in",
+            "alone in",
+            "chosen for",
+            "mean confidence",
+            "expected wrong",
+            "second look",
+        ),
+        rows=tuple(
+            (
+                str(audit.classes[place]),
+                f"{int(audit.candidate_counts[place]):,}",
+                f"{int(audit.alone_counts[place]):,}",
+                f"{int(n_chosen[place]):,}",
+                f"{1 - errors[place] / n_chosen[place]:.3f}" if n_chosen[place] else MISSING,
+                f"{errors[place]:.1f}",
+                f"{int(looks[place]):,}",
+            )
+            for place in range(n_classes)
+        ),
+        notes=(
+            "The last four columns are about the rows for which the label was chosen; the mean "
+            "confidence is over all of these, rows with one candidate among them.",
+        ),
+    )
+    return table_html(table, name="classes-table")

@@ -1,0 +1,84 @@
+import pytest
+
+from disambig._core.messages import (
+    counted_rows,
+    in_words,
+    option,
+    percent,
+    printable,
+    quoted_list,
+    row_list,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain [bold] text", "plain [bold] text"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("two\nlines", "two\\nlines"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("\ud800", "\\ud800"),
+        ("caf\u00e9 \u4e2d", "caf\u00e9 \u4e2d"),
+        (7, "7"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_spelled_out(text, shown):
+    assert printable(text) == shown
+
+
+def test_long_texts_are_cut():
+    assert printable("abcdefghij", 10) == "abcdefghij"
+    assert printable("abcdefghijk", 10) == "abcdefg..."
+    assert len(in_words("x" * 100)) == 62
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("it's", '"it\'s"'),
+        ("\x1b[31mred", "'\\x1b[31mred'"),
+        (3.5, "3.5"),
+        (["a", "\n"], "['a', '\\n']"),
+    ],
+)
+def test_a_cell_is_shown_as_what_it_is(cell, shown):
+    assert in_words(cell) == shown
+
+
+def test_an_integer_that_python_refuses_to_write_is_shown_all_the_same():
+    assert in_words(10**5000) == in_words([10**5000]) == "an integer of very many digits"
+
+
+def test_an_option_is_named_for_the_shell_and_for_python():
+    assert option("empty", "all") == "--empty all (in Python empty='all')"
+    assert option("separator", ";") == "--separator ';' (in Python separator=';')"
+    assert option("ignore") == "--ignore (in Python ignore=)"
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        (["a"], "'a'"),
+        (["a", "b"], "'a' and 'b'"),
+        (["a", "b", "c"], "'a', 'b' and 'c'"),
+        (list("abcdef"), "'a', 'b', 'c', 'd' and 2 more"),
+    ],
+)
+def test_labels_are_listed_as_people_do(labels, shown):
+    assert quoted_list(labels) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0, "0 %"), (0.001, "under 1 %"), (0.5, "50 %"), (0.999, "over 99 %"), (1, "100 %")],
+)
+def test_a_share_is_all_or_nothing_only_where_it_is(share, shown):
+    assert percent(share) == shown
+
+
+def test_rows_are_counted_and_listed():
+    assert (counted_rows(1), counted_rows(1200)) == ("1 row", "1,200 rows")
+    assert row_list([3], 1) == "row 3"
+    assert row_list([3, 4], 2) == "rows 3 and 4"
+    assert row_list([3, 4], 9) == "rows 3, 4 and 7 more"

@@ -1,0 +1,71 @@
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from disambig.bench.figures.style import look, method_styles
+
+LABELS = ["NCPD", "SURE", "AGGD", "IPAL", "PL-KNN", "CLPL", "M3PL", "PL-SVM", "EM", "LSB-CMM"]
+
+
+def test_thirteen_methods_differ_in_marker_and_so_in_grey_print():
+    styles = method_styles([*LABELS, "one", "two", "three"], "NCPD")
+    markers = [style.marker for style in styles.values()]
+    assert len(set(markers)) == 13
+
+
+def test_neighbours_in_the_order_differ_in_colour_dash_and_marker():
+    styles = list(method_styles([f"method {i}" for i in range(12)]).values())
+    for one, next_one in itertools.pairwise(styles):
+        assert one.color != next_one.color
+        assert one.dash != next_one.dash
+        assert one.marker != next_one.marker
+
+
+@pytest.mark.parametrize("reference", ["NCPD", "SURE", "mine"])
+def test_the_reference_is_the_broadest_line_and_keeps_colour_and_marker(reference):
+    labels = [*LABELS, "mine"]
+    styles, plain = method_styles(labels, reference), method_styles(labels)
+    others = [style.width for label, style in styles.items() if label != reference]
+    assert styles[reference].width > 2 * max(others)
+    assert styles[reference].color == plain[reference].color
+    assert styles[reference].marker == plain[reference].marker
+
+
+def test_without_a_reference_no_line_is_broader_than_others():
+    assert len({style.width for style in method_styles(LABELS).values()}) == 1
+
+
+def test_the_methods_of_the_paper_are_apart_in_grey():
+    styles = method_styles(["NCPD", "PLKNN", "M3PL", "IPAL", "SURE", "AGGD"], "NCPD")
+    greys = sorted(grey(style.color) for style in styles.values())
+    assert min(np.diff(greys)) > 0.1
+
+
+def grey(color):
+    return float(np.dot([0.299, 0.587, 0.114], to_rgb(color)))
+
+
+def test_a_known_method_looks_the_same_in_every_company_and_spelling():
+    assert method_styles(["plknn"])["plknn"] == method_styles(LABELS)["PL-KNN"]
+
+
+def test_unknown_labels_take_the_next_free_style_in_their_order():
+    assert method_styles(["x", "SURE", "y"]) == method_styles(["x", "SURE", "y"])
+    styles = method_styles(["x", "SURE", "y"])
+    assert len(set(styles.values())) == 3
+    assert method_styles(["x"])["x"] == method_styles(["NCPD"])["NCPD"]
+
+
+def test_no_colour_is_too_faint_for_white_paper():
+    for style in method_styles([f"method {i}" for i in range(20)]).values():
+        assert grey(style.color) < 0.7
+
+
+def test_the_settings_of_matplotlib_are_left_as_they_were():
+    before = dict(mpl.rcParams)
+    with look():
+        assert mpl.rcParams["svg.hashsalt"] == "disambig"
+    assert dict(mpl.rcParams) == before

@@ -1,0 +1,66 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from disambig.bench.execute import (
+    describe_environment,
+    forget_peak_memory,
+    one_thread,
+    peak_memory_mb,
+)
+
+
+@pytest.fixture
+def several_threads():
+    """Let every library have three threads, and afterwards what it had."""
+    before = torch.get_num_threads()
+    with threadpool_limits(3):
+        torch.set_num_threads(3)
+        yield
+    torch.set_num_threads(before)
+
+
+def threads():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def test_numerical_libraries_have_one_thread_and_then_what_they_had(several_threads):
+    before = threads()
+    assert set(before) == {3}
+    with one_thread():
+        assert set(threads()) == {1}
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+    assert threads() == before
+
+
+def test_threads_come_back_after_an_error(several_threads):
+    with pytest.raises(ZeroDivisionError), one_thread():
+        1 / 0  # noqa: B018
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not forget the peak")
+def test_peak_memory_rises_and_can_be_forgotten():
+    forget_peak_memory()
+    before = peak_memory_mb()
+    block = np.ones(200 * 2**17)  # 200 MB
+    during = peak_memory_mb()
+    assert during > before + 150
+    del block
+    assert peak_memory_mb() > during - 10  # the system counts in strides
+    forget_peak_memory()
+    assert peak_memory_mb() < during - 150
+
+
+def test_the_environment_is_told_in_plain_values():
+    told = describe_environment()
+    assert json.loads(json.dumps(told)) == told
+    assert told["packages"]["numpy"] == np.__version__
+    assert set(told["packages"]) == {"numpy", "scipy", "scikit-learn", "torch"}
+    assert told["python"] == sys.version.partition(" ")[0]
+    assert (told["cuda"] is None) == (not torch.cuda.is_available())

@@ -1,0 +1,177 @@
+import shutil
+
+import pytest
+
+from disambig._core.errors import ParameterError
+from disambig.bench.paper.published import published_accuracies
+from disambig.bench.paper.studies import PAPER_STUDIES, paper_study, without_missing_data
+from disambig.bench.settings import Study
+
+NEIGHBOURS = {"n_neighbors": [5, 10, 15, 20]}
+MANY = ["NCPD", "NCPD+", "PLKNN", "M3PL", "IPAL", "SURE", "AGGD"]
+REAL_WORLD = ["lost", "birdsong", "msrcv2", "soccer_player", "yahoo_news"]
+
+
+@pytest.fixture
+def no_data(monkeypatch, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("DISAMBIG_DATA", str(folder))
+    return folder
+
+
+def titles(study):
+    return [method.shown_title for method in study.methods]
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", PAPER_STUDIES)
+def test_every_study_of_the_paper_can_be_read_and_says_what_it_is(name, quick):
+    study = paper_study(name, quick=quick)
+    assert study.name == (f"{name}-quick" if quick else name)
+    assert len(study.about) > 100
+    assert ("What is cut" in study.about) == quick
+    assert study.reference_title == "NCPD"
+    assert study.protocol.selection == "covering_rate"
+
+
+@pytest.mark.parametrize("name", PAPER_STUDIES)
+def test_the_studies_have_ten_folds_as_the_paper_has(name):
+    study = paper_study(name)
+    assert (study.protocol.kind, study.protocol.folds) == ("kfold", 10)
+    assert study.protocol.repeats == (2 if name == "ablation" else 1)
+
+
+def test_the_table_has_the_methods_and_data_and_grids_of_the_paper():
+    study = paper_study("table")
+    assert titles(study) == MANY
+    assert [entry.name for entry in study.datasets] == REAL_WORLD
+    assert all(entry.corruption is None for entry in study.datasets)
+    assert {method.shown_title: method.grid for method in study.methods} == {
+        "NCPD": {},
+        "NCPD+": {},
+        "PLKNN": NEIGHBOURS,
+        "M3PL": {"C": [0.01, 0.1, 1.0, 10.0, 100.0]},
+        "IPAL": NEIGHBOURS,
+        "SURE": {},
+        "AGGD": NEIGHBOURS,
+    }
+
+
+def test_the_curves_have_the_corruption_of_the_paper():
+    study = paper_study("curves")
+    assert titles(study) == MANY
+    assert [entry.name for entry in study.datasets] == ["glass", "ecoli", "vehicle", "abalone"]
+    for entry in study.datasets:
+        assert entry.corruption.p == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+        assert entry.corruption.r == [1, 2, 3]
+    grids = {method.shown_title: method.grid for method in study.methods}
+    assert grids["PLKNN"] == grids["IPAL"] == grids["AGGD"] == NEIGHBOURS
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_the_ablation_follows_the_epochs_with_one_idea_switched_off_or_several_added(quick):
+    study = paper_study("ablation", quick=quick)
+    assert study.protocol.by_epoch
+    assert {method.shown_title: method.parameters for method in study.methods} == {
+        "NCPD": {},
+        "NCPD+": {"hidden": 256} if quick else {},
+        "w/o NC": {"cooperation": False},
+        "w/o PD": {"progressive": False},
+    }
+    assert [entry.name for entry in study.datasets] == ["msrcv2"]
+
+
+def n_jobs(study):
+    combinations = [
+        len(entry.corruption.p) * len(entry.corruption.r) if entry.corruption else 1
+        for entry in study.datasets
+    ]
+    return sum(combinations) * len(study.methods) * study.protocol.folds * study.protocol.repeats
+
+
+@pytest.mark.parametrize("name", PAPER_STUDIES)
+def test_a_quick_study_is_a_part_of_the_whole_one(name):
+    whole, quick = paper_study(name), paper_study(name, quick=True)
+    assert titles(quick) == titles(whole)
+    data = {entry.name: entry.corruption for entry in whole.datasets}
+    for entry in quick.datasets:
+        if entry.corruption is not None:
+            assert set(entry.corruption.p) <= set(data[entry.name].p)
+            assert set(entry.corruption.r) <= set(data[entry.name].r)
+        else:
+            assert data[entry.name] is None
+    assert not any(method.grid for method in quick.methods)
+    assert n_jobs(quick) < n_jobs(whole) / 3
+
+
+def test_an_unknown_study_is_refused():
+    with pytest.raises(ParameterError, match="'name' must be one of 'table', 'curves', 'ablation'"):
+        paper_study("figures")
+
+
+def test_published_figures_are_there_for_every_method_and_dataset():
+    published = published_accuracies()
+    assert list(published) == REAL_WORLD
+    for methods in published.values():
+        assert list(methods) == [title for title in MANY if title != "NCPD+"]
+        assert all(0 < std < 0.1 < mean < 1 for mean, std in methods.values())
+    assert published["lost"]["NCPD"] == (0.790, 0.055)
+    assert published["yahoo_news"]["AGGD"] == (0.637, 0.008)
+
+
+def test_in_the_paper_ncpd_wins_everywhere():
+    for methods in published_accuracies().values():
+        assert max(methods, key=lambda title: methods[title][0]) == "NCPD"
+
+
+# Data that is not at hand ------------------------------------------------------------------------
+
+
+def test_without_any_of_its_data_there_is_no_study_left(no_data):
+    rest, missing = without_missing_data(paper_study("table"))
+    assert rest is None
+    assert [card.name for card in missing] == REAL_WORLD
+
+
+def test_data_inside_the_package_is_never_missing(no_data):
+    study = paper_study("curves")
+    rest, missing = without_missing_data(study)
+    assert rest == study
+    assert missing == []
+
+
+def test_the_rest_of_a_study_is_on_the_data_that_is_at_hand(no_data):
+    (no_data / "MSRCv2.mat").touch()
+    rest, missing = without_missing_data(paper_study("table"))
+    assert [entry.name for entry in rest.datasets] == ["msrcv2"]
+    assert [card.name for card in missing] == [name for name in REAL_WORLD if name != "msrcv2"]
+    assert rest.methods == paper_study("table").methods
+
+
+def test_no_folder_at_all_is_as_good_as_an_empty_one(monkeypatch):
+    monkeypatch.delenv("DISAMBIG_DATA", raising=False)
+    rest, missing = without_missing_data(paper_study("table", quick=True))
+    assert rest is None
+    assert [card.name for card in missing] == ["lost", "birdsong", "msrcv2"]
+
+
+def test_files_of_the_user_are_not_looked_for(no_data, table):
+    entries = ["lost", {"path": str(table), "truth": "truth"}, {"path": "gone.csv"}]
+    rest, missing = without_missing_data(Study(name="a", datasets=entries, methods=["plknn"]))
+    assert [entry.path for entry in rest.datasets] == [str(table), "gone.csv"]
+    assert [card.name for card in missing] == ["lost"]
+
+
+def test_studies_are_readable_as_files_of_the_users_own(tmp_path):
+    from importlib.resources import files
+
+    folder = files("disambig.bench.paper")
+    names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".toml"))
+    assert len(names) == 7  # three studies, three quick ones, the published figures
+    for name in names:
+        if name != "published.toml":
+            shutil.copy(str(folder / name), tmp_path / name)
+            stem = name.removesuffix(".toml")
+            expected = paper_study(stem.removesuffix("-quick"), quick=stem.endswith("-quick"))
+            assert Study.from_toml(tmp_path / name) == expected

@@ -1,0 +1,248 @@
+import hashlib
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from disambig._core.errors import RecordError
+from disambig.bench import RecordStore
+from disambig.bench.record import Predictions, Record
+
+RECORD = Record(
+    key="0f" * 16,
+    job={"method": "plknn", "parameters": {"n_neighbors": 5}, "split": {"seed": 0, "fold": 1}},
+    dataset="glass",
+    status="done",
+    environment={"python": "3.11", "cuda": None},
+    finished="2025-01-01T00:00:00+00:00",
+    metrics={"accuracy": 0.1 + 0.2, "brier_score": 1 / 3},
+    by_epoch=[0.5, 2 / 3],
+    chosen={"C": 0.01},
+    choices=[[{"C": 0.01}, 0.7], [{"C": 1.0}, 0.6]],
+    seconds={"fit": 0.25, "predict": 1e-5},
+    side_by_side=3,
+    peak_memory_mb=123.4,
+)
+FAILED = replace(
+    RECORD, status="failed", metrics={}, error={"type": "E", "message": "ä", "traceback": "…"}
+)
+PROBABILITIES = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05]])
+PREDICTIONS = Predictions.from_probabilities(
+    np.array([7, 3]), PROBABILITIES, np.array(["a", "b", "ß"], dtype=object)
+)
+
+
+@pytest.fixture
+def written(store):
+    records = RecordStore(store)
+    records.write(RECORD, PREDICTIONS)
+    return records
+
+
+def files_of(store):
+    return store.path(RECORD.key), store.path(RECORD.key).with_suffix(".npz")
+
+
+# There and back ----------------------------------------------------------------------------------
+
+
+def test_a_record_is_read_as_it_was_written(written):
+    found = written.read(RECORD.key)
+    assert replace(found, predictions=None) == RECORD
+    assert found.is_done
+
+
+def test_the_record_that_is_returned_is_the_one_that_is_kept(store):
+    records = RecordStore(store)
+    assert records.write(RECORD, PREDICTIONS) == records.read(RECORD.key)
+
+
+def test_a_record_of_a_failure_has_no_predictions(store):
+    records = RecordStore(store)
+    records.write(FAILED)
+    found = records.read(RECORD.key)
+    assert found == FAILED
+    assert not found.is_done
+    with pytest.raises(RecordError, match=r"0f0f.json has no predictions: the job failed."):
+        records.read_predictions(found)
+
+
+def test_predictions_are_read_as_they_were_written(written):
+    found = written.read_predictions(written.read(RECORD.key))
+    assert found.rows.tolist() == [7, 3]
+    assert found.predicted.tolist() == [1, 0]
+    np.testing.assert_allclose(found.probability, [0.5, 0.9], rtol=1e-7)
+    assert found.classes.tolist() == ["a", "b", "ß"]
+
+
+def test_predictions_are_the_same_bytes_whenever_they_are_written():
+    assert PREDICTIONS.to_bytes() == PREDICTIONS.to_bytes()
+
+
+def test_classes_that_are_numbers_are_kept_as_texts(store):
+    records = RecordStore(store)
+    numbered = Predictions.from_probabilities(np.arange(2), PROBABILITIES, np.array([1, 2, 3]))
+    record = records.write(RECORD, numbered)
+    assert records.read_predictions(record).classes.tolist() == ["1", "2", "3"]
+
+
+def test_a_job_without_a_record_is_none(store):
+    assert RecordStore(store).read(RECORD.key) is None
+
+
+def test_a_folder_is_made_by_the_first_record_and_holds_no_more_than_it(written, store):
+    assert sorted(path.name for path in store.iterdir()) == sorted(
+        path.name for path in files_of(written)
+    )
+
+
+def test_a_record_takes_the_place_of_an_older_one(store):
+    records = RecordStore(store)
+    records.write(FAILED)
+    records.write(RECORD, PREDICTIONS)
+    assert records.read(RECORD.key).is_done
+
+
+# Damaged -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
+def test_a_record_that_was_cut_is_told(written, share):
+    path, _ = files_of(written)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(RecordError, match=f"{path} is damaged. It is not JSON: "):
+        written.read(RECORD.key)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"accuracy": 0.3', '"accuracy": 0.9'),
+        ('"status": "done"', '"status": "failed"'),
+        ('"dataset": "glass"', '"dataset": "ecoli"'),
+        ('"n_neighbors": 5', '"n_neighbors": 6'),
+        ('"seal": "', '"seal": "0'),
+    ],
+)
+def test_a_record_that_was_edited_is_told(written, before, after):
+    path, _ = files_of(written)
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    with pytest.raises(RecordError, match=f"{path} is damaged. Its content does not fit its seal."):
+        written.read(RECORD.key)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", "{}", '{"seal": null}'])
+def test_json_that_is_no_record_is_told(written, text):
+    path, _ = files_of(written)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecordError, match=f"{path} is damaged. Its content does not fit its seal."):
+        written.read(RECORD.key)
+
+
+def test_a_sealed_record_of_another_make_is_told():
+    content = {"key": "a", "weather": "fine"}
+    seal = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    with pytest.raises(RecordError, match="other fields than a record of this version"):
+        Record.from_json(json.dumps(content | {"seal": seal}))
+
+
+def test_a_record_under_the_name_of_another_job_is_told(written):
+    path, predictions = files_of(written)
+    other = "ab" * 16
+    path.rename(written.path(other))
+    predictions.rename(written.path(other).with_suffix(".npz"))
+    with pytest.raises(RecordError, match=f"{written.path(other)} is damaged. It is the record of"):
+        written.read(other)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"\x80", bytes(range(256))])
+def test_a_record_that_is_no_text_is_told(written, content):
+    path, _ = files_of(written)
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=f"{path} is damaged. It is not text."):
+        written.read(RECORD.key)
+
+
+def test_missing_predictions_are_told(written):
+    _, predictions = files_of(written)
+    predictions.unlink()
+    with pytest.raises(RecordError, match=f"{predictions} is missing, the predictions of a record"):
+        written.read(RECORD.key)
+
+
+def test_predictions_of_another_job_are_told(written):
+    _, predictions = files_of(written)
+    other = Predictions.from_probabilities(np.arange(2), PROBABILITIES, np.array(["a", "b", "c"]))
+    predictions.write_bytes(other.to_bytes())
+    with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):
+        written.read(RECORD.key)
+
+
+def test_predictions_that_were_cut_are_told(written):
+    _, predictions = files_of(written)
+    predictions.write_bytes(predictions.read_bytes()[:-1])
+    with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):
+        written.read(RECORD.key)
+
+
+class Trap:
+    """Leaves a trace where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def test_nothing_is_unpickled(store, tmp_path):
+    trace = tmp_path / "trace"
+    buffer = io.BytesIO()
+    arrays = {**vars(PREDICTIONS), "classes": np.array([Trap(trace)], dtype=object)}
+    np.savez_compressed(buffer, **arrays)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        Predictions.from_bytes(buffer.getvalue())
+    assert not trace.exists()
+
+
+# Written under other names first -----------------------------------------------------------------
+
+
+def test_what_a_killed_writer_left_is_no_record(written, store):
+    path, predictions = files_of(written)
+    (store / f".{path.stem}-123.json").write_bytes(path.read_bytes()[:50])
+    (store / f".{path.stem}-123.npz").write_bytes(b"")
+    assert written.read(RECORD.key).is_done
+    path.unlink()  # killed between predictions and record
+    assert written.read(RECORD.key) is None
+    assert predictions.exists()
+
+
+def test_a_record_appears_after_its_predictions_and_only_when_it_is_whole(store, monkeypatch):
+    moments = []
+    path, predictions = files_of(RecordStore(store))
+    rename = Path.replace
+
+    def watched(self, target):
+        moments.append((path.exists(), predictions.exists(), Path(target).suffix))
+        assert self.name.startswith(".")
+        assert self.stat().st_size > 100
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    RecordStore(store).write(RECORD, PREDICTIONS)
+    assert moments == [(False, False, ".npz"), (False, True, ".json")]
+
+
+def test_a_write_that_fails_leaves_the_old_record(written, monkeypatch):
+    before = written.read(RECORD.key)
+    endless = replace(RECORD, metrics={"accuracy": object()})
+    with pytest.raises(TypeError):
+        written.write(endless)
+    assert written.read(RECORD.key) == before

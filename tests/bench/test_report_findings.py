@@ -1,0 +1,261 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disambig.bench import conclusions as any_findings
+from disambig.bench.formats import list_markdown
+
+NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
+
+
+def findings(scores, reference, metric="accuracy", **more):
+    """Return what was found as a page has it: a list in Markdown."""
+    return list_markdown(any_findings(scores, reference, metric, **({"test_share": 0.2} | more)))
+
+
+def study(means, *, roles=None, missing=(), selections=None):
+    """Make records with these means: {data: {method: mean}}, noise that differs by method."""
+    return pd.DataFrame(
+        [
+            {
+                "dataset": data.partition(",")[0],
+                "p": np.nan,
+                "r": np.nan,
+                "data": data,
+                "method": method,
+                "role": (roles or {}).get(method, "method"),
+                "seed": 0,
+                "fold": fold,
+                "accuracy": mean + 0.1 * np.roll(NOISE, i)[fold],
+                "selection": (selections or {}).get(method),
+            }
+            for data, row in means.items()
+            for i, (method, mean) in enumerate(row.items())
+            for fold in range(5)
+            if (data, method, fold) not in missing
+        ]
+    )
+
+
+MEANS = {
+    "zoo": {"ours": 0.7, "a": 0.6, "b": 0.5, "low": 0.3, "high": 0.9},
+    "wine": {"ours": 0.7, "a": 0.8, "b": 0.5, "low": 0.4, "high": 0.8},
+    "iris": {"ours": 0.9, "a": 0.8, "b": 0.7, "low": 0.5, "high": 0.9},
+}
+ROLES = {"low": "floor", "high": "ceiling"}
+
+
+def test_it_says_who_is_best_on_how_much():
+    text = findings(study(MEANS, roles=ROLES), "ours")
+    assert "- Best mean accuracy, out of 3 datasets: ours 2, a 1.\n" in text
+
+
+def test_the_reference_is_counted_where_it_is_best_nowhere():
+    text = findings(study(MEANS, roles=ROLES), "b")
+    assert "ours 2, a 1, b 0." in text
+
+
+def test_it_says_where_the_reference_is_behind_and_by_how_much():
+    text = findings(study(MEANS, roles=ROLES), "ours")
+    assert "ours is significantly behind a on 1 of 3 datasets: wine (by 0.100)." in text
+    assert "behind b" not in text
+
+
+def test_it_says_that_the_reference_is_behind_nobody():
+    text = findings(study({"zoo": MEANS["zoo"]}, roles=ROLES), "ours")
+    assert "ours is nowhere significantly behind" in text
+
+
+def test_of_many_defeats_it_names_the_largest():
+    means = {f"data{i}": {"ours": 0.5, "a": 0.6 + i / 100} for i in range(7)}
+    text = findings(study(means), "ours")
+    assert "behind a on 7 of 7 datasets: data6 (by 0.160); data5 (by 0.150);" in text
+    assert "data2 (by 0.120); and 2 more." in text
+
+
+def test_a_metric_that_no_run_has_is_no_error():
+    text = findings(study(MEANS, roles=ROLES).assign(brier_score=np.nan), "ours", "brier_score")
+    assert "No method has any Brier score to show." in text
+    assert "ours cannot be tested" in text
+
+
+def test_it_counts_the_tests():
+    text = findings(study(MEANS, roles=ROLES), "ours")
+    assert (
+        "In 6 paired t-tests, ours is significantly better in 5, worse in 1, neither in 0" in text
+    )
+    assert "less than one of 6 would come out significant by chance" in text
+
+
+def test_it_gives_the_gap_to_floor_and_ceiling():
+    text = findings(study(MEANS, roles=ROLES), "ours")
+    # (0.4 + 0.3 + 0.4) / 3 and (0.2 + 0.1 + 0.0) / 3
+    assert "on average 0.367 better than low (floor) (+0.300 to +0.400 over 3 datasets)." in text
+    assert "on average 0.100 worse than high (ceiling)" in text
+
+
+def test_a_reference_below_the_floor_is_not_hidden():
+    means = {"zoo": {"ours": 0.2, "a": 0.6, "low": 0.3}}
+    text = findings(study(means, roles=ROLES), "ours")
+    assert "0.100 worse than low (floor)" in text
+    assert "below the floor on 1: zoo" in text
+    assert "- Below the floor: ours on zoo.\n" in text
+
+
+def test_every_method_below_the_floor_is_named_with_the_datasets():
+    settings = {
+        f"{dataset}, p={p}": {"ours": ours, "a": a, "b": 0.6, "low": 0.5, "high": 0.55}
+        for dataset, ours, a in (("zoo", 0.4, 0.7), ("wine", 0.6, 0.3))
+        for p in (0.1, 0.2, 0.3)
+    }
+    settings["wine, p=0.3"]["a"] = 0.6
+    text = findings(study(settings, roles=ROLES), "ours")
+    assert "- Below the floor: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in text
+    assert "below the floor on 3: zoo 3." in text
+    assert "above the ceiling on 3: wine 3." in text
+    two = findings(study(settings, roles=ROLES | {"b": "floor"}), "ours")
+    assert "- Below the floor b: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in two
+    assert "- Below the floor low: " in two
+
+
+def test_where_less_is_better_below_the_floor_is_above_its_number():
+    scores = study({"zoo": {"ours": 0.2, "a": 0.4, "low": 0.3}}, roles=ROLES)
+    text = findings(scores.rename(columns={"accuracy": "brier_score"}), "ours", "brier_score")
+    assert "- Below the floor: a on zoo.\n" in text
+
+
+def test_it_says_where_the_reference_is_the_best_or_level_with_the_best():
+    # On wine a is ahead by far, on iris by less than the noise; on zoo nobody is.
+    means = MEANS | {"iris": {"ours": 0.9, "a": 0.9005, "b": 0.7, "low": 0.5, "high": 0.9}}
+    text = findings(study(means, roles=ROLES), "ours")
+    assert (
+        "- ours is the best, or not significantly behind the best, on 2 of 3 datasets "
+        "(paired t-test); not on wine (a).\n"
+    ) in text
+    text = findings(study(means, roles=ROLES), "b")
+    assert "b is the best, or not significantly behind the best, on 0 of 3 datasets" in text
+
+
+def test_where_the_best_cannot_be_tested_it_says_so():
+    missing = {("wine", "ours", fold) for fold in range(1, 5)}
+    text = findings(study(MEANS, roles=ROLES, missing=missing), "ours")
+    assert (
+        "behind the best, on 2 of 3 datasets (paired t-test); it cannot be tested on wine" in text
+    )
+
+
+def test_who_is_not_best_may_be_behind_another_than_the_best():
+    # a is ahead by far but with noise, b by a little and always: only the best mean counts.
+    noise = {"ours": 0.0, "a": np.array([0.5, -0.4, 0.5, -0.4, 0.05]), "b": 0.01}
+    scores = study({"zoo": {"ours": 0.5, "a": 0.5, "b": 0.5}})
+    scores["accuracy"] = 0.5
+    for method, shift in noise.items():
+        scores.loc[scores["method"] == method, "accuracy"] += shift
+    text = findings(scores, "ours")
+    assert "ours is the best, or not significantly behind the best, on 1 of 1 dataset " in text
+    assert "ours is significantly behind b on 1 of 1 dataset" in text
+
+
+def test_average_ranks_of_all_methods_are_given_in_their_order():
+    text = findings(study(MEANS, roles=ROLES), "b")
+    # By hand: a is second, first, second; ours first, second, first.
+    assert "- Average ranks, 1 is best: ours 1.33, a 1.67, b 3.00. By the critical " in text
+    assert "b is better than no other and worse than no other." in text
+
+
+def test_a_reference_chosen_with_true_labels_is_named_in_every_sentence_on_it():
+    text = findings(study(MEANS, roles=ROLES, selections={"ours": "oracle"}), "ours")
+    lines = [line for line in text.splitlines() if "ours" in line and "Parameters" not in line]
+    assert len(lines) > 5
+    assert all("ours (chosen by true labels)" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("orders", "verdict"),
+    [
+        (["abc", "abc", "abc", "abc"], "the methods differ"),
+        (["abc", "cba", "bac", "bca"], "the methods cannot be told apart"),
+        # Chi-square 4.67 has p 0.097, F 7.00 has p 0.049.
+        (["abc", "abc", "bac"], "its two versions disagree"),
+    ],
+)
+def test_it_has_the_verdict_of_friedman(orders, verdict):
+    means = {
+        f"data{i}": {method: 0.7 - 0.1 * order.index(method) for method in "abc"}
+        for i, order in enumerate(orders)
+    }
+    assert f"Friedman's test: {verdict}" in findings(study(means), "a")
+
+
+def test_without_a_friedman_test_it_says_why():
+    text = findings(study({"zoo": MEANS["zoo"]}, roles=ROLES), "ours")
+    assert "There is no Friedman test: it needs two datasets or more" in text
+
+
+def test_it_counts_missing_runs():
+    missing = {("zoo", "a", 0), ("zoo", "a", 1)}
+    text = findings(study(MEANS, roles=ROLES, missing=missing), "ours")
+    assert "2 of 75 runs are missing" in text
+    assert "missing" not in findings(study(MEANS, roles=ROLES), "ours")
+
+
+def test_it_names_parameters_chosen_with_true_labels():
+    text = findings(study(MEANS, roles=ROLES, selections={"a": "oracle"}), "ours")
+    assert "Parameters chosen with true labels (oracle selection): a." in text
+    assert "behind a (chosen by true labels) on" in text
+
+
+def test_settings_of_one_dataset_are_called_settings():
+    means = {f"zoo, p={p}": MEANS["zoo"] for p in (0.1, 0.2)}
+    text = findings(study(means, roles=ROLES), "ours")
+    assert "out of 2 settings" in text
+    assert "2 settings of only 1 dataset as if they were independent" in text
+    two = {data: {"ours": 0.7, "a": 0.6} for data in means}
+    assert "independent" not in findings(study(two), "ours")  # nothing was computed over data
+
+
+def test_the_share_that_was_tested_on_has_to_be_given():
+    with pytest.raises(TypeError, match="test_share"):
+        any_findings(study(MEANS, roles=ROLES), "ours")
+
+
+def test_a_method_without_rivals_is_reported_without_tests():
+    text = findings(study({"zoo": {"ours": 0.5, "low": 0.2}}, roles=ROLES), "ours")
+    assert "ours cannot be tested" in text
+
+
+def test_tables_and_findings_do_without_matplotlib():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; "
+        "from disambig import report; report.findings; report.comparison_table; "
+        "assert 'draw_curves' in dir(report)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_where_nothing_can_be_tested_nothing_is_said_of_being_behind():
+    alone = study({"zoo": {"ours": 0.7, "low": 0.3}}, roles=ROLES)
+    assert "ours cannot be tested against another method: there is none." in findings(alone, "ours")
+    assert "behind" not in findings(alone, "ours")
+
+
+def test_few_runs_are_said_to_say_little():
+    scores = study(MEANS, roles=ROLES)
+    few = scores[scores["fold"] < 4]
+    assert "Tests over 4 runs, as here, can say little." in findings(few, "ours")
+    assert "can say little" not in findings(scores, "ours")
+
+
+def test_a_fold_that_failed_for_all_methods_is_missed():
+    scores = study(MEANS, roles=ROLES)
+    scores.loc[scores["fold"] == 1, "accuracy"] = np.nan
+    assert "15 of 75 runs are missing" in findings(scores, "ours")
+
+
+def test_a_reference_that_equals_its_ceiling_is_as_good():
+    scores = study({"zoo": {"ours": 0.7, "a": 0.6, "high": 0.7}}, roles=ROLES)
+    scores["accuracy"] = scores["accuracy"].round(1)
+    assert "ours is on average as good as high (ceiling)." in findings(scores, "ours")

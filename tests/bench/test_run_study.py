@@ -1,0 +1,279 @@
+import json
+import shutil
+from concurrent.futures import Future
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from bench.in_process import InThisProcess
+from bench.own_methods import LOG_VARIABLE
+from bench.small_studies import bytes_in, fits_in, metrics_of, own, small_study, write_table
+from disambig import PLKNN, load_dataset
+from disambig.bench import RecordStore, StudyListener, cross_validate, run_study
+from disambig.bench.backends import BACKENDS
+from disambig.bench.execute import execute
+from disambig.bench.plan import make_plan
+from disambig.methods import OracleClassifier, RandomCandidateClassifier
+
+METHODS = (own(), "plknn")
+
+
+class Notebook(StudyListener):
+    """Writes down what it is told."""
+
+    def __init__(self):
+        self.done_before, self.damaged, self.started, self.ended = None, None, [], []
+
+    def on_start(self, plan, done, damaged):
+        assert self.done_before is None
+        self.n_jobs, self.done_before, self.damaged = len(plan.jobs), set(done), damaged
+
+    def on_jobs_start(self, jobs):
+        self.started.extend(planned.job.key for planned in jobs)
+
+    def on_job_end(self, planned, record):
+        assert planned.job.key == record.key
+        self.ended.append(record.key)
+
+
+class Finished:
+    """A small study that was run from the beginning to the end, once for all tests here."""
+
+    def __init__(self, folder):
+        self.folder, self.log = folder, folder / "log"
+        self.table, self.store = write_table(folder / "small.csv"), folder / "store"
+        self.notebook = Notebook()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(LOG_VARIABLE, str(self.log))
+            self.result = run_study(self.study(), self.store, listener=self.notebook)
+        self.keys = [planned.job.key for planned in self.result.plan.jobs]
+
+    def study(self, *methods, **settings):
+        return small_study(self.table, *(methods or METHODS), **settings)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return Finished(tmp_path_factory.mktemp("finished"))
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    return shutil.copytree(finished.store, tmp_path / "copy")
+
+
+def test_every_job_has_a_record_in_the_end(finished):
+    assert len(finished.keys) == 12
+    assert set(finished.result.records) == set(finished.keys)
+    assert finished.result.failed == []
+    for planned, record in finished.result.jobs():
+        assert record == RecordStore(finished.store).read(planned.job.key)
+        assert record.is_done
+
+
+def test_the_store_holds_records_and_predictions_and_the_claims(finished):
+    expected = {f"{key}{suffix}" for key in finished.keys for suffix in (".json", ".npz")}
+    assert {path.name for path in finished.store.iterdir()} == {*expected, "claims.lock"}
+
+
+def test_events_add_up(finished):
+    notebook = finished.notebook
+    assert notebook.n_jobs == 12
+    assert (notebook.done_before, notebook.damaged) == (set(), [])
+    assert sorted(notebook.started) == sorted(finished.keys)
+    assert sorted(notebook.ended) == sorted(finished.keys)
+
+
+def test_accuracies_are_those_of_cross_validation(finished):
+    data = load_dataset(finished.table, truth="truth")
+    methods = {
+        "PLKNN": PLKNN(),
+        "random candidate": RandomCandidateClassifier(),
+        "oracle": OracleClassifier(),
+    }
+    for title, method in methods.items():
+        expected = [vars(score) for score in cross_validate(method, data, n_folds=3)]
+        found = [
+            record.metrics
+            for planned, record in finished.result.jobs()
+            if planned.method_title == title
+        ]
+        assert found == expected
+
+
+def test_predictions_agree_with_the_metrics(finished):
+    data, records = load_dataset(finished.table, truth="truth"), RecordStore(finished.store)
+    rows = []
+    for planned, record in finished.result.jobs():
+        predictions = records.read_predictions(record)
+        said = predictions.classes[predictions.predicted]
+        assert record.metrics["accuracy"] == np.mean(said == data.true_labels[predictions.rows])
+        if planned.method_title == "PLKNN":
+            rows.extend(predictions.rows.tolist())
+    assert sorted(rows) == list(range(30))
+
+
+def test_nothing_is_run_twice(finished):
+    before, fits, notebook = bytes_in(finished.store), fits_in(finished.log), Notebook()
+    again = run_study(finished.study(), finished.store, listener=notebook)
+    assert notebook.done_before == set(finished.keys)
+    assert (notebook.started, notebook.ended) == ([], [])
+    assert len(fits) == len(fits_in(finished.log)) == 3
+    assert bytes_in(finished.store) == before
+    assert metrics_of(again) == metrics_of(finished.result)
+
+
+def test_another_study_takes_what_it_needs_from_the_same_store(finished, tmp_path):
+    moved = write_table(tmp_path / "moved" / "elsewhere.csv")
+    renamed = {"name": "plknn", "title": "Neighbours"}
+    notebook = Notebook()
+    result = run_study(small_study(moved, renamed, name="other"), finished.store, listener=notebook)
+    assert notebook.started == []
+    assert {planned.method_title for planned, _ in result.jobs()} == {
+        "Neighbours",
+        "random candidate",
+        "oracle",
+    }
+
+
+def test_the_number_of_processes_changes_no_bit_of_the_results(finished, store):
+    result = run_study(finished.study(), store, jobs=2)
+    assert metrics_of(result) == metrics_of(finished.result)
+    for key in finished.keys:
+        name = f"{key}.npz"
+        assert (store / name).read_bytes() == (finished.store / name).read_bytes()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_repeats_can_be_added_without_doing_the_first_again(finished, copy, log):
+    before, notebook = bytes_in(copy), Notebook()
+    more = finished.study(protocol={"folds": 3, "repeats": 2})
+    result = run_study(more, copy, listener=notebook)
+    assert len(result.records) == 24
+    assert notebook.done_before == set(finished.keys)
+    assert not set(notebook.started) & set(finished.keys)
+    assert sorted(notebook.ended) == sorted(notebook.started)
+    assert len(fits_in(log)) == 3
+    assert before.items() <= bytes_in(copy).items()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_one_job_under_two_titles_is_run_once_and_its_damage_told_once(finished, store, log):
+    methods = [{**own(), "title": "first"}, {**own(), "title": "second"}]
+    store.mkdir()
+    (store / f"{finished.keys[0]}.json").write_text("{")
+    notebook = Notebook()
+    result = run_study(finished.study(*methods), store, listener=notebook)
+    assert len(fits_in(log)) == 3
+    assert len(notebook.started) == len(set(notebook.started)) == 9
+    assert sorted(notebook.ended) == sorted(notebook.started)
+    assert len(notebook.damaged) == 1
+    first, second = (
+        [record for planned, record in result.jobs() if planned.method_title == title]
+        for title in ("first", "second")
+    )
+    assert first == second
+
+
+def test_one_job_on_the_same_data_under_two_names_is_run_once(tmp_path, store, log):
+    # The same data twice, as a careless list of files has it, and processes for both.
+    paths = [write_table(tmp_path / f"{name}.csv") for name in ("here", "there")]
+    entries = [{"path": str(path), "truth": "truth"} for path in paths]
+    protocol = {"kind": "holdout", "test_share": 0.5}
+    study = small_study(None, own(pause=0.3), datasets=entries, protocol=protocol)
+    run_study(study, store, jobs=2)
+    assert len(fits_in(log)) == 1
+
+
+# Damaged records ---------------------------------------------------------------------------------
+
+
+def damage(store, keys):
+    """Damage a record for every key, each in another way; return the files that are bad."""
+    cut, edited, swapped, other, no_text, lost, bad_predictions = (
+        store / f"{key}.json" for key in keys
+    )
+    cut.write_bytes(cut.read_bytes()[:200])
+    edited.write_text(edited.read_text().replace('"accuracy": 0.', '"accuracy": 1.'))
+    first, second = swapped.read_bytes(), other.read_bytes()
+    swapped.write_bytes(second)
+    other.write_bytes(first)
+    no_text.write_bytes(b"\xff\xfe")
+    lost.with_suffix(".npz").unlink()
+    bad_predictions.with_suffix(".npz").write_bytes(b"PK")
+    without = (path.with_suffix(".npz") for path in (lost, bad_predictions))
+    return [cut, edited, swapped, other, no_text, *without]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_damaged_records_are_told_and_done_again_and_the_rest_is_left_alone(finished, copy):
+    before = bytes_in(copy)
+    keys = finished.keys[2:9]
+    files = damage(copy, keys)
+    gone = finished.keys[10]
+    (copy / f"{gone}.json").rename(copy / f".{gone}-0123.json")  # as a killed writer leaves it
+    (copy / "notes.json").write_text("{}")
+    notebook = Notebook()
+    result = run_study(finished.study(), copy, listener=notebook)
+    assert len(notebook.damaged) == 7
+    for error, path in zip(notebook.damaged, files, strict=True):
+        assert str(path) in str(error)
+    assert sorted(notebook.started) == sorted([*keys, gone])
+    assert metrics_of(result) == metrics_of(finished.result)
+    after = bytes_in(copy)
+    untouched = {name for name in before if name.partition(".")[0] not in {*keys, gone}}
+    assert {name: after[name] for name in untouched} == {name: before[name] for name in untouched}
+    records = RecordStore(copy)
+    assert all(records.read(key).is_done for key in finished.keys)
+
+
+# On disk -----------------------------------------------------------------------------------------
+
+
+def test_records_are_readable_by_people(finished):
+    text = (finished.store / f"{finished.keys[3]}.json").read_text(encoding="utf-8")
+    content = json.loads(text)
+    assert text.count("\n") > 20
+    assert content["job"]["method"] == "plknn"
+    assert content["job"]["split"] == {"seed": 0, "fold": 0, "n_folds": 3, "test_share": None}
+    assert content["dataset"] == "small"
+
+
+def test_a_plan_can_be_had_without_running(finished):
+    assert [planned.job.key for planned in make_plan(finished.study()).jobs] == finished.keys
+
+
+# A backend that forgets ---------------------------------------------------------------------------
+
+
+class Forgetful(InThisProcess):
+    """Forgets a call a few times, as a cluster does that is started anew."""
+
+    def __init__(self, times):
+        self.times, self.key = times, None
+
+    def is_the_one(self, job):
+        self.key = self.key or job.key
+        return job.key == self.key
+
+    def submit(self, function, *arguments):
+        if function is not execute or not self.times or not self.is_the_one(*arguments[1]):
+            return super().submit(function, *arguments)
+        self.times -= 1
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+@pytest.mark.parametrize(("times", "failed"), [(3, 0), (4, 1)])
+def test_a_call_that_a_backend_forgets_is_made_again_a_few_times(
+    table, store, monkeypatch, times, failed
+):
+    monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(Forgetful(times)))
+    result = run_study(small_study(table, own()), store)
+    assert len(result.failed) == failed
+    for _, record in result.failed:
+        assert record.error["type"] == "CancelledError"
+        assert record.error["message"]

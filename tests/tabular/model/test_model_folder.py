@@ -1,0 +1,274 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.own_methods import Diligent
+from disambig import CandidateLabels
+from disambig._core.errors import ParameterError
+from disambig.methods import PLKNN, PLSVM, AverageClassifier, NCPDClassifier
+from disambig.tabular.columns.plan import plan_columns
+from disambig.tabular.columns.values import column_values
+from disambig.tabular.model.model_folder import (
+    check_method_can_be_saved,
+    check_model_folder_is_free,
+    load_model,
+    save_model,
+)
+from disambig.tabular.model.table_model import TableModel, fit_model
+from methods.instances import INSTANCES
+from tabular.model.model_folders import (
+    CANDIDATES,
+    ESTIMATE,
+    PLAN,
+    TABLE,
+    VALUES,
+    description_in,
+    fitted,
+)
+from tabular.model.saved_models import FILES, MODELS, QUICK_NETWORK
+
+
+def names_in(folder):
+    return sorted(entry.name for entry in Path(folder).iterdir())
+
+
+@pytest.mark.parametrize("name", [name for name in INSTANCES if name != "oracle"])
+def test_every_method_predicts_the_same_bits_after_it_was_saved(tmp_path, name):
+    model = fitted(name)
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(found.predict_proba(TABLE), model.predict_proba(TABLE))
+    assert type(found.method) is type(model.method)
+    assert found.method.disambiguate().tolist() == model.method.disambiguate().tolist()
+    assert found.plan == model.plan
+    assert found.estimate == ESTIMATE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_folder_has_three_files_and_says_in_plain_text_what_it_is(tmp_path, name):
+    save_model(MODELS[name], tmp_path / "model")
+    assert names_in(tmp_path / "model") == FILES[name]
+    assert names_in(tmp_path) == ["model"]
+    description = description_in(tmp_path / "model")
+    assert description["kind"] == "disambig table model"
+    assert description["version"] == 1
+    assert description["method"] == name
+    assert description["classes"] == ["cat", "dog", "fox"]
+    assert [column["name"] for column in description["plan"]["columns"]] == list(TABLE.columns)
+    assert description["estimate"]["covering_rate"] == 0.9
+
+
+def test_a_model_without_an_estimate_comes_back_without(tmp_path):
+    model = MODELS["plknn"]
+    bare = TableModel(model.plan, model.transformer, model.method)
+    save_model(bare, tmp_path / "model")
+    assert load_model(tmp_path / "model").estimate is None
+
+
+def test_many_categories_gaps_everywhere_and_odd_names_survive(tmp_path):
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "Größe in m² 🦊": generator.normal(size=300),
+            "kind": [f"k{i % 150}" for i in range(300)],
+            "gaps": [None if i % 2 else float(i) for i in range(300)],
+        }
+    )
+    names = np.array(["früh", "spät", "nie|so"])
+    labels = [{names[i % 3], names[(i + generator.integers(3)) % 3]} for i in range(300)]
+    plan, _ = plan_columns(table)
+    candidates = CandidateLabels.from_sets(labels)
+    model = fit_model(column_values(table, plan), candidates, plan, PLKNN(n_neighbors=3))
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
+    new = table.assign(kind="unseen", gaps=None)
+    np.testing.assert_array_equal(found.predict_proba(table), model.predict_proba(table))
+    np.testing.assert_array_equal(found.predict_proba(new), model.predict_proba(new))
+    assert found.classes.tolist() == model.classes.tolist()
+
+
+@pytest.mark.parametrize("classes", [[3, 1, 2], [0.5, 1.5, 2.5], ["a", "b", "c"]], ids=str)
+def test_classes_keep_their_type(tmp_path, classes):
+    candidates = CandidateLabels(np.asarray(CANDIDATES), classes=classes)
+    for method in (PLKNN(), QUICK_NETWORK):
+        model = fit_model(VALUES, candidates, PLAN, method)
+        save_model(model, tmp_path / "model")
+        assert load_model(tmp_path / "model").classes.tolist() == model.classes.tolist()
+
+
+def test_classes_that_json_cannot_write_are_refused(tmp_path):
+    days = pd.date_range("2024-01-01", periods=3).date
+    candidates = CandidateLabels(np.asarray(CANDIDATES), classes=np.array(days, dtype=object))
+    model = fit_model(VALUES, candidates, PLAN, PLKNN())
+    with pytest.raises(ParameterError, match="if its labels are texts, numbers or booleans"):
+        save_model(model, tmp_path / "model")
+
+
+def test_a_model_that_is_there_is_replaced(folder):
+    save_model(MODELS["ncpd"], folder)
+    assert names_in(folder) == FILES["ncpd"]
+    assert load_model(folder).method.card.name == "ncpd"
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "[]", "{}", '{"kind": "a forest"}', "[" * 100_000], ids=range(6)
+)
+def test_a_folder_of_somebody_else_is_not_replaced(tmp_path, content):
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / ("model.json" if content is not None else "thesis.tex")).write_text(content or "mine")
+    with pytest.raises(ParameterError, match="already something else at '.*taken'"):
+        check_model_folder_is_free(taken)
+    with pytest.raises(ParameterError, match="already something else at '.*taken'"):
+        save_model(MODELS["plknn"], taken)
+    assert len(names_in(taken)) == 1
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "method.safetensors"])
+def test_a_model_with_something_else_in_its_folder_is_not_replaced(folder, name):
+    if name == "notes.txt":
+        (folder / name).write_text("mine")
+    else:
+        (folder / name).mkdir()
+    with pytest.raises(ParameterError, match="already something else"):
+        check_model_folder_is_free(folder)
+
+
+def test_a_model_that_cannot_be_saved_leaves_the_old_one(folder):
+    model = fitted(AverageClassifier())
+    model.method._model.solver = iter([])
+    with pytest.raises(ParameterError, match="AverageClassifier can be saved if its parts"):
+        save_model(model, folder)
+    assert names_in(folder.parent) == ["model"]
+    assert load_model(folder).method.card.name == "plknn"
+
+
+def spoil_features(method):
+    method.coef_ = method.coef_[:, 1:]
+
+
+def spoil_shape(method):
+    method.coef_ = method.coef_[1:]
+
+
+def spoil_labels(method):
+    method.classes_ = np.array(["cat", "dog", "cat"])
+
+
+def spoil_votes(method):
+    method._votes = method._votes.copy()
+    method._votes.data[::2] *= -1
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "message"),
+    [
+        ("plsvm", spoil_features, "matmul"),
+        ("plsvm", spoil_shape, "its method does not give one probability"),
+        ("plsvm", spoil_labels, "its labels are not distinct"),
+        ("plknn", spoil_votes, "its probabilities are none"),
+    ],
+)
+def test_a_model_that_cannot_predict_is_not_saved(tmp_path, name, spoil, message):
+    model = fitted(name)
+    spoil(model.method)
+    with pytest.raises(
+        ParameterError, match=f"must be able to predict. This one is not: {message}"
+    ):
+        save_model(model, tmp_path / "model")
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda low: np.stack([low, low]), "do not have one range each"),
+        (lambda low: low[:1], "do not have one range each"),
+        (lambda low: low + 1e9, "the range of one of its features is none"),
+        (lambda low: low * np.nan, "the range of one of its features is none"),
+    ],
+    ids=["rows", "one", "backwards", "gaps"],
+)
+def test_a_range_that_no_rows_can_have_is_refused(tmp_path, change, message):
+    model = fitted("plknn")
+    seen = model.transformer.named_transformers_["numbers"].named_steps["keep"]
+    seen.low_ = change(seen.low_)
+    with pytest.raises(ParameterError, match=message):
+        save_model(model, tmp_path / "other")
+
+
+def test_a_sparse_part_for_other_labels_is_refused(folder, tmp_path):
+    model = fitted("plknn")
+    model.method._votes.resize((len(TABLE), 10**6))
+    with pytest.raises(ParameterError, match="a part of its method is for 1000000 labels"):
+        save_model(model, tmp_path / "other")
+
+
+class NotOurs(PLKNN):
+    """A method that inherits the card of another."""
+
+
+@pytest.mark.parametrize("method", [NotOurs(), Diligent()], ids=["heir", "stranger"])
+def test_methods_from_elsewhere_cannot_be_saved(tmp_path, method):
+    message = "if its method is one of disambig's own. Got .*:.*, which is code"
+    with pytest.raises(ParameterError, match=message):
+        check_method_can_be_saved(method)
+    with pytest.raises(ParameterError, match=message):
+        save_model(fitted(method), tmp_path / "model")
+
+
+def test_networks_of_ones_own_cannot_be_saved():
+    with pytest.raises(ParameterError, match="Got networks made by 'network', which is code"):
+        check_method_can_be_saved(NCPDClassifier(network=lambda _, __: None))
+
+
+@pytest.mark.parametrize("method", INSTANCES.values(), ids=INSTANCES)
+def test_a_method_can_be_asked_for_before_it_is_fitted(method):
+    check_method_can_be_saved(method)
+
+
+def test_generators_callbacks_and_checkpoints_are_not_stored(tmp_path):
+    generator = np.random.default_rng(0)
+    model = fitted(PLSVM(max_iter=20, random_state=generator))
+    model.method.set_params(random_state=generator)
+    save_model(model, tmp_path / "model")
+    found = load_model(tmp_path / "model")
+    assert found.method.random_state is None
+    assert model.method.random_state is generator
+    np.testing.assert_array_equal(found.predict_proba(TABLE), model.predict_proba(TABLE))
+
+    network = fitted(
+        NCPDClassifier(
+            hidden=8, epochs=2, ramp_epochs=1, device="cpu",
+            random_state=np.random.default_rng(0),
+            callbacks=[object()],
+            checkpoint=tmp_path / "secret",
+        )
+    )  # fmt: skip
+    save_model(network, tmp_path / "network")
+    assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "network").iterdir())
+    found = load_model(tmp_path / "network").method
+    assert found.callbacks is found.checkpoint is found.random_state is None
+
+
+def test_a_seed_is_stored(tmp_path):
+    model = fitted(PLSVM(max_iter=20, random_state=7))
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").method.random_state == 7
+
+
+def test_a_model_is_read_in_another_process(folder):
+    TABLE.to_pickle(folder.parent / "table")
+    code = (
+        "import sys, pandas as pd\n"
+        "from disambig.tabular.model.model_folder import load_model\n"
+        "table = pd.read_pickle(sys.argv[2])\n"
+        "print(load_model(sys.argv[1]).predict_proba(table).tobytes().hex())\n"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(folder.parent / "table")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert printed == MODELS["plknn"].predict_proba(TABLE).tobytes().hex()

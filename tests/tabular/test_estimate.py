@@ -1,0 +1,71 @@
+"""What is said about a model without true labels, and with a few."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from statsmodels.stats.proportion import proportion_confint
+
+from disambig import CandidateLabels
+from disambig.tabular.estimate import Accuracy, Estimate, estimate_quality, known_accuracy
+
+SETS = CandidateLabels.from_sets([["a", "b"], ["b"], ["a", "c"], ["c"]])
+PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
+
+
+def test_the_estimate_worked_out_by_hand():
+    estimate = estimate_quality(SETS, PROBABILITIES, n_folds=2)
+    assert estimate.covering_rate == 0.75  # the third row's b is outside its set
+    assert estimate.blind_covering_rate == pytest.approx((2 + 1 + 2 + 1) / 4 / 3)
+    # Of the candidates' probability: .5 of .75, all of .8, nothing, all of .4.
+    assert estimate.approximated_accuracy == pytest.approx((0.5 / 0.75 + 1 + 0 + 1) / 4)
+    assert (estimate.n_rows, estimate.n_folds, estimate.accuracy) == (4, 2, None)
+
+
+def test_the_accuracy_counts_only_rows_whose_true_label_is_known():
+    truth = np.array(["a", None, "c", None], dtype=object)
+    accuracy = estimate_quality(SETS, PROBABILITIES, n_folds=2, truth=truth).accuracy
+    assert (accuracy.share, accuracy.n_rows) == (0.5, 2)
+
+
+@pytest.mark.parametrize(("right", "n_rows"), [(0, 5), (5, 5), (37, 50), (1, 1)])
+def test_the_interval_is_the_one_of_another_library(right, n_rows):
+    truth = np.array(["a"] * n_rows, dtype=object)
+    predicted = np.array(["a"] * right + ["b"] * (n_rows - right), dtype=object)
+    accuracy = known_accuracy(truth, predicted)
+    assert (accuracy.low, accuracy.high) == pytest.approx(
+        proportion_confint(right, n_rows, method="wilson"), abs=1e-12
+    )
+    assert 0 <= accuracy.low <= accuracy.share <= accuracy.high <= 1
+
+
+def test_without_any_known_label_there_is_no_accuracy():
+    assert known_accuracy(np.array([None, None], dtype=object), np.array(["a", "b"])) is None
+
+
+def test_true_labels_change_the_accuracy_and_nothing_else():
+    truth = np.array(["b", "b", "b", "b"], dtype=object)
+    with_truth = estimate_quality(SETS, PROBABILITIES, n_folds=2, truth=truth)
+    without = estimate_quality(SETS, PROBABILITIES, n_folds=2)
+    assert with_truth.model_dump(exclude={"accuracy"}) == without.model_dump(exclude={"accuracy"})
+
+
+def test_the_text_names_every_number():
+    truth = np.array(["a", None, None, None], dtype=object)
+    text = str(estimate_quality(SETS, PROBABILITIES, n_folds=3, truth=truth))
+    for part in ("4 rows, 3 folds", "0.750", "guessing    0.500", "0.667", "1.000", "1 true"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    "damage", [{"covering_rate": 1.5}, {"n_rows": 0}, {"covering_rate": "0.5"}, {"other": 1}]
+)
+def test_an_estimate_from_a_damaged_file_is_refused(damage):
+    good = estimate_quality(SETS, PROBABILITIES, n_folds=2).model_dump()
+    assert Estimate.model_validate(good)
+    with pytest.raises(ValidationError):
+        Estimate.model_validate(good | damage)
+
+
+def test_an_accuracy_outside_its_interval_is_refused():
+    with pytest.raises(ValidationError, match="inside its interval"):
+        Accuracy(share=0.9, low=0.1, high=0.5, n_rows=3)

@@ -1,0 +1,274 @@
+"""What networks say about rows they have not seen, fold by fold, and kept while work is undone."""
+
+import numpy as np
+import pytest
+
+from disambig import CandidateLabels, fit_table
+from disambig.tabular import out_of_fold as judgement
+from disambig.tabular.cleaning import Cleaning, clean_task
+from disambig.tabular.model.table_model import TableModel, fit_model
+from disambig.tabular.out_of_fold import (
+    FitListener,
+    Judgement,
+    judge,
+    judge_held_out,
+    judged_together,
+    network_opinions,
+    with_prior,
+)
+from disambig.tabular.task import TableTask, prepare_task
+from disambig.tabular.work_folder import WorkFolder
+from tabular.small_tables import neighbours, quick_network, three_clouds
+
+# Sets of one, two and three; votes in the second and third row.
+SETS = CandidateLabels.from_sets([{"b": 1}, {"a": 3, "c": 1}, {"a": 1, "b": 1, "c": 2}])
+PAIRS = 6
+FOLDS = 3
+
+
+def small_task() -> TableTask:
+    frame = three_clouds(36)
+    sets = CandidateLabels.from_strings(frame["label"])
+    generator = np.random.default_rng(1)
+    weights = np.where(sets.to_mask(), generator.integers(1, 5, sets.shape), 0)
+    weighted = CandidateLabels(sets.to_mask(), sets.classes, weights=weights)
+    return prepare_task(frame, labels=weighted, ignore=["truth", "label"])
+
+
+@pytest.fixture(scope="module")
+def task() -> TableTask:
+    return small_task()
+
+
+@pytest.fixture(scope="module")
+def model(task) -> TableModel:
+    return fit_model(task.values, task.candidates, task.plan, quick_network())
+
+
+def shares_by_hand(sets: CandidateLabels, probabilities: np.ndarray) -> list[float]:
+    """Return weight times probability over its sum in the row, a candidate at a time."""
+    mask, weights = sets.to_mask(), sets.weights.toarray()
+    shares = []
+    for row in range(len(sets)):
+        own = [
+            weights[row, column] * probabilities[row, column]
+            for column in range(mask.shape[1])
+            if mask[row, column]
+        ]
+        shares += [value / sum(own) for value in own]
+    return shares
+
+
+# One model --------------------------------------------------------------------------------------
+
+
+def test_every_network_shares_its_belief_among_the_candidates_of_a_row(task, model):
+    said = judge(model, task.values, task.candidates)
+    features = model.transformer.transform(task.values)
+    per_network = model.method.predict_proba_per_network(features)
+    assert said.opinions.shape == (2, task.candidates.to_mask().sum())
+    for own, probabilities in zip(said.opinions, per_network, strict=True):
+        expected = shares_by_hand(task.candidates, probabilities)
+        np.testing.assert_allclose(own, expected, atol=1e-6)
+    assert not np.allclose(said.opinions[0], said.opinions[1], atol=1e-4)
+
+
+def test_a_judgement_has_the_probabilities_of_all_classes_and_how_training_went(task, model):
+    said = judge(model, task.values, task.candidates)
+    features = model.transformer.transform(task.values)
+    np.testing.assert_array_equal(said.probabilities, model.method.predict_proba(features))
+    (history,) = said.histories
+    assert list(history["T"]) == model.method.history_["T"].tolist()
+    assert len(history["T"]) == 6
+
+
+def test_opinions_do_not_depend_on_how_many_rows_are_asked_about_at_a_time(
+    task, model, monkeypatch
+):
+    together = network_opinions(model, task.values, task.candidates)
+    monkeypatch.setattr(judgement, "_PROBABILITIES_AT_A_TIME", 3 * 5)
+    by_fives = network_opinions(model, task.values, task.candidates)
+    np.testing.assert_allclose(by_fives, together, atol=1e-6)
+
+
+def test_a_method_without_networks_has_no_opinions_and_no_epochs(task):
+    plain = fit_model(task.values, task.candidates, task.plan, neighbours())
+    said = judge(plain, task.values, task.candidates)
+    assert said.opinions.shape == (0, task.candidates.to_mask().sum())
+    assert said.histories == ()
+    cleaning = clean_task(task, neighbours(), n_folds=2)
+    assert len(cleaning.opinions) == 0
+    assert cleaning.histories == ()
+
+
+def test_weights_multiply_with_what_the_features_say():
+    probabilities = np.array([[0.2, 0.5, 0.3], [0.1, 0.7, 0.2], [0.5, 0.25, 0.25]])
+    confidences = with_prior(SETS, probabilities)
+    # 3 x .1 beside 1 x .2; 1 x .5, 1 x .25 and 2 x .25.
+    np.testing.assert_allclose(SETS.values_of(confidences), [1, 0.6, 0.4, 0.4, 0.2, 0.4])
+
+
+# Models of some rows each -----------------------------------------------------------------------
+
+
+def part(sets: CandidateLabels, first: float, n_networks: int, name: str = "T") -> Judgement:
+    """Return a judgement whose numbers count up, network by network."""
+    n_pairs = int(sets.sizes.sum())
+    numbers = first + np.arange(n_networks * n_pairs, dtype=np.float32)
+    return Judgement(
+        np.full(sets.shape, first), numbers.reshape(n_networks, n_pairs), ({name: [first]},)
+    )
+
+
+def test_what_is_said_of_rows_in_any_order_ends_up_with_them():
+    rows, others = np.array([2, 0]), np.array([1])
+    together = judged_together(
+        [(rows, part(SETS[rows], 10, 2)), (others, part(SETS[others], 50, 2))], SETS
+    )
+    # Row 2 comes first in its part: three pairs, then the one of row 0.
+    np.testing.assert_array_equal(
+        together.opinions, [[13, 50, 51, 10, 11, 12], [17, 52, 53, 14, 15, 16]]
+    )
+    assert together.probabilities[:, 0].tolist() == [10, 50, 10]
+    assert [history["T"] for history in together.histories] == [[10], [50]]
+
+
+def test_a_network_that_a_model_does_not_have_says_nothing():
+    rows, others = np.array([0, 2]), np.array([1])
+    together = judged_together(
+        [(rows, part(SETS[rows], 10, 1)), (others, part(SETS[others], 50, 2))], SETS
+    )
+    assert together.opinions.shape == (2, PAIRS)
+    np.testing.assert_array_equal(together.opinions[1], [np.nan, 52, 53, np.nan, np.nan, np.nan])
+    assert not np.isnan(together.opinions[0]).any()
+
+
+def test_every_row_is_judged_by_the_model_of_the_other_folds(task):
+    # The same folds and seeds by hand: the judgement of one fold is that of a model of the rest.
+    from disambig._core.parameters import spawn_seeds
+    from disambig.bench.trial import shuffled_folds
+
+    method = quick_network(random_state=None)
+    together = judge_held_out(task, method, n_folds=FOLDS, seed=4, listener=FitListener())
+    train, test = list(shuffled_folds(len(task.candidates), FOLDS, 4))[1]
+    own = quick_network(random_state=spawn_seeds(4, FOLDS)[1])
+    model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
+    features = model.transformer.transform(task.values.iloc[test])
+    np.testing.assert_array_equal(
+        together.probabilities[test], model.method.predict_proba(features)
+    )
+    starts, sizes = task.candidates.starts, task.candidates.sizes
+    of_rows = np.concatenate(
+        [together.opinions[0, starts[row] : starts[row] + sizes[row]] for row in test]
+    )
+    expected = shares_by_hand(
+        task.candidates[test], model.method.predict_proba_per_network(features)[0]
+    )
+    np.testing.assert_allclose(of_rows, expected, atol=1e-6)
+
+
+# Kept -------------------------------------------------------------------------------------------
+
+
+def test_a_judgement_comes_back_from_its_arrays(task, model):
+    said = judge(model, task.values, task.candidates)
+    again = Judgement.from_arrays(said.to_arrays(), task.candidates)
+    np.testing.assert_array_equal(again.probabilities, said.probabilities)
+    np.testing.assert_array_equal(again.opinions, said.opinions)
+    assert again.opinions.dtype == said.opinions.dtype
+    assert [dict(history) for history in again.histories] == [
+        dict(history) for history in said.histories
+    ]
+
+
+def test_a_judgement_without_networks_comes_back_without():
+    said = Judgement(np.zeros(SETS.shape), np.empty((0, PAIRS), np.float32))
+    again = Judgement.from_arrays(said.to_arrays(), SETS)
+    assert again.opinions.shape == (0, PAIRS)
+    assert again.histories == ()
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        SETS[:2],
+        CandidateLabels.from_strings(["b", "a|c", "a|b"]),
+        CandidateLabels.from_strings(["b", "a|c", "a|b|c"], classes=list("abcd")),
+    ],
+)
+def test_a_judgement_of_other_rows_is_refused(sets):
+    arrays = part(SETS, 1, 2).to_arrays()
+    with pytest.raises(ValueError, match="about other rows"):
+        Judgement.from_arrays(arrays, sets)
+
+
+@pytest.mark.parametrize("name", ["probabilities", "opinions"])
+def test_a_judgement_with_a_part_missing_is_refused(name):
+    arrays = part(SETS, 1, 2).to_arrays()
+    del arrays[name]
+    with pytest.raises(ValueError, match="a part is missing"):
+        Judgement.from_arrays(arrays, SETS)
+
+
+# Interrupted ------------------------------------------------------------------------------------
+
+
+class Listener(FitListener):
+    """Breaks off before a fold, or counts the epochs that were trained."""
+
+    def __init__(self, last: str = "") -> None:
+        self.last = last
+        self.n_epochs = 0
+
+    def on_fit_start(self, title: str) -> None:
+        if title == self.last:
+            raise KeyboardInterrupt
+
+    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+        self.n_epochs += 1
+
+
+def clean(task: TableTask, listener: Listener, work: WorkFolder | None = None) -> Cleaning:
+    return clean_task(task, quick_network(), n_folds=FOLDS, listener=listener, work=work)
+
+
+def assert_the_same(one: Cleaning, other: Cleaning) -> None:
+    assert one.columns.equals(other.columns)
+    np.testing.assert_array_equal(one.opinions, other.opinions)
+    assert [dict(history) for history in one.histories] == [
+        dict(history) for history in other.histories
+    ]
+
+
+def test_folds_that_are_done_are_taken_from_the_work_folder_bit_for_bit(tmp_path, task):
+    whole = clean(task, Listener())
+    work = WorkFolder(tmp_path / "w", "print")
+    with pytest.raises(KeyboardInterrupt):
+        clean(task, Listener(f"fold {FOLDS} of {FOLDS}"), work)
+    listener = Listener()
+    resumed = clean(task, listener, WorkFolder(tmp_path / "w", "print"))
+    assert listener.n_epochs == 6  # one fold was left
+    assert len(whole.histories) == FOLDS
+    assert_the_same(resumed, whole)
+
+
+def test_a_kept_fold_that_does_not_fit_is_trained_again(tmp_path, task):
+    work = WorkFolder(tmp_path / "w", "print")
+    work.keep("fold-1", part(SETS, 1, 2).to_arrays())
+    work.keep("fold-2", {"probabilities": np.zeros((12, 3))})
+    listener = Listener()
+    assert_the_same(clean(task, listener, work), clean(task, Listener()))
+    assert listener.n_epochs == FOLDS * 6
+
+
+def test_networks_are_asked_only_if_somebody_wants_to_know(monkeypatch):
+    def ask(*_: object) -> None:
+        raise AssertionError("a network was asked")
+
+    task = prepare_task(three_clouds(), ignore=["truth"])
+    model = fit_model(task.values, task.candidates, task.plan, quick_network())
+    monkeypatch.setattr(type(model.method), "predict_proba_per_network", ask)
+    judged = judge(model, task.values, task.candidates, with_opinions=False)
+    assert judged.opinions.shape == (0, int(task.candidates.sizes.sum()))
+    np.testing.assert_array_equal(judged.probabilities, model.probabilities_of(task.values))
+    assert fit_table(three_clouds(), ignore=["truth"], method=quick_network()).estimate is not None

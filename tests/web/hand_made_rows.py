@@ -1,0 +1,38 @@
+"""Rows that were disambiguated by hand, so that every number on a page can be checked."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from disambig import CandidateLabels
+from disambig.tabular.cleaned_rows import Disambiguated
+
+HOSTILE = "</script><script>alert(1)</script><!--"
+# Confidences by label; the chosen label has the largest.
+SHARES: list[dict[str, float]] = [
+    {"cat": 0.7, "dog": 0.3},
+    {"dog": 1.0},
+    {"cat": 0.2, "dog": 0.3, "fox": 0.5},
+    {"cat": 1.0},
+    {"dog": 0.45, "fox": 0.55},
+]
+MARKED = (True, False, True, False, True)
+PHOTOS = ("p1", "p2", "p3", "p4", "p5")
+
+
+def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> Disambiguated:
+    """Return five rows: three to look at, the least sure of them the third."""
+    candidates = CandidateLabels.from_sets([list(own) for own in shares])
+    rows, columns = candidates.pairs()
+    names = candidates.classes.tolist()
+    parts: dict[str, Any] = {
+        "candidates": candidates,
+        "confidences": np.array(
+            [shares[row][names[column]] for row, column in zip(rows, columns, strict=True)]
+        ),
+        "chosen": np.array([names.index(max(own, key=own.__getitem__)) for own in shares]),
+        "second_look": np.array(MARKED),
+        "values": pd.DataFrame({"photo": PHOTOS, "size": ["1", "2", "", None, "5"]}),
+    }
+    return Disambiguated(**(parts | changes))

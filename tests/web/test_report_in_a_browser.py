@@ -1,0 +1,212 @@
+"""The report of a cleaned table, opened in a real browser as a file."""
+
+import numpy as np
+import pytest
+
+from cli.command_runs import accepted
+from disambig import read_table
+from disambig.tabular import read_decisions
+from disambig.web.table_report import table_page
+from web.conftest import HOSTILE, IS_READY, NARROW, WIDE
+from web.hand_made_rows import five_rows
+
+pytestmark = pytest.mark.browser
+
+LOOKS = [(scheme, size) for scheme in ("light", "dark") for size in (WIDE, NARROW)]
+
+# The contrast of every text with what is behind it, as WCAG computes it; those below 4.5.
+FAINT_TEXTS = """() => {
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((value) => value / 255)
+    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = numbers(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const faint = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !parent.checkVisibility()) continue;
+    // Cells of a heat map are judged by their own test, which knows how dark they are.
+    if (parent.closest("script, style, option, :disabled, .on-full, .on-faint")) continue;
+    const style = getComputedStyle(parent);
+    const color = parent instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(numbers(color)), light(ground(parent))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) faint.push(`${walker.currentNode.data.trim()}: ${contrast.toFixed(2)}`);
+  }
+  return faint;
+}"""
+
+
+def cells(page, table, column):
+    return page.locator(f"{table} tbody tr > :nth-child({column})").all_inner_texts()
+
+
+def test_it_opens_without_a_complaint_and_asks_for_nothing(visit, report):
+    page = visit(report.as_uri())
+    assert page.title() == "birds-clean.csv"
+    assert page.locator("svg").count() >= 4
+    titles = page.locator("h2").all_inner_texts()
+    assert titles == [
+        "Overview",
+        "The candidate sets",
+        "How disambiguation went",
+        "How sure the labels are",
+        "Class by class",
+        "Settle doubtful rows",
+        "How it was made",
+    ]
+
+
+def test_a_hostile_label_is_text_wherever_it_is_shown(visit, report):
+    page = visit(report.as_uri())  # a dialog, or an error, would be a complaint
+    for place in ("#sets", "#classes", "#choices, #list", "#class-filter"):
+        assert HOSTILE in page.locator(place).evaluate_all(
+            "elements => elements.map((element) => element.textContent).join(' ')"
+        )
+    page.select_option("#class-filter", HOSTILE)
+    assert HOSTILE in page.inner_text("#choices")
+    page.locator("#choices").scroll_into_view_if_needed()
+    page.keyboard.press("1")
+    page.wait_for_selector("#status:has-text('Saved')")
+    assert page.evaluate("document.scripts.length") == page.evaluate(
+        "document.querySelectorAll('body > script').length"
+    )
+
+
+@pytest.mark.parametrize(("scheme", "size"), LOOKS)
+def test_nothing_is_wider_than_the_window_and_every_text_can_be_read(visit, report, scheme, size):
+    page = visit(report.as_uri(), color_scheme=scheme)
+    page.set_viewport_size(size)
+    wider = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    assert not wider
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.evaluate(FAINT_TEXTS) == []
+
+
+def test_in_print_it_is_dark_on_white_without_controls(visit, report):
+    page = visit(report.as_uri(), color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate(FAINT_TEXTS) == []
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    assert not page.is_visible("#list-filter")
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_table_of_classes_sorts_by_number_and_by_word(visit, report):
+    page = visit(report.as_uri())
+    page.click("#classes th:has-text('chosen for') button")
+    counts = [int(text) for text in cells(page, "#classes", 4)]
+    assert counts == sorted(counts, reverse=True)
+    page.click("#classes th:has-text('chosen for') button")
+    counts = [int(text) for text in cells(page, "#classes", 4)]
+    assert counts == sorted(counts)
+    page.click("#classes th:has-text('label') button")
+    names = cells(page, "#classes", 1)
+    assert sorted(names, key=str.casefold) in (names, names[::-1])
+
+
+def test_the_list_of_rows_sorts_filters_and_turns_pages(visit, report):
+    page = visit(report.as_uri())
+    shares = [float(text.split()[0]) for text in cells(page, "#list", 4)]
+    assert shares == sorted(shares)
+    page.click("#list th:has-text('Confidence') button")
+    assert page.get_attribute("#list th:has-text('Confidence')", "aria-sort") == "descending"
+    turned = [float(text.split()[0]) for text in cells(page, "#list", 4)]
+    assert turned == sorted(turned, reverse=True)
+    assert turned[0] > shares[0]
+    before = page.inner_text("#list-count")
+    page.click("#list-after")
+    assert page.inner_text("#list-count") != before
+    page.fill("#list-filter", "b0 HERON")
+    names = cells(page, "#list", 2)
+    assert names
+    assert all(name.startswith("B0") for name in names)
+    assert all("heron" in text for text in cells(page, "#list", 5))
+    page.fill("#list-filter", "no such thing")
+    assert page.inner_text("#list-count") == "No row fits."
+
+
+def test_a_chart_tells_its_numbers_to_the_mouse_and_to_the_keyboard(visit, report, cleaned):
+    page = visit(report.as_uri())
+    bars = page.locator("#sets svg").first
+    bars.locator(".mark").first.hover()
+    alone = sum("|" not in label for label in read_table(cleaned)["label"])
+    assert page.inner_text("#tip") == f"1: {alone}"
+    page.mouse.move(0, 0)
+    assert page.is_hidden("#tip")
+    bars.focus()
+    page.keyboard.press("ArrowRight")
+    first = page.inner_text("#tip")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#tip") != first
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#tip")
+
+
+def test_everything_can_be_reached_by_the_tab_key(visit, report):
+    page = visit(report.as_uri())
+    reached = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("(e => e.id || e.tagName + ':' + e.textContent)(document.activeElement)")
+        )
+    assert {"class-filter", "other", "skip", "list-filter", "list-after"} <= reached
+    assert "A:Skip to the content" in reached
+    assert "BUTTON:chosen for" in reached
+
+
+def test_decisions_survive_a_reload_and_leave_as_a_file_that_clean_takes(visit, report, cleaned):
+    page = visit(report.as_uri())
+    first = page.inner_text("#card-title")
+    page.keyboard.press("1")  # on top of the page, where no row is seen
+    page.keyboard.press("s")
+    assert page.inner_text("#card-title") == first
+    assert page.is_disabled("#export")
+    page.locator("#choices").scroll_into_view_if_needed()
+    page.keyboard.press("1")
+    page.wait_for_selector("#status:has-text('Saved in this browser')")
+    page.keyboard.press("s")
+    page.wait_for_selector("#status:has-text('Skipped')")
+    page.keyboard.press("2")
+    page.wait_for_selector("#status:has-text('Saved in this browser')")
+    page.reload()
+    page.wait_for_selector(IS_READY)
+    left = page.inner_text("#gain strong >> nth=0")
+    total = page.inner_text("#gain span >> nth=0").split()[-1]
+    assert int(left) == int(total) - 2
+    assert page.inner_text("#card-title") != first
+    with page.expect_download() as download:
+        page.click("#export")
+    path = cleaned.with_name("exported.csv")
+    download.value.save_as(path)
+    exported = read_table(path)
+    assert list(exported.columns) == ["bird", "label"]
+    decided = read_decisions(exported, read_table(cleaned), id="bird")
+    assert len(decided) == 2
+    original, again = cleaned.with_name("birds.csv"), cleaned.with_name("again.csv")
+    accepted(
+        *("clean", original, "--id", "bird", "--ignore", "remark", "--method", "plknn"),
+        *("--decisions", path, "--out", again),
+    )
+    settled = read_table(again)
+    for row, label in decided.items():
+        assert settled["chosen_label"][row] == label
+        assert settled["second_look"][row] == "False"
+
+
+def test_no_figure_is_below_zero_because_confidences_are_rounded(visit, tmp_path):
+    shares = [{"cat": 0.50004, "dog": 0.49996}] * 5
+    rows = five_rows(shares, second_look=np.ones(5, dtype=bool))
+    (tmp_path / "page.html").write_text(table_page(rows, title="five"), encoding="utf-8")
+    page = visit((tmp_path / "page.html").as_uri())
+    assert page.inner_text("#gain strong >> nth=3") == "0.0"

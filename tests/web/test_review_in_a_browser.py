@@ -1,0 +1,180 @@
+"""The review: a server on this machine, a real browser, and a file of decisions."""
+
+import functools
+import http.server
+import json
+import threading
+
+import pytest
+
+from disambig import read_table
+from disambig.tabular import read_decisions
+from web.conftest import HOSTILE
+
+pytestmark = pytest.mark.browser
+
+SAVED = "#status:has-text('Saved')"
+
+
+def lines(path):
+    """Return which bird, and what was decided, line by line."""
+    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [(entry["bird"], entry["label"]) for entry in entries]
+
+
+def bird_on(page):
+    title = page.locator("#card-title:not(:empty)").inner_text()  # empty until decisions are read
+    return title.removeprefix("bird ").split(",")[0]
+
+
+def label_of(page, place):
+    return page.locator("#choices strong").nth(place - 1).inner_text()
+
+
+def test_a_decision_is_in_the_file_and_survives_a_reload_and_a_killed_server(visit, review):
+    served = review()
+    page = visit(served.address)
+    first, label = bird_on(page), label_of(page, 2)
+    assert page.locator("#choices .note").first.inner_text().startswith("network 1: ")
+    page.keyboard.press("2")
+    page.wait_for_selector(SAVED)
+    assert lines(served.decisions) == [(first, label)]
+    page.reload()
+    assert bird_on(page) != first
+    served.end()
+    again = visit(review().address)
+    assert bird_on(again) == bird_on(page)
+    again.fill("#list-filter", first)
+    assert again.locator("#list tbody td").last.inner_text() == label
+
+
+def test_without_its_server_a_page_says_that_nothing_was_saved(visit, review):
+    served = review()
+    page = visit(served.address, calm=False)
+    bird = bird_on(page)
+    served.end()
+    page.keyboard.press("1")
+    page.wait_for_selector("#status:has-text('Not saved')")
+    assert bird_on(page) == bird
+    assert not served.decisions.exists()
+
+
+def test_keys_choose_take_back_and_skip(visit, review, cleaned):
+    served = review()
+    page = visit(served.address)
+    first = bird_on(page)
+    expected = page.inner_text("#gain strong >> nth=1")
+    page.keyboard.press("s")
+    second = bird_on(page)
+    assert second != first
+    page.keyboard.press("1")
+    page.wait_for_selector(SAVED)
+    assert float(page.inner_text("#gain strong >> nth=1")) < float(expected)
+    page.keyboard.press("u")
+    page.wait_for_selector("#status:has-text('Taken back')")
+    assert bird_on(page) == second
+    assert page.inner_text("#gain strong >> nth=1") == expected
+    assert read_decisions(read_table(served.decisions), read_table(cleaned), id="bird") == {}
+    page.keyboard.press("9")  # there are not so many candidates
+    page.keyboard.press("s")
+    page.wait_for_selector("#status:has-text('Skipped')")
+    assert lines(served.decisions)[-1] == (second, None)
+
+
+def test_any_label_can_be_chosen_and_rows_filtered_by_what_they_may_be(visit, review):
+    served = review()
+    page = visit(served.address)
+    page.select_option("#class-filter", "stork")
+    for _ in range(3):
+        assert "stork" in page.inner_text("#choices")
+        page.keyboard.press("s")
+    bird = bird_on(page)
+    page.select_option("#other", HOSTILE)
+    assert bird_on(page) == bird  # not before it is said so
+    page.click("#choose-other")
+    page.wait_for_selector(SAVED)
+    assert lines(served.decisions)[-1] == (bird, HOSTILE)
+    assert HOSTILE in page.inner_text("#status")
+
+
+def test_two_tabs_do_not_overwrite_each_other(visit, review):
+    served = review()
+    one, other = visit(served.address, calm=False), visit(served.address)
+    bird, label = bird_on(other), label_of(other, 2)
+    other.keyboard.press("2")
+    other.wait_for_selector(SAVED)
+    assert bird_on(one) == bird  # it does not know yet
+    one.keyboard.press("1")
+    one.wait_for_selector("#status:has-text('settled in another tab')")
+    assert label in one.inner_text("#card-place")
+    assert lines(served.decisions) == [(bird, label)]
+    changed = label_of(one, 1)
+    one.keyboard.press("1")  # now it does
+    one.wait_for_selector(SAVED)
+    assert lines(served.decisions) == [(bird, label), (bird, changed)]
+
+
+def test_a_file_that_is_taken_away_takes_its_decisions_along(visit, review):
+    served = review()
+    page = visit(served.address)
+    birds = []
+    for _ in range(3):
+        birds.append(bird_on(page))
+        page.keyboard.press("1")
+        page.wait_for_selector(f"#card-title:not(:has-text('{birds[-1]}'))")
+    left = page.inner_text("#gain strong >> nth=0")
+    served.decisions.unlink()
+    fourth = bird_on(page)
+    page.keyboard.press("1")
+    page.wait_for_selector(f"#card-title:not(:has-text('{fourth}'))")
+    assert bird_on(page) == birds[0]
+    assert int(page.inner_text("#gain strong >> nth=0")) == int(left) + 2
+    assert [bird for bird, _ in lines(served.decisions)] == [fourth]
+
+
+def test_a_wrong_token_is_refused(visit, untouched):
+    host, token = untouched.address.removesuffix("/").rsplit("/", 1)
+    page = visit("about:blank", calm=False)
+    for address in (f"{host}/", f"{host}/{token[:-1]}x/", f"{host}/{token}x/decisions"):
+        assert page.goto(address).status == 403
+        assert "heron" not in page.content()
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    (tmp_path / "other.html").write_text("<!doctype html><title>another site</title>")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/other.html"
+        server.shutdown()
+
+
+def test_another_origin_can_neither_read_nor_post_even_if_it_knows_the_address(
+    visit, untouched, elsewhere
+):
+    served = untouched
+    page = visit(elsewhere, calm=False)
+    for options in ("{}", "{mode: 'no-cors'}"):
+        told = page.evaluate(
+            f"fetch('{served.address}decisions', {options}).then((a) => a.text(), () => '')"
+        )
+        assert told == ""
+    body = '{"row": 1, "label": "heron", "before": null}'
+    for kind in ("application/json", "text/plain"):
+        for mode in ("cors", "no-cors"):
+            page.evaluate(
+                f"fetch('{served.address}decisions', {{method: 'POST', mode: '{mode}', "
+                f"headers: {{'Content-Type': '{kind}'}}, body: '{body}'}}).catch(() => null)"
+            )
+    assert not served.decisions.exists()
+    page.evaluate(
+        f"""new Promise((done) => {{
+          const frame = document.createElement('iframe');
+          frame.onload = done;
+          frame.src = '{served.address}';
+          document.body.append(frame);
+        }})"""
+    )
+    assert "heron" not in page.frames[-1].content()
