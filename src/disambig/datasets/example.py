@@ -1,10 +1,14 @@
 """A table to try things on: silhouettes of vehicles, named by people who were not sure."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from disambig.candidates.generate import corrupt_controlled
 from disambig.datasets.catalogue import load_dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["example_tables"]
 
@@ -13,12 +17,14 @@ _NEW_ROWS, _CHECKED_ROWS = 100, 100
 _SEED = 0
 
 
-def example_tables() -> dict[str, pd.DataFrame]:
+def example_tables() -> "dict[str, pd.DataFrame]":
     """Return a table to learn from and one to predict, by the names of their files.
 
     ``label`` holds one or two labels of which one is right, ``checked`` the right one for the few
     rows that somebody has looked at again.
     """
+    import pandas as pd  # slow to import, and needed here only
+
     data = load_dataset("vehicle")
     truth = np.asarray(data.true_labels)
     frame = pd.DataFrame(data.X, columns=data.feature_names).map("{:g}".format)
