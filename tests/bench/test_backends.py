@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.own_methods import LOG_VARIABLE
+from bench.sleeping import sign_and_sleep
+from bench.small_studies import fits_in, metrics_of, own, small_study
 from disambig._core.errors import ClusterError, MissingExtraError, ParameterError
-from disambig.study import StudyListener, run_study
-from disambig.study.backends import open_backend
-from study.own_methods import LOG_VARIABLE
-from study.sleeping import sign_and_sleep
-from study.small_studies import fits_in, metrics_of, own, small_study
+from disambig.bench import StudyListener, run_study
+from disambig.bench.backends import open_backend
 from waiting import PATIENCE, open_gate, wait_until
 
 TESTS = Path(__file__).parents[1]

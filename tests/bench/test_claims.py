@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from disambig._core.errors import StudyError
-from disambig.study.claims import Claims
+from disambig.bench.store import Claims
 from methods.ncpd.other_process import PROCESSES
 from waiting import PATIENCE, wait_until
 

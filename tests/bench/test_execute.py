@@ -10,15 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.own_methods import Diligent
+from bench.small_studies import OWN, SIDE_BY_SIDE, fits_in, write_table
 from disambig import PLKNN, NCPDClassifier, load_dataset
-from disambig.study import METRICS, ControlledCorruption, RecordStore, cross_validate
-from disambig.study.execute import execute, failure
-from disambig.study.job import Job, data_fingerprint
-from disambig.study.selection import Selection, choose_parameters
-from disambig.study.split import Split
-from disambig.study.trial import make_trial
-from study.own_methods import Diligent
-from study.small_studies import OWN, SIDE_BY_SIDE, fits_in, write_table
+from disambig.bench import METRICS, ControlledCorruption, RecordStore, cross_validate
+from disambig.bench.execute import execute, failure
+from disambig.bench.record import Job, data_fingerprint
+from disambig.bench.trial import Selection, Split, choose_parameters, make_trial
 
 QUICK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
 
@@ -184,11 +182,11 @@ def test_a_worker_of_another_version_refuses_the_job(data):
 
 
 def test_a_method_that_a_worker_cannot_find_fails_the_job_only(data):
-    job = jobs_on(data, "study.own_methods:Gone")[0]
+    job = jobs_on(data, "bench.own_methods:Gone")[0]
     job.__dict__.update(identity={}, key="0" * 32)  # as worked out where the method is
     [(record, _)] = execute(data, [job])
     assert record.status == "failed"
-    assert "There is no method 'study.own_methods:Gone'" in record.error["message"]
+    assert "There is no method 'bench.own_methods:Gone'" in record.error["message"]
 
 
 def test_a_failure_that_is_known_from_outside_has_the_same_shape(data, store):
@@ -202,9 +200,9 @@ def test_a_failure_that_is_known_from_outside_has_the_same_shape(data, store):
 def test_numerical_libraries_have_one_thread_while_a_job_runs(tmp_path):
     # In a process where nothing has been said about threads, and where torch comes with the method.
     code = (
-        "import sys; from disambig import load_dataset; from disambig.study.execute import execute;"
-        "from disambig.study.job import Job; from disambig.study.split import Split;"
-        "job = Job(method='study.own_torch_method:ThreadCounter', data='', "
+        "import sys; from disambig import load_dataset; from disambig.bench.execute import execute;"
+        "from disambig.bench.record import Job; from disambig.bench.trial import Split;"
+        "job = Job(method='bench.own_torch_method:ThreadCounter', data='', "
         "split=Split(seed=0, n_folds=3));"
         "data = load_dataset(sys.argv[1], truth='truth');"
         "[(record, predictions)] = execute(data, [job]);"

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from disambig.study import RecordStore, StudyListener, run_study
-from study.small_studies import fits_in, metrics_of, own, small_study
+from bench.small_studies import fits_in, metrics_of, own, small_study
+from disambig.bench import RecordStore, StudyListener, run_study
 from waiting import PATIENCE
 
 

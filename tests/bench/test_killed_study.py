@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from disambig.study import RecordStore, Study, run_study
-from study.runner_process import group_of, kill_group, runner
-from study.small_studies import bytes_in, fits_in, metrics_of, own
+from bench.runner_process import group_of, kill_group, runner
+from bench.small_studies import bytes_in, fits_in, metrics_of, own
+from disambig.bench import RecordStore, Study, run_study
 from waiting import PATIENCE, open_gate, wait_until
 
 FOLDS = 8

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
-from disambig.study import RecordStore, Study
-from disambig.study.plan import make_plan
-from study.runner_process import kill_group, runner
-from study.small_studies import fits_in, own
+from bench.runner_process import kill_group, runner
+from bench.small_studies import fits_in, own
+from disambig.bench import RecordStore, Study
+from disambig.bench.plan import make_plan
 from waiting import PATIENCE, open_gate, wait_until
 
 FOLDS = 10

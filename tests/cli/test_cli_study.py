@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from bench.own_methods import LOG_VARIABLE
+from bench.small_studies import fits_in, metrics_of, write_table
 from disambig._core.errors import DisambigError
+from disambig.bench import RecordStore, Study, StudyResult
+from disambig.bench.execute import execute
+from disambig.bench.plan import make_plan
 from disambig.cli import study_view
 from disambig.cli.main import main
-from disambig.study import RecordStore, Study, StudyResult
-from disambig.study.execute import execute
-from disambig.study.plan import make_plan
-from study.own_methods import LOG_VARIABLE
-from study.small_studies import fits_in, metrics_of, write_table
 from waiting import PATIENCE, open_gate, wait_until
 
 Invoke = Callable[..., Result]
@@ -69,7 +69,7 @@ class Shy(PLKNN):
 WAITING_STUDY = """
 name = "waiting"
 datasets = [{ path = "small.csv", truth = "truth" }]
-methods = ["plknn", { name = "study.own_methods:Diligent", parameters = { gate = "gate" } }]
+methods = ["plknn", { name = "bench.own_methods:Diligent", parameters = { gate = "gate" } }]
 
 [protocol]
 folds = 5

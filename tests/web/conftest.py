@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, written
-from pages.review_process import ReviewProcess
 from waiting import PATIENCE
+from web.review_process import ReviewProcess
 
 CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None

@@ -14,9 +14,9 @@ import pytest
 
 from disambig import read_table
 from disambig._core.errors import TableError
-from disambig.tables.labels import decision_log
-from disambig.tables.labels.decision_log import Conflict, DecisionLog
-from disambig.tables.labels.decisions import DecidedRows, read_decisions
+from disambig.tabular.labels import decision_log
+from disambig.tabular.labels.decision_log import Conflict, DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows, read_decisions
 from waiting import PATIENCE
 
 TABLE = pd.DataFrame({"photo": [f"p{number}" for number in range(1, 21)]})
@@ -228,8 +228,8 @@ def test_two_logs_on_one_file_see_each_other(path):
 WRITER = """
 import sys
 import pandas as pd
-from disambig.tables.labels.decision_log import DecisionLog
-from disambig.tables.labels.decisions import DecidedRows
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
 path, name = sys.argv[1:]
 frame = pd.DataFrame({"x": range(80)})
 log = DecisionLog(path, DecidedRows(frame))
