@@ -20,8 +20,8 @@ from torch import Tensor
 from disambig import FeatureScaler, load_dataset
 from disambig.candidates import CandidateLabels
 from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
-from disambig.engine.network_stack import NetworkStack
-from disambig.engine.problem import Problem
+from disambig.engine.fast.stack import NetworkStack
+from disambig.engine.rule import TrainingData
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.rule import ProgressiveCooperation
 from results_page import markdown_table, write_page
@@ -77,7 +77,7 @@ def our_training(
     )
     return Training(
         networks,
-        [Problem(X.numpy(), candidates.prior(), 0)],
+        [TrainingData(X.numpy(), candidates.prior(), 0)],
         ProgressiveCooperation(RAMP, cooperation=True, progressive=True),
         TrainingSettings(epochs, BATCH, 1e-3),
         [listener] if listener else [],

@@ -57,7 +57,7 @@ class Follower:
 
     def on_epoch_end(self, training: Training) -> None:
         """Note one epoch."""
-        places = training.chosen_places()[0].cpu().numpy()
+        places = training.chosen_slots()[0].cpu().numpy()
         chosen = self._columns[self._starts + places]
         if training.epoch == LOOKS[0]:
             self._first = places

@@ -3,9 +3,9 @@
 import torch
 from torch.nn import functional
 
-from disambig.engine.dropout import Dropout
-from disambig.engine.network_stack import NetworkStack
-from disambig.engine.rows_in_batch import RowsInBatch
+from disambig.engine.fast.random import Dropout
+from disambig.engine.fast.stack import NetworkStack
+from disambig.engine.fast.step import RowsInBatch
 
 FUNCTIONS = {
     "relu": torch.relu,
@@ -83,7 +83,7 @@ class PlainNetwork:
         self.seed = seed
         n_hidden = sum(name.endswith("weight") for name in parameters) - 1
         self.hidden = [
-            [parameters.get(f"hidden.{layer}.{name}") for name in ("weight", "shift", "gain")]
+            [parameters.get(f"hidden.{layer}.{name}") for name in ("weight", "bias", "gamma")]
             for layer in range(n_hidden)
         ]
         # Mean and variance for inference, of every hidden layer.
@@ -102,18 +102,18 @@ class PlainNetwork:
         )
         value = features
         layers = zip(self.hidden, self.running, masks, strict=True)
-        for (weight, shift, gain), (mean, variance), mask in layers:
+        for (weight, bias, gamma), (mean, variance), mask in layers:
             value = value @ weight
             if self.batch_norm:
                 value = functional.batch_norm(
-                    value, mean, variance, gain[0], shift[0], training, momentum=0.1, eps=1e-5
+                    value, mean, variance, gamma[0], bias[0], training, momentum=0.1, eps=1e-5
                 )
             else:
-                value = value + shift
+                value = value + bias
             value = self.activation(value)
             if dropped:
                 value = value * mask / kept_share(self.dropout)
-        return value @ self.parameters["output.weight"] + self.parameters["output.shift"]
+        return value @ self.parameters["output.weight"] + self.parameters["output.bias"]
 
 
 def plain_copies(stack, activation="relu", batch_norm=False, dropout=0.0):

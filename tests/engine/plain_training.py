@@ -13,7 +13,7 @@ class PlainTraining:
     ----------
     networks : list
         Each with ``parameters``, a dict of tensors, and ``logits(features, step=...)``.
-    problem : Problem
+    problem : TrainingData
         What to learn from.
     believe : callable
         From log-probabilities, a mask of the candidates and their prior, all of shape

@@ -5,8 +5,7 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from disambig.engine.problem import Problem
-from disambig.engine.rule import Confidences
+from disambig.engine.rule import RowState, Rule, Targets, TrainingData
 from disambig.engine.training import Training, TrainingSettings
 from engine.plain_network import make_stack
 
@@ -22,52 +21,57 @@ def make_problem(n_rows=20, n_features=4, n_classes=5, seed=0, order_seed=None):
     weights = mask * generator.uniform(0.5, 2, mask.shape)
     prior = sparse.csr_array(weights / weights.sum(axis=1, keepdims=True))
     features = generator.normal(size=(n_rows, n_features))
-    return Problem(features, prior, seed if order_seed is None else order_seed)
+    return TrainingData(features, prior, seed if order_seed is None else order_seed)
 
 
-class Forgetful:
-    """A rule that keeps nothing from one epoch to the next."""
+class BelievePrior(Rule):
+    """Train with what was believed before; nothing is simple."""
 
     def begin_epoch(self, epoch):
-        pass
+        return None
 
-    def state(self):
-        return {}
-
-
-class BelievePrior(Forgetful):
-    """Train with what was believed before; nothing is simple, every loss counts."""
+    def targets(self, batch):
+        weights = batch.prior.expand_as(batch.losses)
+        return Targets(slots=weights, measures={"simple": torch.zeros_like(weights[..., 0])})
 
     def share(self, epoch):
         return 1.0
 
-    def confidences(self, losses, predicted, groups, share):
-        weights = groups.prior.expand_as(losses)
-        return Confidences(weights, torch.zeros_like(predicted[..., 0]))
+    def measures(self):
+        return {"T": 1.0}
 
 
-class BelieveOthers(Forgetful):
+class BelieveOthers(Rule):
     """Train every network with what the others found; more counts as small with every epoch."""
 
-    def __init__(self, n_epochs):
+    def __init__(self, n_epochs, device="cpu"):
         self.n_epochs = n_epochs
+        self.limit = torch.ones(1, dtype=torch.float64, device=device)
 
     def share(self, epoch):
         return min(1.0, epoch / self.n_epochs)
 
-    def confidences(self, losses, predicted, groups, share):
-        simple = predicted.any(-1)
-        if share is not None:
-            simple = simple & (losses.amin(-1) < 3 * share)
-        found = torch.where(simple.unsqueeze(-1), (-losses).softmax(-1), groups.prior)
-        return Confidences(found.flip(1), simple)
+    def begin_epoch(self, epoch):
+        self.epoch = epoch
+        self.limit.fill_(3 * self.share(epoch))
+        return "some" if self.share(epoch) < 1 else "all"
+
+    def measures(self):
+        return {"T": self.share(self.epoch)}
+
+    def targets(self, batch):
+        simple = batch.predicted.any(-1)
+        if batch.phase == "some":
+            simple = simple & (batch.losses.amin(-1) < self.limit)
+        found = torch.where(simple.unsqueeze(-1), (-batch.losses).softmax(-1), batch.prior)
+        return Targets(slots=found.flip(1), measures={"simple": simple})
 
 
 class BelieveLess(BelieveOthers):
     """The more was found in the last epoch, the less is believed: a rule with a memory."""
 
     def __init__(self, n_epochs, n_classes=5, device="cpu"):
-        super().__init__(n_epochs)
+        super().__init__(n_epochs, device)
         self.found = torch.zeros(n_classes, device=device)
         self.less = torch.zeros(n_classes, device=device)
         self.begun = []
@@ -76,19 +80,49 @@ class BelieveLess(BelieveOthers):
         self.begun.append(epoch)
         self.less.copy_(self.found / self.found.sum().clamp(min=1))
         self.found.zero_()
+        return super().begin_epoch(epoch)
 
     def state(self):
         return {"found": self.found, "less": self.less}
 
-    def confidences(self, losses, predicted, groups, share):
-        weights, simple = super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        targets = super().targets(batch)
+        weights = targets.slots
         self.found.index_add_(
-            0, groups.columns.flatten(), weights.sum(1).flatten().to(self.found.dtype)
+            0, batch.columns.flatten(), weights.sum(1).flatten().to(self.found.dtype)
         )
-        factors = (1 - self.less)[groups.columns] * groups.inside
+        factors = (1 - self.less)[batch.columns] * batch.mask
         weights = weights * factors
         total = weights.sum(-1, keepdim=True)
-        return Confidences(weights / total.masked_fill(total == 0, 1), simple)
+        return targets._replace(slots=weights / total.masked_fill(total == 0, 1))
+
+
+class RememberProbabilities(Rule):
+    """Train with what was said of a row when it was last seen, and weigh rows by their visits."""
+
+    def row_state(self):
+        return {"said": RowState(), "visits": RowState(width=2, initial=1.0)}
+
+    def targets(self, batch):
+        return Targets(
+            slots=batch.state["said"],
+            row_weights=1 / batch.state["visits"][..., 0].clamp(min=1),
+            state={
+                "said": batch.candidate_probabilities(),
+                "visits": batch.state["visits"] + 1,
+            },
+        )
+
+
+class SpreadOverClasses(Rule):
+    """Targets over all classes: what the candidates are believed, and a little for the others."""
+
+    def targets(self, batch):
+        targets = torch.full_like(batch.log_probabilities, 0.1)
+        columns = batch.columns.expand_as(batch.losses)
+        targets.scatter_add_(-1, columns, batch.prior.expand_as(batch.losses))
+        confidence = batch.log_probabilities.amax(-1).exp()
+        return Targets(classes=targets, row_weights=confidence, measures={"sure": confidence})
 
 
 def numbers_of(training):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from disambig.engine.activations import ACTIVATIONS
+from disambig.engine.fast.layers import ACTIVATIONS
 from engine.plain_network import FUNCTIONS, normal
 
 VALUES = torch.cat([torch.linspace(-6, 6, 101).double(), 20 * normal(50), torch.tensor([1e-9])])

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from disambig.engine.adam import Adam
+from disambig.engine.fast.adam import Adam
 from engine.plain_network import normal
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from disambig.engine.clock import Clock
+from disambig.engine.fast.step import Clock
 
 # Counting in plain integers, and in tensors as a recorded step needs it.
 every_clock = pytest.mark.parametrize("device", [None, torch.device("cpu")])

@@ -5,13 +5,19 @@ from torch import nn
 
 from disambig.engine.batches import Batches
 from disambig.engine.device import choose_device
-from disambig.engine.dropout import Dropout
+from disambig.engine.fast.random import Dropout, SwapNoise
+from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.network_stack import NetworkStack
-from disambig.engine.swap_noise import SwapNoise
 from disambig.engine.training import Training, TrainingSettings
 from engine.plain_network import normal, rows_of_batch
-from engine.small_problems import BelieveLess, BelieveOthers, make_problem, numbers_of
+from engine.small_problems import (
+    BelieveLess,
+    BelieveOthers,
+    RememberProbabilities,
+    SpreadOverClasses,
+    make_problem,
+    numbers_of,
+)
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="torch finds no CUDA card on this machine"
@@ -42,13 +48,19 @@ def modules_of(seeds=SEEDS):
 
 
 def train(
-    device="cuda", capture=True, epochs=5, batch_size=10, problems=PROBLEMS, make=networks_of
+    device="cuda",
+    capture=True,
+    epochs=5,
+    batch_size=10,
+    problems=PROBLEMS,
+    make=networks_of,
+    rule=None,
 ):
     # All losses count as small from the third epoch on: both kinds of step are recorded.
     training = Training(
         make().to(device),
         problems,
-        BelieveOthers(3),
+        rule or BelieveOthers(3, device),
         TrainingSettings(epochs, batch_size, 1e-3, capture),
     )
     training.run()
@@ -88,6 +100,13 @@ def test_recorded_steps_give_what_steps_one_by_one_give(hidden):
     assert_same(train(make=make), train(make=make, capture=False), 1e-4)
 
 
+@pytest.mark.parametrize("rule", [RememberProbabilities(), SpreadOverClasses()])
+def test_state_of_rows_and_targets_over_classes_can_be_recorded(rule):
+    found = train(rule=rule)
+    assert_same(found, train(rule=rule, capture=False), 1e-4)
+    assert_same(found, train("cpu", rule=rule), 1e-3)
+
+
 @pytest.mark.parametrize("capture", [True, False])
 def test_the_card_gives_what_the_processor_gives(capture):
     assert_same(train(capture=capture), train("cpu"), 1e-3)
@@ -101,7 +120,7 @@ def test_an_epoch_can_be_a_single_batch(capture):
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been():
     whole, half = train(epochs=5), train(epochs=2)
     settings = TrainingSettings(5, 10, 1e-3)
-    resumed = Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings)
+    resumed = Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3, "cuda"), settings)
     resumed.resume(numbers_of(half), half.histories)
     resumed.run()
     assert_same(resumed, whole, 1e-5)
@@ -129,7 +148,8 @@ def test_problems_side_by_side_are_trained_like_each_alone():
 def test_two_trainings_of_one_kind_do_not_disturb_each_other():
     settings = TrainingSettings(5, 10, 1e-3)
     first, second = (
-        Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings) for _ in range(2)
+        Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3, "cuda"), settings)
+        for _ in range(2)
     )
     first.run()
     second.run()

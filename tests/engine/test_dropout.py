@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.engine.dropout import Dropout
+from disambig.engine.fast.random import Dropout
 
 # What is kept of 256 units: .5, .7, .3, .9 and .996 to the nearest part.
 KEPT = {0.5: 128, 0.3: 179, 0.7: 77, 0.1: 230, 0.004: 255}

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from disambig.engine.dropout import Dropout
-from disambig.engine.layers import HiddenLayer, LinearLayer, first_weights
+from disambig.engine.fast.layers import HiddenLayer, LinearLayer, init_weights
+from disambig.engine.fast.random import Dropout
 from engine.plain_network import FUNCTIONS, normal, rows_of_batch
 
 
@@ -11,11 +11,11 @@ def generators(*seeds):
 
 
 def linear_layer(n_inputs=5, n_outputs=4, scale=1.0):
-    return LinearLayer(first_weights(n_inputs, n_outputs, generators(1, 2), torch.float64), scale)
+    return LinearLayer(init_weights(n_inputs, n_outputs, generators(1, 2), torch.float64), scale)
 
 
 def hidden_layer(n_inputs=5, n_outputs=4, scale=1.0, activation="tanh", dropout=None):
-    first = first_weights(n_inputs, n_outputs, generators(1, 2), torch.float64)
+    first = init_weights(n_inputs, n_outputs, generators(1, 2), torch.float64)
     return HiddenLayer(first, scale, activation, dropout)
 
 
@@ -27,12 +27,12 @@ def forward(layer, inputs, step=0):
 
 def leaves_of(layer, inputs):
     """Copies of the inputs and parameters, to differentiate with respect to."""
-    tensors = (inputs, layer.weight, layer.shift)
+    tensors = (inputs, layer.weight, layer.bias)
     return [tensor.detach().clone().requires_grad_() for tensor in tensors]
 
 
 def assert_gradients(layer, of_inputs, leaves):
-    for found, leaf in zip((of_inputs, layer.weight.grad, layer.shift.grad), leaves, strict=True):
+    for found, leaf in zip((of_inputs, layer.weight.grad, layer.bias.grad), leaves, strict=True):
         torch.testing.assert_close(found, leaf.grad, rtol=1e-12, atol=1e-14)
 
 
@@ -40,16 +40,16 @@ def test_a_linear_layer_scales_its_inputs_in_training_only():
     layer, inputs = linear_layer(scale=2.5), normal(2, 7, 5)
     with torch.no_grad():
         product = inputs @ layer.weight
-        torch.testing.assert_close(layer(inputs), 2.5 * product + layer.shift)
-        torch.testing.assert_close(layer.infer(inputs), product + layer.shift)
+        torch.testing.assert_close(layer(inputs), 2.5 * product + layer.bias)
+        torch.testing.assert_close(layer.infer(inputs), product + layer.bias)
 
 
 def test_a_hidden_layer_scales_its_inputs_in_training_only():
     layer, inputs = hidden_layer(scale=2.5), normal(2, 7, 5)
     with torch.no_grad():
         product = inputs @ layer.weight
-        torch.testing.assert_close(forward(layer, inputs), (2.5 * product + layer.shift).tanh())
-        torch.testing.assert_close(layer.infer(inputs), (product + layer.shift).tanh())
+        torch.testing.assert_close(forward(layer, inputs), (2.5 * product + layer.bias).tanh())
+        torch.testing.assert_close(layer.infer(inputs), (product + layer.bias).tanh())
 
 
 def test_the_gradients_of_a_linear_layer_are_those_of_autograd():
@@ -58,7 +58,7 @@ def test_the_gradients_of_a_linear_layer_are_those_of_autograd():
     (2.5 * leaves[0] @ leaves[1] + leaves[2]).backward(gradient)
     with torch.no_grad():
         layer(inputs)
-        of_inputs = layer.pass_on(layer.learn(gradient.clone()))
+        of_inputs = layer.backward_input(layer.backward_params(gradient.clone()))
     assert_gradients(layer, of_inputs, leaves)
 
 
@@ -74,14 +74,14 @@ def test_the_gradients_of_a_hidden_layer_are_those_of_autograd(activation, share
     output.backward(gradient)
     torch.testing.assert_close(forward(layer, inputs, step=3), output.detach())
     with torch.no_grad():
-        of_inputs = layer.pass_on(layer.learn(gradient.clone()))
+        of_inputs = layer.backward_input(layer.backward_params(gradient.clone()))
     assert_gradients(layer, of_inputs, leaves)
 
 
 @pytest.mark.parametrize("make", [linear_layer, hidden_layer])
 def test_first_weights_lie_evenly_within_one_over_the_root_of_the_inputs(make):
     layer = make(25, 400)
-    for values in (layer.weight.detach(), layer.shift.detach()):
+    for values in (layer.weight.detach(), layer.bias.detach()):
         assert values.abs().max() <= 0.2
         # As many in each quarter of [-0.2, 0.2], and no two alike.
         counts = torch.histc(values, bins=4, min=-0.2, max=0.2)
@@ -94,7 +94,7 @@ def test_inputs_are_left_as_they_are():
     inputs = normal(2, 7, 5)
     forward(layer, inputs)
     with torch.no_grad():
-        layer.pass_on(layer.learn(normal(2, 7, 4, seed=1)))
+        layer.backward_input(layer.backward_params(normal(2, 7, 4, seed=1)))
         layer.infer(inputs)
     assert torch.equal(inputs, normal(2, 7, 5))
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from disambig.engine.log_softmax import log_softmax
+from disambig.engine.fast.layers import log_softmax
 from engine.plain_network import normal
 
 

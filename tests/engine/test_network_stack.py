@@ -24,7 +24,7 @@ every_depth = pytest.mark.parametrize("hidden", SHAPES, ids=str)
 
 
 def randomised(stack):
-    """The stack with shifts and gains that are neither zero nor one."""
+    """The stack with biases and gammas that are neither zero nor one."""
     with torch.no_grad():
         for number, value in enumerate(stack.parameters()):
             value.add_(0.3 * normal(*value.shape, seed=number))
@@ -240,7 +240,7 @@ def test_first_weights_lie_within_one_over_the_root_of_what_comes_in():
     for name, bound in bounds.items():
         weight = stack.get_parameter(f"{name}.weight").abs()
         assert 0.99 * bound < weight.max() <= bound
-        assert stack.get_parameter(f"{name}.shift").abs().max() <= bound
+        assert stack.get_parameter(f"{name}.bias").abs().max() <= bound
 
 
 def test_the_first_weights_of_a_network_do_not_depend_on_the_networks_beside_it():
@@ -318,7 +318,7 @@ def test_the_probabilities_of_all_networks_are_averaged():
     stack = make_stack(4, 2, hidden=(), seeds=(3, 4))
     with torch.no_grad():
         stack.output.weight.zero_()
-        stack.output.shift.copy_(torch.tensor([[[0.5, 0.5]], [[0.9, 0.1]]]).log())
+        stack.output.bias.copy_(torch.tensor([[[0.5, 0.5]], [[0.9, 0.1]]]).log())
     expected = torch.tensor([[0.7, 0.3]] * 5, dtype=torch.float64)
     found = stack.mean_probabilities(normal(5, 4)).detach()
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-7)

@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
-from disambig.engine.dropout import Dropout
-from disambig.engine.layers import first_weights
-from disambig.engine.normalised_layers import NarrowNormalisedLayer, NormalisedLayer
+from disambig.engine.fast.batch_norm import NarrowNormalisedLayer, NormalisedLayer
+from disambig.engine.fast.layers import init_weights
+from disambig.engine.fast.random import Dropout
 from engine.plain_network import FUNCTIONS, normal, rows_of_batch
 
 every_kind = pytest.mark.parametrize("kind", [NormalisedLayer, NarrowNormalisedLayer])
@@ -13,7 +13,7 @@ every_kind = pytest.mark.parametrize("kind", [NormalisedLayer, NarrowNormalisedL
 def make(kind, n_inputs=5, n_outputs=4, scale=1.0, dtype=torch.float64, **changes):
     generators = [torch.Generator().manual_seed(3)]
     settings = {"activation": "tanh", "dropout": None} | changes
-    return kind(first_weights(n_inputs, n_outputs, generators, dtype), scale, **settings)
+    return kind(init_weights(n_inputs, n_outputs, generators, dtype), scale, **settings)
 
 
 def forward(layer, inputs, count=None):
@@ -25,22 +25,22 @@ def forward(layer, inputs, count=None):
 
 def leaves_of(layer, inputs):
     """Copies of the inputs and parameters of the one network, to be differentiated with."""
-    tensors = (inputs, layer.weight, layer.shift, layer.gain)
+    tensors = (inputs, layer.weight, layer.bias, layer.gamma)
     return [tensor[0].detach().clone().requires_grad_() for tensor in tensors]
 
 
 def plain_output(leaves, activation="tanh", scale=1.0):
-    inputs, weight, shift, gain = leaves
+    inputs, weight, bias, gamma = leaves
     value = nn.functional.batch_norm(
-        scale * inputs @ weight, None, None, gain[0], shift[0], training=True
+        scale * inputs @ weight, None, None, gamma[0], bias[0], training=True
     )
     return FUNCTIONS[activation](value)
 
 
 def away_from_the_start(layer):
     with torch.no_grad():
-        layer.gain.add_(0.3 * normal(*layer.gain.shape, seed=4))
-        layer.shift.add_(0.3 * normal(*layer.shift.shape, seed=5))
+        layer.gamma.add_(0.3 * normal(*layer.gamma.shape, seed=4))
+        layer.bias.add_(0.3 * normal(*layer.bias.shape, seed=5))
     return layer
 
 
@@ -55,8 +55,8 @@ def test_outputs_and_gradients_are_those_of_autograd(kind, activation, scale):
     output.backward(gradient[0])
     torch.testing.assert_close(forward(layer, inputs)[0], output.detach(), rtol=1e-11, atol=1e-13)
     with torch.no_grad():
-        layer.learn(gradient.clone())
-    for parameter, leaf in zip((layer.weight, layer.shift, layer.gain), leaves[1:], strict=True):
+        layer.backward_params(gradient.clone())
+    for parameter, leaf in zip((layer.weight, layer.bias, layer.gamma), leaves[1:], strict=True):
         torch.testing.assert_close(parameter.grad[0], leaf.grad, rtol=1e-10, atol=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_the_gradient_of_the_inputs_is_that_of_autograd(scale):
     plain_output(leaves, scale=scale).backward(gradient[0])
     forward(layer, inputs)
     with torch.no_grad():
-        of_inputs = layer.pass_on(layer.learn(gradient.clone()))
+        of_inputs = layer.backward_input(layer.backward_params(gradient.clone()))
     torch.testing.assert_close(of_inputs[0], leaves[0].grad, rtol=1e-10, atol=1e-12)
 
 
@@ -76,14 +76,14 @@ def test_a_narrow_layer_refuses_to_give_the_gradient_of_its_inputs():
     layer = make(NarrowNormalisedLayer)
     forward(layer, normal(1, 9, 5))
     with torch.no_grad(), pytest.raises(NotImplementedError, match="the first one"):
-        layer.pass_on(layer.learn(normal(1, 9, 4)))
+        layer.backward_input(layer.backward_params(normal(1, 9, 4)))
 
 
 @every_kind
-def test_shifts_begin_at_zero_gains_at_one_and_weights_as_in_any_layer(kind):
+def test_biases_begin_at_zero_gammas_at_one_and_weights_as_in_any_layer(kind):
     layer = make(kind, 25, 400)
-    assert (layer.shift == 0).all()
-    assert (layer.gain == 1).all()
+    assert (layer.bias == 0).all()
+    assert (layer.gamma == 1).all()
     assert 0.19 < layer.weight.detach().abs().max() <= 0.2
 
 
@@ -101,7 +101,7 @@ def test_inputs_are_left_as_they_are(kind):
     layer, inputs = make(kind, dropout=Dropout(0.5, 4, (3,), 0)), normal(1, 9, 5)
     forward(layer, inputs)
     with torch.no_grad():
-        layer.learn(normal(1, 9, 4))
+        layer.backward_params(normal(1, 9, 4))
     assert torch.equal(inputs, normal(1, 9, 5))
 
 
@@ -121,8 +121,8 @@ def test_rows_that_only_fill_up_change_nothing(kind):
     found = forward(layers[0], inputs, 6)
     torch.testing.assert_close(found[:, :6], forward(layers[1], inputs[:, :6]), rtol=1e-12, atol=0)
     with torch.no_grad():
-        layers[0].learn(gradient.clone())
-        layers[1].learn(gradient[:, :6].clone())
+        layers[0].backward_params(gradient.clone())
+        layers[1].backward_params(gradient[:, :6].clone())
     for one, other in zip(layers[0].parameters(), layers[1].parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-11, atol=1e-13)
     for one, other in zip(layers[0].buffers(), layers[1].buffers(), strict=True):
@@ -164,14 +164,12 @@ def test_inputs_that_hardly_differ_are_normalised_in_single_precision(kind):
 
 
 @every_kind
-def test_inputs_that_are_all_the_same_come_to_the_shift(kind):
+def test_inputs_that_are_all_the_same_come_to_the_bias(kind):
     layer = away_from_the_start(make(kind))
     found = forward(layer, torch.full((1, 9, 5), 7.0).double())
-    torch.testing.assert_close(
-        found, layer.shift.tanh().detach().expand(1, 9, 4), atol=1e-9, rtol=0
-    )
+    torch.testing.assert_close(found, layer.bias.tanh().detach().expand(1, 9, 4), atol=1e-9, rtol=0)
     with torch.no_grad():
-        layer.learn(normal(1, 9, 4))
+        layer.backward_params(normal(1, 9, 4))
     assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
 
 
@@ -181,8 +179,8 @@ def test_inference_uses_the_statistics_that_batch_norm_of_torch_would_have_kept(
     layer = away_from_the_start(make(kind, scale=scale))
     plain = nn.BatchNorm1d(4).double()
     with torch.no_grad():
-        plain.weight.copy_(layer.gain[0, 0])
-        plain.bias.copy_(layer.shift[0, 0])
+        plain.weight.copy_(layer.gamma[0, 0])
+        plain.bias.copy_(layer.bias[0, 0])
         for step, n_rows in enumerate([20, 7, 2, 33]):
             inputs = 3 * normal(1, n_rows, 5, seed=step) + 1
             forward(layer, inputs)
@@ -198,7 +196,7 @@ def test_a_batch_of_one_row_breaks_nothing(kind):
     # Nothing is left of a row less its mean.
     assert forward(layer, normal(1, 1, 5)).tolist() == [[[0, 0, 0, 0]]]
     with torch.no_grad():
-        layer.learn(torch.ones(1, 1, 4).double())
+        layer.backward_params(torch.ones(1, 1, 4).double())
         assert layer.infer(normal(1, 3, 5)).isfinite().all()
     assert (layer.weight.grad == 0).all()
 
@@ -206,7 +204,7 @@ def test_a_batch_of_one_row_breaks_nothing(kind):
 @every_kind
 def test_networks_are_normalised_each_for_itself(kind):
     generators = [torch.Generator().manual_seed(seed) for seed in (3, 4)]
-    stack = kind(first_weights(5, 4, generators, torch.float64), 1.0, "tanh", None)
+    stack = kind(init_weights(5, 4, generators, torch.float64), 1.0, "tanh", None)
     inputs = normal(2, 9, 5)
     inputs[1] = 100 * inputs[1] + 7
     with torch.no_grad():

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.engine.random_bits import positions_of, random_words, streams_of
+from disambig.engine.fast.random import positions_of, random_words, streams_of
 
 N_WORDS = 4000
 

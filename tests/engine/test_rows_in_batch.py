@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from disambig.engine.clock import Clock
-from disambig.engine.rows_in_batch import RowsInBatch
+from disambig.engine.fast.step import Clock, RowsInBatch
 
 REAL = torch.tensor([[True, True, True], [True, True, False], [True, False, False]])
 

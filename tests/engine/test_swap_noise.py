@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from disambig.engine.swap_noise import SwapNoise
+from disambig.engine.fast.random import SwapNoise
 from engine.plain_network import rows_of_batch
 
 every_share = pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.9])

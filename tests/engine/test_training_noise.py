@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from disambig.engine.fast.random import SwapNoise
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.swap_noise import SwapNoise
 from disambig.engine.training import Training
 from engine.plain_network import plain_copies, rows_of_batch
 from engine.plain_training import PlainTraining, believe_others
@@ -86,12 +86,12 @@ class LossesSeen(BelievePrior):
     def __init__(self):
         self.losses = []
 
-    def confidences(self, losses, predicted, groups, share):
-        self.losses.append(losses.clone())
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        self.losses.append(batch.losses.clone())
+        return super().targets(batch)
 
 
-def test_a_rule_is_told_the_losses_of_the_rows_as_they_are():
+def test_a_rule_sees_the_losses_of_the_rows_as_they_are():
     seen = []
     # At a rate of zero nothing is learned: noise alone would make a difference.
     for noise in (None, noise_of(share=1.0)):
@@ -185,25 +185,25 @@ def test_a_training_with_noise_and_a_memory_goes_on_bit_for_bit(make, done):
 # ---- choices
 
 
-def test_chosen_places_are_those_of_the_last_epoch():
+def test_chosen_slots_are_those_of_the_last_epoch():
     # Networks that say the same of every row: the class with the largest shift is chosen.
     problems = [make_problem(7, seed=1), make_problem(6, seed=2)]
     networks = networks_of(1, 2, 3, 4, hidden=())
     with torch.no_grad():
         networks.output.weight.zero_()
-        networks.output.shift.copy_(torch.tensor([0.0, 3.0, 1.0, 4.0, 2.0]).expand(4, 1, 5))
+        networks.output.bias.copy_(torch.tensor([0.0, 3.0, 1.0, 4.0, 2.0]).expand(4, 1, 5))
     training = trained(networks, problems, learning_rate=0.0, batch_size=4)
     best_first = [3, 1, 4, 2, 0]
-    for problem, found in zip(problems, training.chosen_places(), strict=True):
+    for problem, found in zip(problems, training.chosen_slots(), strict=True):
         for row, place in enumerate(found.tolist()):
             candidates = problem.prior[[row]].indices.tolist()
             assert candidates[place] == next(c for c in best_first if c in candidates)
 
 
-def test_chosen_places_are_copies_and_nothing_is_chosen_before_the_first_epoch():
+def test_chosen_slots_are_copies_and_nothing_is_chosen_before_the_first_epoch():
     training = Training(networks_of(*SEEDS), [make_problem(20)], BelievePrior(), settings())
-    before = training.chosen_places()
+    before = training.chosen_slots()
     assert [places.tolist() for places in before] == [[-1] * 20]
     training.run()
     assert [places.tolist() for places in before] == [[-1] * 20]
-    assert (training.chosen_places()[0] >= 0).all()
+    assert (training.chosen_slots()[0] >= 0).all()

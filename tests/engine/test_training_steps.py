@@ -7,7 +7,7 @@ from scipy import sparse
 from torch import nn
 
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.problem import Problem
+from disambig.engine.rule import TrainingData
 from engine.plain_network import make_stack, plain_copies
 from engine.plain_training import PlainModule, PlainTraining, believe_others, believe_prior
 from engine.small_problems import (
@@ -41,11 +41,11 @@ def test_the_first_step_by_hand():
     with torch.no_grad():
         for value in networks.parameters():
             value.zero_()
-    problem = Problem(np.array([[1.0], [2.0]]), prior, 0)
+    problem = TrainingData(np.array([[1.0], [2.0]]), prior, 0)
     training = trained(networks, [problem], epochs=1, learning_rate=0.1)
     expected = torch.tensor([[-0.1, -0.1, 0.1]], dtype=torch.float64)
     torch.testing.assert_close(networks.output.weight.detach()[0], expected, atol=1e-7, rtol=0)
-    torch.testing.assert_close(networks.output.shift.detach()[0], expected, atol=1e-7, rtol=0)
+    torch.testing.assert_close(networks.output.bias.detach()[0], expected, atol=1e-7, rtol=0)
     # One half and one half, or one, of -log(1/3).
     assert training.histories[0]["loss"] == pytest.approx(math.log(3))
 
@@ -57,7 +57,7 @@ def test_gradients_of_the_first_step_by_hand():
     with torch.no_grad():
         for value in networks.parameters():
             value.zero_()
-    problem = Problem(np.array([[1.0], [2.0], [4.0]]), prior, 0)
+    problem = TrainingData(np.array([[1.0], [2.0], [4.0]]), prior, 0)
     training = trained(networks, [problem], epochs=1)
     products = [[-1 / 6, -1 / 6, 1 / 3], [2 / 3, 2 / 3, -4 / 3], [1 / 3, 1 / 3, -2 / 3]]
     expected = 0.1 * np.mean(products, axis=0)
@@ -115,7 +115,7 @@ def test_modules_that_drop_units_learn_what_the_sets_say():
     mask[np.arange(60), generator.integers(3, size=60)] = 1
     prior = sparse.csr_array(mask / mask.sum(axis=1, keepdims=True))
     networks = ModuleStack(dropping_module, 3, 3, seeds=(3, 4))
-    problem = Problem(features, prior, 0)
+    problem = TrainingData(features, prior, 0)
     training = trained(networks, [problem], epochs=40, batch_size=20, learning_rate=0.02)
     losses = training.histories[0]["loss"]
     assert losses[-5:].mean() < losses[:5].mean()
@@ -130,9 +130,9 @@ def test_measures_by_hand_for_a_tiny_case():
     shifts = np.log([[[0.5, 0.3, 0.2]], [[0.1, 0.6, 0.3]]])
     with torch.no_grad():
         networks.output.weight.zero_()
-        networks.output.shift.copy_(torch.as_tensor(shifts))
+        networks.output.bias.copy_(torch.as_tensor(shifts))
     prior = sparse.csr_array([[0.25, 0.75, 0], [0.5, 0, 0.5], [0, 0, 1], [1 / 3, 1 / 3, 1 / 3]])
-    problem = Problem(np.zeros((4, 1)), prior, 0)
+    problem = TrainingData(np.zeros((4, 1)), prior, 0)
     history = trained(networks, [problem], epochs=2, learning_rate=1e-12).histories[0]
     log = np.log
     losses = [
@@ -161,8 +161,8 @@ def test_a_label_counts_as_changed_when_the_networks_together_come_to_another():
     networks = make_stack(2, 2, hidden=(), seeds=(1, 2))
     with torch.no_grad():
         networks.output.weight.zero_()
-        networks.output.shift.copy_(torch.tensor([1e-3, 0]).expand(2, 1, 2))
-    problem = Problem(np.eye(2), prior, 0)
+        networks.output.bias.copy_(torch.tensor([1e-3, 0]).expand(2, 1, 2))
+    problem = TrainingData(np.eye(2), prior, 0)
     history = trained(networks, [problem], epochs=4, learning_rate=0.1).histories[0]
     assert history["changed"].tolist() == [1, 0.5, 0, 0]
 
@@ -170,13 +170,13 @@ def test_a_label_counts_as_changed_when_the_networks_together_come_to_another():
 class AlternateSimple(BelievePrior):
     """Half of the rows of a batch are simple for the first network, none for the second."""
 
-    def confidences(self, losses, predicted, groups, share):
-        weights, simple = super().confidences(losses, predicted, groups, share)
-        simple[:, 0, ::2] = True
-        return weights, simple
+    def targets(self, batch):
+        targets = super().targets(batch)
+        targets.measures["simple"][:, 0, ::2] = 1
+        return targets
 
 
-def test_the_share_of_simple_rows_is_a_mean_over_networks_and_real_rows():
+def test_a_measure_of_the_rule_is_a_mean_over_networks_and_real_rows():
     # 8 rows in two batches of 4; the problem beside has 7, in batches of 3 and 4.
     problems = [make_problem(8), make_problem(7)]
     training = trained(networks_of(1, 2, 3, 4), problems, AlternateSimple(), batch_size=4)
@@ -196,7 +196,7 @@ def test_a_single_row_can_be_trained_on():
     assert np.isfinite(training.histories[0]["loss"]).all()
 
 
-# ---- what a rule is told
+# ---- what a rule sees
 
 
 class Watching(BelieveOthers):
@@ -206,13 +206,12 @@ class Watching(BelieveOthers):
         super().__init__(n_epochs)
         self.calls = []
 
-    def confidences(self, losses, predicted, groups, share):
-        kept = None if share is None else share.item()
-        self.calls.append((losses.clone(), predicted.clone(), groups, kept))
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        self.calls.append(batch._replace(log_probabilities=batch.log_probabilities.clone()))
+        return super().targets(batch)
 
 
-def test_a_rule_is_told_the_losses_of_the_candidates_and_which_are_predicted():
+def test_a_rule_sees_rows_and_losses_of_the_candidates_and_which_are_predicted():
     problems = [make_problem(9, seed=seed) for seed in range(2)]
     networks = networks_of(1, 2, 3, 4, batch_norm=False, dropout=0)
     with torch.no_grad():
@@ -222,24 +221,21 @@ def test_a_rule_is_told_the_losses_of_the_candidates_and_which_are_predicted():
         ]
     rule = Watching(1)
     trained(networks, problems, rule, epochs=1, batch_size=9)
-    (losses, predicted, groups, _), *others = rule.calls
-    assert not others
-    assert losses.shape == predicted.shape == (2, 2, 9, groups.columns.shape[-1])
+    (batch,) = rule.calls
+    losses, predicted = batch.losses, batch.predicted
+    assert losses.shape == predicted.shape == (2, 2, 9, batch.columns.shape[-1])
     for number, (problem, of_problem) in enumerate(zip(problems, logits, strict=True)):
         dense = problem.prior.toarray()
-        seen = []
-        for place in range(9):
-            inside = groups.inside[number, 0, place]
-            columns = groups.columns[number, 0, place][inside].tolist()
-            prior = groups.prior[number, 0, place][inside].numpy()
-            row = next(
-                r
-                for r in range(9)
-                if np.flatnonzero(dense[r]).tolist() == columns
-                and np.allclose(dense[r, columns], prior)
-            )
-            seen.append(row)
+        rows = (batch.rows[number] - 9 * number).tolist()
+        assert sorted(rows) == list(range(9))
+        for place, row in enumerate(rows):
+            inside = batch.mask[number, 0, place]
+            columns = batch.columns[number, 0, place][inside].tolist()
+            prior = batch.prior[number, 0, place][inside].numpy()
+            assert np.flatnonzero(dense[row]).tolist() == columns
+            np.testing.assert_allclose(dense[row, columns], prior)
             log_probabilities = of_problem[:, row].log_softmax(-1)
+            torch.testing.assert_close(batch.log_probabilities[number, :, place], log_probabilities)
             torch.testing.assert_close(
                 losses[number, :, place][:, inside], -log_probabilities[:, columns]
             )
@@ -249,13 +245,10 @@ def test_a_rule_is_told_the_losses_of_the_candidates_and_which_are_predicted():
                 is_label = [column == label for column in columns]
                 assert predicted[number, network, place][inside].tolist() == is_label
                 assert not predicted[number, network, place][~inside].any()
-        assert sorted(seen) == list(range(9))
 
 
-def test_a_rule_is_told_the_share_of_the_epoch_or_none_where_it_is_one():
+def test_a_rule_sees_its_phase_and_the_history_its_measures():
     rule = Watching(3)
     training = trained(networks_of(1, 2), [make_problem(20)], rule, epochs=4, batch_size=10)
-    shares = [share for *_, share in rule.calls]
-    assert shares[:4] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
-    assert shares[4:] == [None] * 4
+    assert [batch.phase for batch in rule.calls] == ["some"] * 4 + ["all"] * 4
     assert training.histories[0]["T"] == pytest.approx([1 / 3, 2 / 3, 1, 1])

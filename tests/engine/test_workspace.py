@@ -1,6 +1,6 @@
 import torch
 
-from disambig.engine.workspace import Workspace
+from disambig.engine.fast.step import Workspace
 
 LIKE = torch.zeros(1)
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.random_bits import positions_of, random_words, streams_of
+from disambig.engine.fast import positions_of, random_words, streams_of
 
 __all__ = ["Batches", "steps_per_epoch"]
 

@@ -1,14 +1,18 @@
-"""How a training went, epoch by epoch."""
+"""How a training went: what every step of an epoch saw, and measures epoch by epoch."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from disambig._core.typing import FloatArray
+from disambig.engine.batches import Batches
+from disambig.engine.fast import Clock
 
-__all__ = ["History"]
+__all__ = ["EpochRecords", "History"]
 
 
 class History(Mapping[str, FloatArray]):
@@ -70,3 +74,68 @@ class History(Mapping[str, FloatArray]):
     def _names(self) -> dict[str, None]:
         # A dict, because it keeps the order in which measures first came.
         return dict.fromkeys(name for epoch in self._epochs for name in epoch)
+
+
+class EpochRecords:
+    """Memory for what each step of an epoch saw.
+
+    Rows are only noted down while training runs, and added up once an epoch.
+
+    Parameters
+    ----------
+    batches : Batches
+        Their number and size.
+    device : torch.device
+        Where the steps run.
+    """
+
+    def __init__(self, batches: Batches, device: torch.device) -> None:
+        self._seen: dict[str, Tensor] = {}
+        self._measures: dict[str, Tensor] = {}
+        self._real = batches.real
+        # The slot of the candidate chosen for every row an epoch ago; -1 is none.
+        self.chosen = torch.full((batches.filler_row + 1,), -1, device=device)
+
+    def put(self, clock: Clock, measures: Mapping[str, Tensor], **seen: Tensor) -> None:
+        """Note down what the present step saw.
+
+        Parameters
+        ----------
+        clock : Clock
+            Says which step it is.
+        measures : mapping of str to Tensor of shape (problems, networks, rows)
+            Those of the rule.
+        **seen : Tensors of shape (problems, networks, rows)
+            ``log_likelihood`` of the row under its targets, whether the prediction was ``covered``
+            by the candidates, the class ``predicted``; and, of shape (problems, rows), the slot of
+            the candidate ``chosen``.
+        """
+        for tables, values in ((self._seen, seen), (self._measures, measures)):
+            for name, value in values.items():
+                if name not in tables:
+                    tables[name] = value.new_zeros(len(self._real), *value.shape)
+                clock.put(tables[name], value)
+
+    def measures(self, rows: Tensor) -> dict[str, FloatArray]:
+        """Return the measures of the epoch for every problem, and remember the candidates chosen.
+
+        Parameters
+        ----------
+        rows : Tensor of shape (steps, problems, rows)
+            The rows of every batch.
+        """
+        seen = self._seen
+        agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
+        changed = self.chosen[rows] != seen["chosen"]
+        self.chosen[rows] = seen["chosen"]
+        by_row = {
+            **{name: values.double().mean(2) for name, values in self._measures.items()},
+            "agreement": agreed.double(),
+            "loss": -seen["log_likelihood"].double().mean(2),
+            "covering_rate": seen["covered"].double().mean(2),
+            "changed": changed.double(),
+        }
+        # Together, because what comes from a card is waited for once.
+        real = torch.stack(list(by_row.values())).masked_fill_(~self._real, 0)
+        means = (real.sum((1, 3)) / self._real.sum((0, 2))).cpu().numpy()
+        return dict(zip(by_row, means, strict=True))

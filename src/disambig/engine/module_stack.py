@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from disambig._core.errors import ParameterError
-from disambig.engine.random_bits import random_words, streams_of
-from disambig.engine.rows_in_batch import RowsInBatch
-from disambig.engine.stack import Stack
+from disambig.engine.fast import RowsInBatch, Stack, random_words, streams_of
 
 __all__ = ["ModuleStack"]
 
@@ -91,7 +89,7 @@ class ModuleStack(Stack):
         return torch.stack([self._checked(output, len(features)) for output in logits])
 
     def multiplications_per_row(self) -> float:
-        """Return that it is unknown, and may be as much as it likes; see ``Stack``."""
+        """Unknown for user modules: return infinity."""
         return math.inf
 
     def part(self, first: int, count: int) -> Self:

@@ -1,59 +1,278 @@
-"""What a method adds to the engine: a rule that says how much each candidate is believed."""
+"""What a method adds to the engine: a rule, what it sees of a batch, and what it returns."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 
-from disambig.engine.candidate_groups import CandidateGroups
+from disambig._core.typing import FloatArray, Sparse
 
-__all__ = ["Confidences", "Rule"]
+if TYPE_CHECKING:
+    from disambig.engine.training import TrainingSettings
+
+__all__ = ["Batch", "CandidateTable", "Candidates", "RowState", "Rule", "Targets", "TrainingData"]
 
 
-class Confidences(NamedTuple):
-    """What a batch is trained with.
+@dataclass(frozen=True)
+class TrainingData:
+    """Features and candidate sets of one training.
 
     Attributes
     ----------
-    weights : Tensor of shape (problems, networks, rows, places)
-        How much each network should believe each candidate: each row sums to one, places that are
-        not used are zero, and so is a row that only fills up a batch.
-    simple : Tensor of booleans of shape (problems, networks, rows)
-        Whose confidences were told apart by the network itself.
+    features : ndarray of shape (rows, features)
+        One row a sample.
+    prior : sparse CSR array of shape (rows, classes)
+        An entry for every candidate, rows summing to one: what is believed before training.
+    order_seed : int
+        The order of the rows in every epoch follows from it.
     """
 
-    weights: Tensor
-    simple: Tensor
+    features: FloatArray
+    prior: Sparse
+    order_seed: int
 
 
-class Rule(Protocol):
-    """From losses to confidences.
+class Batch(NamedTuple):
+    """What a rule sees of a batch; nothing in it may be changed.
 
-    Everything has the shape (problems, networks, rows, places); a rule reduces over the last two
-    axes only, and over the networks where they learn from each other.
+    The last axis of most has as many slots as the largest candidate set of all rows; a row uses the
+    first of them. An axis of length one stands for the networks, which all see the same sets. Where
+    a batch has fewer rows than others, it ends with filler rows, which have no candidate.
+
+    Attributes
+    ----------
+    rows : Tensor of integers of shape (problems, rows)
+        Number of every row, counted on from one problem to the next; the last number is the filler.
+    columns : Tensor of integers of shape (problems, 1, rows, slots)
+        The class in every slot; any class where a slot is not used.
+    mask : Tensor of booleans of shape (problems, 1, rows, slots)
+        Which slots are used.
+    prior : Tensor of shape (problems, 1, rows, slots)
+        Confidence before training, zero in slots that are not used.
+    most_candidates : int
+        No batch of this training has more candidates than this in all.
+    log_probabilities : Tensor of shape (problems, networks, rows, classes)
+        Of every class.
+    losses : Tensor of shape (problems, networks, rows, slots)
+        Minus the log-probability of every candidate; infinite in slots that are not used.
+    predicted : Tensor of booleans of shape (problems, networks, rows, slots)
+        Whether the candidate is the most probable of all classes.
+    state : dict of Tensors
+        What ``Targets.state`` held when these rows were last seen, by the names of ``row_state``.
+    phase : hashable
+        What ``begin_epoch`` returned.
     """
 
-    def share(self, epoch: int) -> float:
-        """Return the share of losses that counts as small in this epoch (they count from 1)."""
+    rows: Tensor
+    columns: Tensor
+    mask: Tensor
+    prior: Tensor
+    most_candidates: int
+    log_probabilities: Tensor
+    losses: Tensor
+    predicted: Tensor
+    state: dict[str, Tensor]
+    phase: Hashable
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Get ready for an epoch, with what was seen in the one before."""
+    def candidate_probabilities(self) -> Tensor:
+        """Return every network's probabilities restricted to the candidates; rows sum to one.
+
+        Shape (problems, networks, rows, slots); filler rows are zero.
+        """
+        return torch.softmax(-self.losses, -1).masked_fill_(~self.mask, 0)
+
+
+class Targets(NamedTuple):
+    """What the networks are to learn from a batch: the loss of a row is ``-sum(target * log p)``.
+
+    Exactly one of ``slots`` and ``classes`` is given. No gradient flows into anything here, and
+    everything in a filler row must be finite.
+
+    Attributes
+    ----------
+    slots : Tensor of shape (problems, networks, rows, slots), optional
+        How much each network should believe each candidate: each row sums to one, slots that are
+        not used are zero.
+    classes : Tensor of shape (problems, networks, rows, classes), optional
+        Targets over all classes, which may sum to anything.
+    row_weights : Tensor of shape (problems, networks, rows), optional
+        What the loss of every row is multiplied by.
+    losses : Tensor of shape (problems, networks, rows), optional
+        What the history calls the loss of a row where that is not ``-sum(target * log p)``, but
+        another loss with the same gradient.
+    state : mapping of str to Tensor
+        What the engine keeps of these rows until they are next seen; see ``Rule.row_state``.
+    measures : mapping of str to Tensor of shape (problems, networks, rows)
+        Their means over the rows of an epoch are noted in the history. The same names in every
+        step.
+    """
+
+    slots: Tensor | None = None
+    classes: Tensor | None = None
+    row_weights: Tensor | None = None
+    losses: Tensor | None = None
+    state: Mapping[str, Tensor] = MappingProxyType({})
+    measures: Mapping[str, Tensor] = MappingProxyType({})
+
+
+class RowState(NamedTuple):
+    """A table with numbers for every row and network, which the engine keeps from visit to visit.
+
+    Checkpoints hold it too. In ``Batch.state`` and ``Targets.state`` it has the shape (problems,
+    networks, rows, slots) or (problems, networks, rows, width).
+
+    Attributes
+    ----------
+    width : int, optional
+        Numbers for every row; by default one for every candidate, in memory proportional to the
+        number of candidates.
+    initial : float, optional
+        What all of them are before the first visit; by default the prior of the candidates.
+    """
+
+    width: int | None = None
+    initial: float | None = None
+
+
+class Rule:
+    """From what networks say of a batch to what they learn: a method writes ``targets``.
+
+    Targets of a network may use what the others say, never what is said of another problem. The
+    other methods have defaults that do nothing.
+    """
+
+    def targets(self, batch: Batch) -> Targets:
+        """Return what to train a batch with."""
+        raise NotImplementedError
+
+    def begin_epoch(self, epoch: int) -> Hashable:  # noqa: ARG002  # for those that change
+        """Get ready for an epoch (they count from 1), and return its phase.
+
+        On a CUDA card the operations of a step are recorded once for every phase and replayed: they
+        may depend on ``batch.phase``. All other numbers that change must lie in tensors on the
+        device that are filled in place.
+        """
+        return None
+
+    def measures(self) -> dict[str, float]:
+        """Return numbers of the present epoch for the history."""
+        return {}
+
+    def row_state(self) -> dict[str, RowState]:
+        """Return, by name, the tables that the engine keeps for every row."""
+        return {}
 
     def state(self) -> dict[str, Tensor]:
-        """Return every tensor that the next step depends on, by name; not copies."""
+        """Return every other tensor that the next step depends on, by name; not copies."""
+        return {}
 
-    def confidences(
-        self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
-    ) -> Confidences:
-        """Return what to train a batch with.
+    def warnings(self, settings: "TrainingSettings") -> Sequence[str]:  # noqa: ARG002
+        """Return what a user should know before a training with these settings begins."""
+        return ()
 
-        Parameters
-        ----------
-        losses : Tensor
-            Minus the log-probability of each candidate; infinite in places that are not used.
-        predicted : Tensor of booleans
-            Whether the candidate is what the network predicts.
-        groups : CandidateGroups
-            The candidates of the batch.
-        share : Tensor of one number, or None
-            What ``share(epoch)`` returned, on the device; None where it is one.
-        """
+
+class Candidates(NamedTuple):
+    """The candidates of a batch, as in ``Batch``, and where they stand in tables of candidates."""
+
+    rows: Tensor
+    columns: Tensor
+    mask: Tensor
+    prior: Tensor
+    entries: Tensor
+
+    def read(self, table: Tensor) -> Tensor:
+        """Return what a table of state holds of a batch; zero in slots that are not used."""
+        if table.ndim == 3:
+            by_row = table.index_select(1, self.rows.flatten())
+            return by_row.unflatten(1, self.rows.shape).transpose(0, 1)
+        problems, _, rows, slots = self.mask.shape
+        values = table.index_select(1, self.entries).view(-1, problems, rows, slots)
+        return values.transpose(0, 1) * self.mask
+
+    def write(self, table: Tensor, values: Tensor) -> None:
+        """Put the values of a batch into a table of state."""
+        if table.ndim == 3:
+            is_real = self.mask.any(-1, keepdim=True)
+            by_row = values.masked_fill(~is_real, 0).transpose(0, 1).flatten(1, 2)
+            table.index_copy_(1, self.rows.flatten(), by_row)
+        else:
+            # Slots that are not used lie on entries of other rows: the last entry belongs to none.
+            entries = self.entries.masked_fill(~self.mask.flatten(), table.shape[1] - 1)
+            by_candidate = values.masked_fill(~self.mask, 0).transpose(0, 1).flatten(1)
+            table.index_copy_(1, entries, by_candidate)
+
+
+class CandidateTable:
+    """The candidate sets of several problems, one after the other, on one device.
+
+    Memory grows with the number of candidates, not with rows times classes or times the largest
+    set. After the last row comes an empty one, for batches to be filled up with.
+
+    Parameters
+    ----------
+    problems : sequence of TrainingData
+        Their candidate sets are taken.
+    n_networks : int
+        Networks of every problem.
+    rows_in_batch : int
+        Most rows that a batch has.
+    dtype : torch.dtype
+        Type of confidences.
+    device : torch.device
+        Where to keep them.
+
+    Attributes
+    ----------
+    most_candidates : int
+        No batch has more candidates than this in all.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[TrainingData],
+        n_networks: int,
+        rows_in_batch: int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        priors = [problem.prior for problem in problems]
+        sizes = [np.diff(prior.indptr) for prior in priors]
+        widest = max(int(size.max()) for size in sizes)
+        all_sizes = np.concatenate([*sizes, [0]])
+        # Beyond the last set there must be something to read, though never to use.
+        columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
+        values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
+        self._starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
+        self._sizes = torch.as_tensor(all_sizes, device=device)
+        self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
+        self._prior = torch.as_tensor(values, dtype=dtype, device=device)
+        self._slots = torch.arange(widest, device=device)
+        self._n_networks = n_networks
+        self.most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
+
+    def of_rows(self, rows: Tensor) -> Candidates:
+        """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
+        shape = (len(rows), 1, rows.shape[1], len(self._slots))
+        flat = rows.flatten()
+        entries = (self._starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
+        mask = self._slots < self._sizes.index_select(0, flat).unsqueeze(-1)
+        mask = mask.view(shape)
+        return Candidates(
+            rows=rows,
+            columns=self._columns.index_select(0, entries).view(shape),
+            mask=mask,
+            prior=self._prior.index_select(0, entries).view(shape).mul_(mask),
+            entries=entries,
+        )
+
+    def new_state(self, kind: RowState) -> Tensor:
+        """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
+        if kind.width is not None:
+            shape = (self._n_networks, len(self._sizes), kind.width)
+            return self._prior.new_full(shape, kind.initial or 0.0)
+        table = self._prior.expand(self._n_networks, -1).clone()
+        return table if kind.initial is None else table.fill_(kind.initial)

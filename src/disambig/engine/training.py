@@ -1,6 +1,6 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,20 +12,19 @@ from torch import Tensor
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
-from disambig.engine.adam import Adam
 from disambig.engine.batches import Batches
-from disambig.engine.candidate_groups import CandidateTable
-from disambig.engine.clock import Clock
 from disambig.engine.device import denormals_flushed, threads_for
-from disambig.engine.graph import ReplayedStep
-from disambig.engine.history import History
-from disambig.engine.log_softmax import log_softmax
-from disambig.engine.problem import Problem
-from disambig.engine.records import EpochRecords
-from disambig.engine.rows_in_batch import RowsInBatch
-from disambig.engine.rule import Rule
-from disambig.engine.stack import Stack
-from disambig.engine.swap_noise import SwapNoise
+from disambig.engine.fast import (
+    Adam,
+    Clock,
+    ReplayedStep,
+    RowsInBatch,
+    Stack,
+    SwapNoise,
+    log_softmax,
+)
+from disambig.engine.history import EpochRecords, History
+from disambig.engine.rule import Batch, Candidates, CandidateTable, Rule, Targets, TrainingData
 
 __all__ = ["Training", "TrainingSettings"]
 
@@ -60,30 +59,14 @@ class _Step(NamedTuple):
 
     Attributes
     ----------
-    ranked : bool
-        Whether only some losses count as small.
+    phase : hashable
+        What the rule said of this epoch.
     noisy : bool
         Whether networks learn from noisy features.
     """
 
-    ranked: bool
+    phase: Hashable
     noisy: bool
-
-
-class _Beliefs(NamedTuple):
-    """What the networks say of a batch, and what they are to learn.
-
-    Attributes
-    ----------
-    log_probabilities : Tensor of shape (problems, networks, rows, classes)
-        Of every class.
-    columns, weights : Tensors of shape (problems, networks, rows, places)
-        The class in every place of a candidate set, and how much it is to be believed.
-    """
-
-    log_probabilities: Tensor
-    columns: Tensor
-    weights: Tensor
 
 
 class Training:
@@ -98,15 +81,15 @@ class Training:
     ----------
     networks : Stack
         Networks of the first problem, then those of the second, and so on.
-    problems : sequence of Problem
+    problems : sequence of TrainingData
         All with the same number of batches an epoch.
     rule : Rule
-        How much each candidate is believed.
+        What the networks learn from a batch.
     settings : TrainingSettings
         Length and pace.
     noise : SwapNoise, optional
-        What changes the features that networks learn from. How much each candidate is believed
-        follows from the features as they are.
+        What changes the features that networks learn from. The rule sees what they say of the
+        features as they are.
     listeners : sequence of object
         Called in this order.
 
@@ -125,7 +108,7 @@ class Training:
     def __init__(
         self,
         networks: Stack,
-        problems: Sequence[Problem],
+        problems: Sequence[TrainingData],
         rule: Rule,
         settings: TrainingSettings,
         listeners: Sequence[Any] = (),
@@ -147,19 +130,20 @@ class Training:
         seeds = [problem.order_seed for problem in problems]
         self._batches = Batches(counts, seeds, settings.batch_size, self._device)
         n_rows = self._batches.real.shape[2]
-        self._candidates = CandidateTable(problems, n_rows, dtype, self._device)
         features = [torch.as_tensor(problem.features, dtype=dtype) for problem in problems]
         filler = torch.zeros(1, features[0].shape[1], dtype=dtype)
         self._features = torch.cat([*features, filler]).to(self._device)
         self._n_networks = len(networks) // len(problems)
+        self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, self._device)
+        row_state = rule.row_state().items()
+        self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
         real = self._batches.real.repeat_interleave(self._n_networks, 1)
         self._rows_in_batch = RowsInBatch.from_real(real, dtype)
         self._adam = Adam(networks.parameters(), settings.learning_rate)
-        self._records = EpochRecords(self._batches, self._n_networks, self._device, dtype)
+        self._records = EpochRecords(self._batches, self._device)
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
         self._rows = self._batches.rows_of(1)
-        self._share = torch.ones(1, dtype=torch.float64, device=self._device)
         self._clock = Clock()
         self._replayed: ReplayedStep | None = None
         if settings.capture and networks.capturable and self._device.type == "cuda":
@@ -169,14 +153,14 @@ class Training:
     def run(self) -> None:
         """Train until all epochs are done or a listener stops it."""
         try:
-            self._tell("on_fit_start")
+            self._notify("on_fit_start")
             with self._quiet_surroundings():
                 while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
-                    self._tell("on_epoch_end")
-            self._tell("on_fit_end")
+                    self._notify("on_epoch_end")
+            self._notify("on_fit_end")
         except BaseException:
-            self._tell("on_interrupt")
+            self._notify("on_interrupt")
             raise
 
     def stop(self) -> None:
@@ -194,15 +178,16 @@ class Training:
         state = {f"networks.{name}": value for name, value in self.networks.state_dict().items()}
         state |= {f"adam.{name}": value for name, value in self._adam.state().items()}
         state |= {f"rule.{name}": value for name, value in self.rule.state().items()}
+        state |= {f"rows.{name}": value for name, value in self._row_state.items()}
         return {**state, "chosen": self._records.chosen}
 
-    def chosen_places(self) -> list[Tensor]:
+    def chosen_slots(self) -> list[Tensor]:
         """Return, for every problem, which of its candidates each row would choose now.
 
-        As the place in its set, seen when the row was last trained on; copies.
+        As the position in its set, seen when the row was last trained on; copies.
         """
-        own_rows = self._records.chosen[:-1].clone()
-        return list(torch.split(own_rows, self._row_counts))
+        chosen = self._records.chosen[:-1].clone()
+        return list(torch.split(chosen, self._row_counts))
 
     def resume(self, state: dict[str, Tensor], histories: Sequence[History]) -> None:
         """Go on from what ``state()`` and ``histories`` were at the end of an epoch."""
@@ -229,17 +214,16 @@ class Training:
     def _run_epoch(self) -> None:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
-        share = self.rule.share(self.epoch)
-        self.rule.begin_epoch(self.epoch)
+        phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
-        self._share.fill_(share)
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         for _ in range(self._batches.n_steps):
-            self._run_step(_Step(ranked=share < 1, noisy=noisy))
+            self._run_step(_Step(phase, noisy))
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
-        self.note("T", share)
+        for name, value in self.rule.measures().items():
+            self.note(name, value)
         for name, values in self._records.measures(self._rows).items():
             self.note(name, values)
         if not np.isfinite(self.measures["loss"]).all():
@@ -261,40 +245,52 @@ class Training:
         features = self._features_of(rows)
         logits = self.networks(features, rows_in_batch, self._clock.total)
         by_problem = (len(rows), self._n_networks, *logits.shape[1:])
-        beliefs = self._beliefs(logits.view(by_problem), rows, self._share if step.ranked else None)
-        log_probabilities = beliefs.log_probabilities
+        candidates = self._candidates.of_rows(rows)
+        targets, log_probabilities = self._targets(logits.view(by_problem), candidates, step.phase)
         if step.noisy and self.noise is not None:
             features = self.noise(features, rows_in_batch, self._clock.total)
             logits = self.networks(features, rows_in_batch, self._clock.total)
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        # Eq. 3, and with exchanged confidences Eqs. 6 and 7: the loss of a row is -sum(w log p).
-        # As w sums to one, its gradient is p - w.
-        gradient = log_probabilities.exp_().scatter_add_(-1, beliefs.columns, -beliefs.weights)
+        gradient = _gradient(log_probabilities, targets, candidates.columns)
         # The loss is the mean over the real rows.
         gradient = gradient.view_as(logits).mul_(rows_in_batch.averaging.mT)
         self.networks.backward(gradient)
-        # Eq. 4, and for two networks Eqs. 8 and 9, in the manner of Adam.
         self._adam.update()
         self._clock.advance()
 
-    def _beliefs(self, logits: Tensor, rows: Tensor, share: Tensor | None) -> _Beliefs:
-        """Return how much each network is to believe each candidate, and note what was seen."""
-        groups = self._candidates.groups(rows)
+    def _targets(
+        self, logits: Tensor, candidates: Candidates, phase: Hashable
+    ) -> tuple[Targets, Tensor]:
+        """Return what the networks are to learn, and the log-probabilities; note what was seen."""
         log_probabilities, predicted = log_softmax(logits)
-        columns = groups.columns.expand(*predicted.shape[:-1], -1)
+        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
         of_candidates = log_probabilities.gather(-1, columns)
-        losses = (-of_candidates).masked_fill_(~groups.inside, torch.inf)
-        is_predicted = (columns == predicted) & groups.inside
-        weights, simple = self.rule.confidences(losses, is_predicted, groups, share)
+        batch = Batch(
+            rows=candidates.rows,
+            columns=candidates.columns,
+            mask=candidates.mask,
+            prior=candidates.prior,
+            most_candidates=self._candidates.most_candidates,
+            log_probabilities=log_probabilities,
+            losses=(-of_candidates).masked_fill_(~candidates.mask, torch.inf),
+            predicted=(columns == predicted) & candidates.mask,
+            state={name: candidates.read(table) for name, table in self._row_state.items()},
+            phase=phase,
+        )
+        targets = self.rule.targets(batch)
+        if (targets.slots is None) == (targets.classes is None):
+            raise ValueError("A rule returns Targets with either 'slots' or 'classes'.")
+        for name, table in self._row_state.items():
+            candidates.write(table, targets.state[name])
         self._records.put(
             self._clock,
-            log_likelihood=(weights * of_candidates).sum(-1),
-            simple=simple,
-            covered=is_predicted.any(-1),
+            targets.measures,
+            log_likelihood=_log_likelihood(targets, of_candidates, log_probabilities),
+            covered=batch.predicted.any(-1),
             predicted=predicted.squeeze(-1),
-            chosen=losses.sum(1).min(-1).indices,
+            chosen=batch.losses.sum(1).min(-1).indices,
         )
-        return _Beliefs(log_probabilities, columns, weights)
+        return targets, log_probabilities
 
     def _features_of(self, rows: Tensor) -> Tensor:
         problems, n_rows = rows.shape
@@ -302,8 +298,38 @@ class Training:
         features = self._features.index_select(0, for_every_network)
         return features.view(problems * self._n_networks, n_rows, -1)
 
-    def _tell(self, event: str) -> None:
+    def _notify(self, event: str) -> None:
         for listener in self.listeners:
-            tell = getattr(listener, event, None)
-            if tell is not None:
-                tell(self)
+            handle = getattr(listener, event, None)
+            if handle is not None:
+                handle(self)
+
+
+def _log_likelihood(targets: Targets, of_candidates: Tensor, of_classes: Tensor) -> Tensor:
+    """Return minus the loss of every row: shape (problems, networks, rows)."""
+    if targets.losses is not None:
+        log_likelihood = -targets.losses
+    elif targets.classes is not None:
+        log_likelihood = (targets.classes * of_classes).sum(-1)
+    else:
+        log_likelihood = (targets.slots * of_candidates).sum(-1)
+    if targets.row_weights is not None:
+        log_likelihood = log_likelihood * targets.row_weights
+    return log_likelihood
+
+
+def _gradient(log_probabilities: Tensor, targets: Targets, columns: Tensor) -> Tensor:
+    """Return the gradient of the loss of every row by its logits; the first is overwritten.
+
+    The loss is ``-sum(target * log p)``, so that its gradient is ``p * sum(target) - target``.
+    """
+    gradient = log_probabilities.exp_()
+    if targets.slots is not None:
+        # These sum to one.
+        columns = columns.expand(*gradient.shape[:-1], -1)
+        gradient.scatter_add_(-1, columns, -targets.slots)
+    elif targets.classes is not None:
+        gradient.mul_(targets.classes.sum(-1, keepdim=True)).sub_(targets.classes)
+    if targets.row_weights is not None:
+        gradient.mul_(targets.row_weights.unsqueeze(-1))
+    return gradient

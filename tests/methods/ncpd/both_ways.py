@@ -1,6 +1,6 @@
 """Made-up problems, and the way from them to the engine and to the literal NCPD."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +9,7 @@ from torch import Tensor, nn
 
 from disambig import CandidateLabels
 from disambig.engine.batches import Batches
-from disambig.engine.candidate_groups import CandidateGroups
-from disambig.engine.problem import Problem
-from disambig.engine.rule import Confidences, Rule
+from disambig.engine.rule import Batch, Rule, Targets, TrainingData
 from methods.ncpd.literal import LiteralNCPD, MultiBirthGroups, Step, make_perceptron
 
 Sets = list[list[int]]
@@ -48,8 +46,8 @@ class Data:
         sets, weights = ([[pair[part] for pair in row] for row in pairs] for part in (0, 1))
         return Data(self.features, sets, weights, self.n_classes)
 
-    def problem(self, order_seed: int = 0) -> Problem:
-        return Problem(self.features, self.candidates.prior(), order_seed)
+    def problem(self, order_seed: int = 0) -> TrainingData:
+        return TrainingData(self.features, self.candidates.prior(), order_seed)
 
     def multi_birth_groups(self) -> MultiBirthGroups:
         return MultiBirthGroups(torch.as_tensor(self.features), self.sets, self.weights)
@@ -94,7 +92,16 @@ def random_data(
     return Data(features, sets, weights, n_classes)
 
 
-def groups_of(sets: Sets, weights: Weights = None, n_filler: int = 0) -> CandidateGroups:
+class Groups(NamedTuple):
+    """The candidates of a batch, as in ``Batch``."""
+
+    columns: Tensor
+    mask: Tensor
+    prior: Tensor
+    most_candidates: int
+
+
+def groups_of(sets: Sets, weights: Weights = None, n_filler: int = 0) -> Groups:
     """Return the groups of one problem as a rule meets them, and rows that fill up after them."""
     sizes = [*(len(own) for own in sets), *([0] * n_filler)]
     columns = torch.zeros(1, 1, len(sizes), max(sizes), dtype=torch.int64)
@@ -103,16 +110,42 @@ def groups_of(sets: Sets, weights: Weights = None, n_filler: int = 0) -> Candida
         columns[..., row, : len(own)] = torch.tensor(own)
         values = torch.tensor(weights[row] if weights else [1.0] * len(own), dtype=torch.float64)
         prior[..., row, : len(own)] = values / values.sum()
-    inside = torch.arange(max(sizes)) < torch.tensor(sizes).unsqueeze(-1)
-    return CandidateGroups(columns, inside.expand(columns.shape), prior, sum(sizes))
+    mask = torch.arange(max(sizes)) < torch.tensor(sizes).unsqueeze(-1)
+    return Groups(columns, mask.expand(columns.shape), prior, sum(sizes))
 
 
-def losses_and_predictions(logits: Tensor, groups: CandidateGroups) -> tuple[Tensor, Tensor]:
-    """Return what a rule is given for logits of shape (problems, networks, rows, classes)."""
+def losses_and_predictions(logits: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
+    """Return what a rule sees for logits of shape (problems, networks, rows, classes)."""
     columns = groups.columns.expand(*logits.shape[:-1], -1)
     losses = -logits.log_softmax(-1).gather(-1, columns)
     predicted = columns == logits.argmax(-1, keepdim=True)
-    return losses.masked_fill(~groups.inside, torch.inf), predicted & groups.inside
+    return losses.masked_fill(~groups.mask, torch.inf), predicted & groups.mask
+
+
+class Found(NamedTuple):
+    """What a rule made of a batch."""
+
+    weights: Tensor
+    simple: Tensor
+
+
+def taught(
+    rule: Rule, losses: Tensor, predicted: Tensor, groups: Groups, share: Tensor | None
+) -> Found:
+    """Return what a rule of NCPD makes of these losses where T is ``share``, or one."""
+    if share is not None:
+        rule.share.copy_(share)
+    batch = Batch(
+        rows=torch.arange(losses.shape[2]).expand(len(losses), -1),
+        **groups._asdict(),
+        log_probabilities=losses.new_zeros(*losses.shape[:-1], 1),
+        losses=losses,
+        predicted=predicted,
+        state={},
+        phase=share is not None,
+    )
+    targets = rule.targets(batch)
+    return Found(targets.slots, targets.measures["simple"])
 
 
 class Seen(NamedTuple):
@@ -120,43 +153,35 @@ class Seen(NamedTuple):
 
     losses: Tensor
     predicted: Tensor
-    groups: CandidateGroups
+    groups: Groups
     share: float | None
     weights: Tensor
     simple: Tensor
 
     def of_replicas(self, values: Tensor, problem: int, network: int) -> Tensor:
         """Return the values of all candidates in the order of the literal's replicas."""
-        return values[problem, network][self.groups.inside[problem, 0]]
+        return values[problem, network][self.groups.mask[problem, 0]]
 
     def of_groups(self, values: Tensor, problem: int, network: int) -> Tensor:
-        return values[problem, network][self.groups.inside[problem, 0].any(-1)]
+        return values[problem, network][self.groups.mask[problem, 0].any(-1)]
 
 
-@dataclass
-class Recording:
+class Recording(Rule):
     """A rule that does what another one does, and keeps what it saw."""
 
-    rule: Rule
-    steps: list[Seen] = field(default_factory=list)
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.steps: list[Seen] = []
+        self.begin_epoch, self.measures, self.state = rule.begin_epoch, rule.measures, rule.state
 
-    def share(self, epoch: int) -> float:
-        return self.rule.share(epoch)
-
-    def begin_epoch(self, epoch: int) -> None:
-        self.rule.begin_epoch(epoch)
-
-    def state(self) -> dict[str, Tensor]:
-        return self.rule.state()
-
-    def confidences(
-        self, losses: Tensor, predicted: Tensor, groups: CandidateGroups, share: Tensor | None
-    ) -> Confidences:
+    def targets(self, batch: Batch) -> Targets:
         # Copies: the engine may use the memory again.
-        seen = losses.clone(), predicted.clone(), type(groups)(*(copied(value) for value in groups))
-        number = None if share is None else float(share)
-        found = self.rule.confidences(losses, predicted, groups, share)
-        self.steps.append(Seen(*seen, number, found.weights.clone(), found.simple.clone()))
+        groups = Groups(*(copied(getattr(batch, name)) for name in Groups._fields))
+        share = float(self.rule.share) if batch.phase else None
+        seen = batch.losses.clone(), batch.predicted.clone(), groups, share
+        found = self.rule.targets(batch)
+        simple = found.measures["simple"]
+        self.steps.append(Seen(*seen, found.slots.clone(), simple.clone()))
         return found
 
 
@@ -177,7 +202,7 @@ def as_perceptron(stack: nn.Module, network: int) -> nn.Sequential:
     """Return one network of a NetworkStack as plain modules in double precision."""
     layers = [*stack.hidden, stack.output]
     sizes = [layers[0].weight.shape[1], *(layer.weight.shape[2] for layer in layers)]
-    batch_norm = hasattr(layers[0], "gain")
+    batch_norm = hasattr(layers[0], "gamma")
     perceptron = make_perceptron(sizes[0], sizes[1:-1], sizes[-1], batch_norm, dropout=0)
     perceptron = perceptron.double()
     linear = [module for module in perceptron if isinstance(module, nn.Linear)]
@@ -186,10 +211,10 @@ def as_perceptron(stack: nn.Module, network: int) -> nn.Sequential:
         for module, layer in zip(linear, layers, strict=True):
             module.weight.copy_(layer.weight[network].T)
             if module.bias is not None:
-                module.bias.copy_(layer.shift[network, 0])
+                module.bias.copy_(layer.bias[network, 0])
         for module, layer in zip(norms, layers, strict=False):
-            module.weight.copy_(layer.gain[network, 0])
-            module.bias.copy_(layer.shift[network, 0])
+            module.weight.copy_(layer.gamma[network, 0])
+            module.bias.copy_(layer.bias[network, 0])
     return perceptron
 
 

@@ -14,8 +14,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.network_stack import NetworkStack
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.reliable import has_small_loss, reliable_candidates
 from disambig.methods.ncpd.rule import ProgressiveCooperation
@@ -28,6 +28,7 @@ from methods.ncpd.both_ways import (
     random_data,
     random_sets,
     random_weights,
+    taught,
     train_literally,
 )
 from methods.ncpd.literal import (
@@ -76,20 +77,20 @@ def test_confidences_in_one_batch_are_the_literal_ones(
     groups = groups_of(sets, weights, n_filler)
     filler = torch.zeros(1, n_networks, n_filler, n_classes, dtype=torch.float64)
     losses, predicted = losses_and_predictions(torch.cat([logits, filler], 2), groups)
-    inside = groups.inside[0, 0]
+    inside = groups.mask[0, 0]
     on_device = torch.tensor([share], dtype=torch.float64)
     reliable = reliable_candidates(losses, predicted, on_device, groups.most_candidates)
     assert reliable[0][:, inside].tolist() == [own.reliable.tolist() for own in literal]
 
     for cooperation in {False, n_networks > 1}:
         rule = ProgressiveCooperation(RAMP_EPOCHS, cooperation, progressive)
-        found = rule.confidences(losses, predicted, groups, on_device)
-        taught = [own.confidences for own in literal]
+        found = taught(rule, losses, predicted, groups, on_device)
+        expected = [own.confidences for own in literal]
         if cooperation:
-            taught = exchanged(taught)
+            expected = exchanged(expected)
         assert found.simple[0, :, :n_rows].tolist() == [own.simple.tolist() for own in literal]
         assert not found.simple[0, :, n_rows:].any()
-        for network, confidences in enumerate(taught):
+        for network, confidences in enumerate(expected):
             ours = found.weights[0, network][inside]
             assert_close(ours, confidences)
             assert_close(
@@ -170,11 +171,11 @@ def train_both_ways(case: Case, *datas: Data, rule=None):
 def compare_steps(ours, literal, problem):
     assert len(ours) == len(literal)
     for seen, step in zip(ours, literal, strict=True):
-        for network, (found, taught) in enumerate(zip(step.found, step.taught, strict=True)):
+        for network, (found, wanted) in enumerate(zip(step.found, step.taught, strict=True)):
             assert_close(seen.of_replicas(seen.losses, problem, network), found.losses.detach())
             simple = seen.of_groups(seen.simple, problem, network)
             assert simple.tolist() == found.simple.tolist()
-            assert_close(seen.of_replicas(seen.weights, problem, network), taught)
+            assert_close(seen.of_replicas(seen.weights, problem, network), wanted)
             loss = seen.of_replicas(seen.weights * seen.losses, problem, network)
             assert_close(loss.sum() / len(simple), step.losses[network])
 
@@ -205,9 +206,9 @@ def assert_that_it_ranks(steps):
     """Show that a training has something to get wrong in each of the steps of Sec. 3.2."""
     ranked = [seen for seen in steps if seen.share is not None]
     assert all(0 < seen.share < 1 for seen in ranked)
-    real = [seen.groups.inside.any(-1).expand_as(seen.simple) for seen in ranked]
+    real = [seen.groups.mask.any(-1).expand_as(seen.simple) for seen in ranked]
     pairs = list(zip(ranked, real, strict=True))
-    assert any((seen.simple & seen.groups.inside.any(-1)).any() for seen in ranked)
+    assert any((seen.simple & seen.groups.mask.any(-1)).any() for seen in ranked)
     assert any((~seen.simple & own).any() for seen, own in pairs)
     # Predicted inside the set, yet not among the smallest losses; and outside the set.
     assert any((seen.predicted.any(-1) & ~seen.simple).any() for seen in ranked)
@@ -233,7 +234,7 @@ def test_twenty_steps_of_every_ablation_are_the_literal_ones(
     assert in_each_epoch == pytest.approx(shares if progressive else [None] * 5, abs=1e-15)
     assert {1, n_classes} <= {len(own) for own in data.sets}
     # Batches of 7 were filled up to 8.
-    assert any(not seen.groups.inside.any(-1).all() for seen in steps)
+    assert any(not seen.groups.mask.any(-1).all() for seen in steps)
     if progressive:
         assert_that_it_ranks(steps)
 
@@ -271,7 +272,7 @@ def test_steps_are_the_literal_ones_where_losses_are_beyond_what_exp_can_hold(pr
         assert_that_it_ranks(steps)
     # exp(-746) is zero, and there are groups of several in which every loss is above that. Their
     # prediction lies outside, so that Eq. 1 is for them only without progress.
-    several = [seen.groups.inside.sum(-1) > 1 for seen in steps]
+    several = [seen.groups.mask.sum(-1) > 1 for seen in steps]
     smallest = [seen.losses.min(-1).values for seen in steps]
     assert any(
         (own[of_several.expand_as(own)] > 746).any()
@@ -314,78 +315,82 @@ def test_modules_of_the_user_learn_what_the_literal_networks_learn():
 class Broken(ProgressiveCooperation):
     """Our rule with one mistake in it: the comparison must notice each of them."""
 
+    def selfish(self):
+        """Return the same rule, in the same epoch, without cooperation."""
+        rule = ProgressiveCooperation(self.ramp_epochs, False, self.progressive)
+        rule.share = self.share
+        return rule
+
 
 class NotExchanged(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        selfish = ProgressiveCooperation(self.ramp_epochs, False, self.progressive)
-        return selfish.confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        return self.selfish().targets(batch)
 
 
 class MeanOfAllNetworks(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        selfish = ProgressiveCooperation(self.ramp_epochs, False, self.progressive)
-        found = selfish.confidences(losses, predicted, groups, share)
-        mean = found.weights.mean(1, keepdim=True).expand_as(found.weights)
-        return found._replace(weights=mean)
+    def targets(self, batch):
+        found = self.selfish().targets(batch)
+        return found._replace(slots=found.slots.mean(1, keepdim=True).expand_as(found.slots))
 
 
 class WeightsForgotten(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        equal = groups.inside / groups.inside.sum(-1, keepdim=True).clamp(min=1)
-        groups = groups._replace(prior=equal.to(losses.dtype))
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        equal = batch.mask / batch.mask.sum(-1, keepdim=True).clamp(min=1)
+        return super().targets(batch._replace(prior=equal.to(batch.losses.dtype)))
 
 
 class NetworksRankedTogether(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        if share is not None:
-            together = losses.flatten(1, 2)
-            most = losses.shape[1] * groups.most_candidates
-            predicted = predicted & has_small_loss(together, share, most).view_as(losses)
-        return super().confidences(losses, predicted, groups, None)
+    def targets(self, batch):
+        predicted = batch.predicted
+        if batch.phase:
+            together = batch.losses.flatten(1, 2)
+            most = batch.losses.shape[1] * batch.most_candidates
+            small = has_small_loss(together, self.share, most).view_as(batch.losses)
+            predicted = predicted & small
+        return super().targets(batch._replace(predicted=predicted, phase=False))
 
 
 class ClassesRankedInsteadOfCandidates(Broken):
     """Of 8 rows and 5 classes 40 losses, of which all but the candidates' are thought large."""
 
-    def confidences(self, losses, predicted, groups, share):
-        if share is not None:
-            n_candidates = groups.inside.sum()
-            n_losses = 5 * groups.inside.any(-1).sum()
-            share = (share * n_losses / n_candidates).clamp(max=1)
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        before = self.share
+        n_losses = 5 * batch.mask.any(-1).sum()
+        self.share = (self.share * n_losses / batch.mask.sum()).clamp(max=1)
+        found = super().targets(batch)
+        self.share = before
+        return found
 
 
 class FillerRanked(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        filler = ~groups.inside.any(-1, keepdim=True)
-        ranked = losses.masked_fill(filler, 1e6)
-        if share is not None:
-            small = has_small_loss(ranked, share, ranked[0, 0].numel())
-            predicted = predicted & small
-        return super().confidences(losses, predicted, groups, None)
+    def targets(self, batch):
+        filler = ~batch.mask.any(-1, keepdim=True)
+        ranked = batch.losses.masked_fill(filler, 1e6)
+        predicted = batch.predicted
+        if batch.phase:
+            predicted = predicted & has_small_loss(ranked, self.share, ranked[0, 0].numel())
+        return super().targets(batch._replace(predicted=predicted, phase=False))
 
 
 class AnyPredictionWillDo(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        predicted = groups.inside.expand_as(losses)
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        return super().targets(batch._replace(predicted=batch.mask.expand_as(batch.losses)))
 
 
 class PredictedAmongCandidates(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        predicted = (losses == losses.min(-1, keepdim=True).values) & groups.inside
-        return super().confidences(losses, predicted, groups, share)
+    def targets(self, batch):
+        smallest = batch.losses == batch.losses.min(-1, keepdim=True).values
+        return super().targets(batch._replace(predicted=smallest & batch.mask))
 
 
 class AnyLossWillDo(Broken):
-    def confidences(self, losses, predicted, groups, share):
-        return super().confidences(losses, predicted, groups, None)
+    def targets(self, batch):
+        return super().targets(batch._replace(phase=False))
 
 
 class EpochsCountedFromZero(Broken):
-    def share(self, epoch):
-        return super().share(epoch - 1)
+    def begin_epoch(self, epoch):
+        return super().begin_epoch(epoch - 1)
 
 
 @pytest.mark.parametrize("broken", Broken.__subclasses__())

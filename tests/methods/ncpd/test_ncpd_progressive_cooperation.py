@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
+from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.network_stack import NetworkStack
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.rule import ProgressiveCooperation
 from methods.ncpd.both_ways import (
@@ -24,6 +24,7 @@ from methods.ncpd.both_ways import (
     losses_and_predictions,
     random_data,
     random_sets,
+    taught,
 )
 from methods.ncpd.literal import make_perceptron
 
@@ -39,7 +40,7 @@ def confidences(rule, probabilities, sets, share, weights=None, n_filler=0):
     groups = groups_of(sets, weights, n_filler)
     logits = torch.tensor([probabilities], dtype=torch.float64).log()
     losses, predicted = losses_and_predictions(logits, groups)
-    found = rule.confidences(losses, predicted, groups, share)
+    found = taught(rule, losses, predicted, groups, share)
     return found.weights[0].tolist(), found.simple[0].tolist()
 
 
@@ -126,10 +127,10 @@ def test_problems_side_by_side_do_not_meet(
     scale = np.array([3, 1, 0.3])[:n_problems, np.newaxis, np.newaxis, np.newaxis]
     logits = torch.as_tensor(scale * generator.normal(size=(n_problems, n_networks, 4, 4)))
     losses, predicted = losses_and_predictions(logits, groups)
-    found = rule.confidences(losses, predicted, groups, share)
+    found = taught(rule, losses, predicted, groups, share)
     for number, own in enumerate(problems):
         one = slice(number, number + 1)
-        alone = rule.confidences(losses[one], predicted[one], own, share)
+        alone = taught(rule, losses[one], predicted[one], own, share)
         assert found.simple[one].tolist() == alone.simple.tolist()
         torch.testing.assert_close(found.weights[one], alone.weights, rtol=0, atol=1e-15)
 
@@ -141,8 +142,8 @@ def test_not_ranking_is_the_same_as_ranking_with_a_share_of_one(seed, n_rows, n_
     logits = torch.as_tensor(generator.normal(size=(1, 2, n_rows + 2, n_classes)))
     losses, predicted = losses_and_predictions(logits, groups)
     rule = ProgressiveCooperation(100, teach, progressive=True)
-    ranked = rule.confidences(losses, predicted, groups, as_share(1.0))
-    unranked = rule.confidences(losses, predicted, groups, None)
+    ranked = taught(rule, losses, predicted, groups, as_share(1.0))
+    unranked = taught(rule, losses, predicted, groups, None)
     assert ranked.simple.tolist() == unranked.simple.tolist()
     assert ranked.weights.tolist() == unranked.weights.tolist()
 
@@ -155,7 +156,7 @@ def test_confidences_of_a_simple_group_outlive_probabilities_that_are_zero():
     losses, predicted = losses_and_predictions(logits.double(), groups)
     np.testing.assert_allclose(losses[0, 0], [[800, 900], [800, 800 + log(3)]], atol=1e-4)
     rule = ProgressiveCooperation(100, cooperation=False, progressive=False)
-    weights = rule.confidences(losses, predicted, groups, None).weights
+    weights = taught(rule, losses, predicted, groups, None).weights
     np.testing.assert_allclose(weights[0, 0], [[1, 0], [0.75, 0.25]], atol=1e-5)
 
 
@@ -252,7 +253,7 @@ def test_the_gradient_that_is_written_out_is_that_of_the_loss_with_constants():
     networks = [as_perceptron(stack, number) for number in range(2)]
     # In its 60th of 100 epochs T is exp(-0.8) = .45: some groups are simple.
     recording = Recording(ProgressiveCooperation(100, cooperation=True, progressive=True))
-    recording.share = lambda epoch: recording.rule.share(60)
+    recording.begin_epoch = lambda epoch: recording.rule.begin_epoch(60)
     Training(stack, [data.problem()], recording, TrainingSettings(1, 20, 0.01)).run()
     (seen,) = recording.steps
     assert seen.simple.any()
@@ -261,13 +262,11 @@ def test_the_gradient_that_is_written_out_is_that_of_the_loss_with_constants():
     for number, network in enumerate(networks):
         log_probabilities = network(torch.as_tensor(data.features[rows])).log_softmax(-1)
         losses = -log_probabilities.gather(1, seen.groups.columns[0, 0])
-        constants = seen.weights[0, number].masked_fill(~seen.groups.inside[0, 0], 0)
+        constants = seen.weights[0, number].masked_fill(~seen.groups.mask[0, 0], 0)
         expected = gradients_of(network, (constants * losses).sum() / 20)
         layers = [*stack.hidden, stack.output]
         ours = [
-            grad
-            for own in layers
-            for grad in (own.weight.grad[number].T, own.shift.grad[number, 0])
+            grad for own in layers for grad in (own.weight.grad[number].T, own.bias.grad[number, 0])
         ]
         for found, wanted in zip(ours, expected, strict=True):
             torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)

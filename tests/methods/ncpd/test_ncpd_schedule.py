@@ -46,6 +46,12 @@ def test_the_share_is_above_zero_and_never_falls(epoch, ramp_epochs):
 
 def test_the_rule_follows_the_schedule_only_if_it_is_progressive():
     rule = ProgressiveCooperation(ramp_epochs=10, cooperation=True, progressive=True)
-    assert [rule.share(t) for t in (1, 5, 10)] == [share_of_small_losses(t, 10) for t in (1, 5, 10)]
+    for epoch in (1, 5, 10):
+        expected = share_of_small_losses(epoch, 10)
+        # Losses are ranked only where not all of them are small.
+        assert rule.begin_epoch(epoch) == (expected < 1)
+        assert rule.measures() == {"T": expected}
+        assert rule.share.item() == expected
     rule = ProgressiveCooperation(ramp_epochs=10, cooperation=True, progressive=False)
-    assert [rule.share(t) for t in (1, 5, 10)] == [1, 1, 1]
+    assert [rule.begin_epoch(epoch) for epoch in (1, 5, 10)] == [False] * 3
+    assert rule.measures() == {"T": 1}

@@ -5,13 +5,13 @@ import pytest
 import torch
 from scipy import sparse
 
-from disambig.engine.problem import Problem
+from disambig.engine.rule import TrainingData
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.rule import ProgressiveCooperation
 from disambig.methods.ncpd_plus.class_shares import ClassShares
 from disambig.methods.ncpd_plus.rule import BalancedCooperation
 from engine.small_problems import make_problem, networks_of
-from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets
+from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets, taught
 from methods.ncpd.examples import X, Y
 from methods.ncpd_plus.plus_examples import quick_single
 
@@ -26,7 +26,7 @@ def balanced(problems, strength, **changes):
 
 def believed(rule, logits, groups, share=None):
     losses, predicted = losses_and_predictions(logits, groups)
-    return rule.confidences(losses, predicted, groups, share)
+    return taught(rule, losses, predicted, groups, share)
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def test_without_a_correction_it_is_the_rule_of_ncpd(filled, share, changes):
     found = believed(rule, logits, groups, share)
     assert torch.equal(found.simple, expected.simple)
     torch.testing.assert_close(found.weights, expected.weights)
-    assert [rule.share(epoch) for epoch in range(1, 6)] == [
-        expected_rule.share(epoch) for epoch in range(1, 6)
-    ]
+    for epoch in range(1, 6):
+        assert rule.begin_epoch(epoch) == expected_rule.begin_epoch(epoch)
+        assert rule.measures() == expected_rule.measures()
 
 
 def test_a_correction_is_added_to_the_log_probabilities_of_simple_rows(filled):
@@ -63,7 +63,7 @@ def test_a_correction_is_added_to_the_log_probabilities_of_simple_rows(filled):
     n_simple = 0
     for network in range(2):
         for row in range(12):
-            inside = groups.inside[0, 0, row]
+            inside = groups.mask[0, 0, row]
             columns = groups.columns[0, 0, row][inside].numpy()
             own = logits[0, network, row].softmax(-1).numpy()
             weights = own[columns] * np.exp(corrections[columns])
@@ -131,7 +131,7 @@ def without_weights(problem):
     """The same problem with candidates that weigh the same."""
     mask = (problem.prior.toarray() > 0).astype(float)
     prior = sparse.csr_array(mask / mask.sum(axis=1, keepdims=True))
-    return Problem(problem.features, prior, problem.order_seed)
+    return TrainingData(problem.features, prior, problem.order_seed)
 
 
 def test_a_training_with_strength_zero_is_that_of_ncpd_to_the_bit():
@@ -148,7 +148,7 @@ def test_shares_found_in_a_training_come_nearer_to_the_implied_ones():
     labels = generator.integers(1, 5, size=100)
     features = np.eye(5)[labels] + 0.8 * generator.normal(size=(100, 5))
     candidates = np.eye(5)[labels] + np.eye(5)[0]
-    problem = Problem(features[:, :4], sparse.csr_array(candidates / 2), 0)
+    problem = TrainingData(features[:, :4], sparse.csr_array(candidates / 2), 0)
     implied = problem.prior.toarray().mean(axis=0)
     distances = []
     for strength in (1e-9, 1.0):

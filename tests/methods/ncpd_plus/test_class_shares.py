@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from disambig.engine.problem import Problem
+from disambig.engine.rule import TrainingData
 from disambig.methods.ncpd_plus.class_shares import ClassShares
 
 CPU = torch.device("cpu")
@@ -13,7 +13,7 @@ IMPLIED = np.array([1.5, 1.25, 1.25]) / 4
 
 
 def problem_of(prior):
-    return Problem(np.zeros((len(prior), 1)), sparse.csr_array(prior), 0)
+    return TrainingData(np.zeros((len(prior), 1)), sparse.csr_array(prior), 0)
 
 
 def shares_of(*priors, strength=1.0):

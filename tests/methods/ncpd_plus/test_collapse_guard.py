@@ -70,7 +70,7 @@ class Course:
             guard.on_epoch_end(self)
         return self
 
-    def chosen_places(self):
+    def chosen_slots(self):
         return [own.clone() for own in self.places]
 
     def note(self, name, values):

@@ -13,7 +13,7 @@ from torch import Tensor
 from disambig._core.errors import ModelFileError
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.problem import Problem
+from disambig.engine.rule import TrainingData
 from disambig.engine.tensor_file import plain, read_tensors, write_tensors
 from disambig.methods.ncpd.validation import ValidationMonitor
 
@@ -139,7 +139,7 @@ def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
 
 
 def training_fingerprint(
-    problem: Problem, monitor: ValidationMonitor | None, parameters: dict[str, Any]
+    problem: TrainingData, monitor: ValidationMonitor | None, parameters: dict[str, Any]
 ) -> str:
     """Return a hash of everything that the course of a training depends on."""
     digest = hashlib.sha256(json.dumps(plain(parameters), sort_keys=True).encode())

@@ -16,8 +16,8 @@ from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.engine.activations import ACTIVATIONS
 from disambig.engine.device import choose_device
+from disambig.engine.fast.layers import ACTIVATIONS
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.card import MethodCard
 from disambig.methods.confidence import confidence_from_logits

@@ -16,11 +16,10 @@ from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
 from disambig.engine.device import choose_device, ordinary_tensors
+from disambig.engine.fast.random import SwapNoise
+from disambig.engine.fast.stack import Stack
 from disambig.engine.history import History
-from disambig.engine.problem import Problem
-from disambig.engine.rule import Rule
-from disambig.engine.stack import Stack
-from disambig.engine.swap_noise import SwapNoise
+from disambig.engine.rule import Rule, TrainingData
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks
@@ -76,7 +75,7 @@ class PreparedFit:
         trained, held_out = split_rows(method, X, candidates, split_seed)
         self.scaler = self.fitted_scaler(trained[0])
         features = _safe_inputs(self.scaler, trained[0])
-        self.problem = Problem(features, trained[1].prior(), order_seed)
+        self.problem = TrainingData(features, trained[1].prior(), order_seed)
         self.monitor = None
         if held_out is not None:
             self.monitor = ValidationMonitor(
@@ -92,12 +91,14 @@ class PreparedFit:
 
     def make_rule(
         self,
-        problems: Sequence[Problem],  # noqa: ARG002  # for those whose rule looks at them
-        device: torch.device,  # noqa: ARG002
+        problems: Sequence[TrainingData],  # noqa: ARG002  # for those whose rule looks at them
+        device: torch.device,
     ) -> Rule:
         """Return the rule by which a stack of such trainings learns."""
         method = self.method
-        return ProgressiveCooperation(self.ramp_epochs, method.cooperation, method.progressive)
+        return ProgressiveCooperation(
+            self.ramp_epochs, method.cooperation, method.progressive, device
+        )
 
     def make_noise(self, seeds: Sequence[int]) -> SwapNoise | None:  # noqa: ARG002  # likewise
         """Return the noise of a stack, with a seed for every network: none."""

@@ -14,8 +14,8 @@ from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.engine.device import ordinary_tensors
+from disambig.engine.fast.stack import Stack
 from disambig.engine.history import History
-from disambig.engine.stack import Stack
 from disambig.engine.tensor_file import plain, read_tensors, write_tensors
 from disambig.methods.ncpd.fitting import network_inputs
 from disambig.methods.ncpd.networks import hidden_layers, make_networks, number_of_networks

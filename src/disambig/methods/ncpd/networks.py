@@ -9,9 +9,8 @@ from torch import nn
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_integer
+from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.network_stack import NetworkStack
-from disambig.engine.stack import Stack
 
 if TYPE_CHECKING:
     from disambig.methods.ncpd.estimator import NCPDClassifier

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.problem import Problem
+from disambig.engine.rule import TrainingData
 
 __all__ = ["ClassShares"]
 
@@ -24,7 +24,7 @@ class ClassShares:
 
     Parameters
     ----------
-    problems : sequence of Problem
+    problems : sequence of TrainingData
         Their candidate sets imply a share for every class.
     strength : float
         0 corrects nothing; 1 takes out of a network's probabilities all that it has learned of the
@@ -33,7 +33,9 @@ class ClassShares:
         Where the steps run.
     """
 
-    def __init__(self, problems: Sequence[Problem], strength: float, device: torch.device) -> None:
+    def __init__(
+        self, problems: Sequence[TrainingData], strength: float, device: torch.device
+    ) -> None:
         implied = [np.asarray(problem.prior.mean(axis=0)).ravel() for problem in problems]
         shares = torch.as_tensor(np.stack(implied), dtype=torch.float32)
         self._log_implied = _log_shares(shares).to(device)

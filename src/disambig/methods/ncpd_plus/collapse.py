@@ -62,7 +62,7 @@ class CollapseGuard:
         """Remember, compare, stop."""
         if training.epoch < _EARLY_EPOCH or training.epoch % _EVERY:
             return
-        now = training.chosen_places()
+        now = training.chosen_slots()
         covered = training.measures["covering_rate"]
         learned = covered - self._by_chance >= _LEARNED * (1 - self._by_chance)
         for number in np.flatnonzero(learned):

@@ -12,9 +12,8 @@ import torch
 from disambig._core.errors import warn_caller
 from disambig._core.typing import Features
 from disambig.candidates.labels import CandidateLabels
-from disambig.engine.problem import Problem
-from disambig.engine.rule import Rule
-from disambig.engine.swap_noise import SwapNoise
+from disambig.engine.fast.random import SwapNoise
+from disambig.engine.rule import Rule, TrainingData
 from disambig.engine.training import TrainingSettings
 from disambig.methods.ncpd.fitting import PreparedFit, Trained, train_side_by_side
 from disambig.methods.ncpd_plus.class_shares import ClassShares
@@ -57,7 +56,7 @@ class PreparedPlusFit(PreparedFit):
             return super().fitted_scaler(X)
         return FeatureViews.fitted([self.method.scaling, self.method.second_view], X)
 
-    def make_rule(self, problems: Sequence[Problem], device: torch.device) -> Rule:
+    def make_rule(self, problems: Sequence[TrainingData], device: torch.device) -> Rule:
         """Return NCPD's rule, or the one that corrects class shares."""
         method = self.method
         if not method.prior_correction:
@@ -66,7 +65,8 @@ class PreparedPlusFit(PreparedFit):
             self.ramp_epochs,
             method.cooperation,
             method.progressive,
-            ClassShares(problems, method.prior_correction, device),
+            device,
+            shares=ClassShares(problems, method.prior_correction, device),
         )
 
     def make_noise(self, seeds: Sequence[int]) -> SwapNoise | None:

@@ -1,10 +1,9 @@
 """Progressive cooperation with the shares of the classes held in place."""
 
-from dataclasses import dataclass
-
+import torch
 from torch import Tensor
 
-from disambig.engine.candidate_groups import CandidateGroups
+from disambig.engine.rule import Batch
 from disambig.methods.ncpd.confidence import group_confidences
 from disambig.methods.ncpd.rule import ProgressiveCooperation
 from disambig.methods.ncpd_plus.class_shares import ClassShares
@@ -12,7 +11,6 @@ from disambig.methods.ncpd_plus.class_shares import ClassShares
 __all__ = ["BalancedCooperation"]
 
 
-@dataclass(frozen=True)
 class BalancedCooperation(ProgressiveCooperation):
     """NCPD's rule, with two corrections in Eq. 1.
 
@@ -20,36 +18,49 @@ class BalancedCooperation(ProgressiveCooperation):
     count in Eq. 1 too, as what is known of a row besides its features; without any, nothing
     changes.
 
-    Attributes
+    Parameters
     ----------
+    ramp_epochs, cooperation, progressive, device
+        As in ``ProgressiveCooperation``.
     shares : ClassShares
         What corrects the log-probabilities before they become confidences.
     """
 
-    shares: ClassShares
+    def __init__(
+        self,
+        ramp_epochs: int,
+        cooperation: bool,
+        progressive: bool,
+        device: torch.device | str = "cpu",
+        *,
+        shares: ClassShares,
+    ) -> None:
+        super().__init__(ramp_epochs, cooperation, progressive, device)
+        self.shares = shares
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int) -> bool:
         """Take over what the last epoch found."""
         self.shares.begin_epoch(epoch)
+        return super().begin_epoch(epoch)
 
     def state(self) -> dict[str, Tensor]:
         """Return the shares."""
         return self.shares.state()
 
-    def _found(self, losses: Tensor, groups: CandidateGroups, simple: Tensor) -> Tensor:
+    def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
         # Networks of the user may be of another precision, and are taught in their own.
-        corrections = self.shares.corrections_of(groups.columns).to(losses.dtype)
-        corrected = losses - corrections - _log_weights(groups)
-        found = group_confidences(corrected, groups.prior, simple)
-        self.shares.add(groups.columns, found)
+        corrections = self.shares.corrections_of(batch.columns).to(batch.losses.dtype)
+        corrected = batch.losses - corrections - _log_weights(batch)
+        found = group_confidences(corrected, batch.prior, simple)
+        self.shares.add(batch.columns, found)
         return found
 
 
-def _log_weights(groups: CandidateGroups) -> Tensor:
+def _log_weights(batch: Batch) -> Tensor:
     """Return the logarithm of every candidate's weight over the largest of its row.
 
-    Exactly zero where candidates weigh the same; minus infinity in places that are not used.
+    Exactly zero where candidates weigh the same; minus infinity in slots that are not used.
     """
-    largest = groups.prior.amax(-1, keepdim=True)
-    # A row that only fills up a batch has no weights at all.
-    return (groups.prior / largest.masked_fill(largest == 0, 1)).log_()
+    largest = batch.prior.amax(-1, keepdim=True)
+    # A filler row has no weights at all.
+    return (batch.prior / largest.masked_fill(largest == 0, 1)).log_()

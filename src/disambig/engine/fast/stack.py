@@ -1,5 +1,6 @@
-"""Many perceptrons of one shape, side by side on a leading axis."""
+"""Networks side by side: what training asks of them, and perceptrons with written-out gradients."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -7,13 +8,72 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from disambig.engine.dropout import Dropout
-from disambig.engine.layers import HiddenLayer, LinearLayer, first_weights
-from disambig.engine.normalised_layers import NarrowNormalisedLayer, NormalisedLayer
-from disambig.engine.rows_in_batch import RowsInBatch
-from disambig.engine.stack import Stack
+from disambig.engine.fast.batch_norm import NarrowNormalisedLayer, NormalisedLayer
+from disambig.engine.fast.layers import HiddenLayer, LinearLayer, init_weights
+from disambig.engine.fast.random import Dropout
+from disambig.engine.fast.step import RowsInBatch
 
-__all__ = ["NetworkStack"]
+__all__ = ["NetworkStack", "Stack"]
+
+
+# In inference, so that memory does not grow with the number of rows.
+_ROWS_AT_A_TIME = 8192
+
+
+class Stack(nn.Module, ABC):
+    """Several networks side by side."""
+
+    # Whether a step can be recorded once and replayed: nothing in it may look at the numbers.
+    capturable: ClassVar[bool]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of networks."""
+
+    @abstractmethod
+    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+        """Return the logits of a training batch: shape (networks, rows, classes).
+
+        Parameters
+        ----------
+        features : Tensor of shape (networks, rows, features)
+            Rows that only fill up are zero.
+        rows : RowsInBatch
+            Which rows are real.
+        step : int or Tensor of one integer
+            Number of the training step: all randomness follows from it and the seeds.
+        """
+
+    @abstractmethod
+    def backward(self, gradient: Tensor) -> None:
+        """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
+
+    @abstractmethod
+    def infer(self, features: Tensor) -> Tensor:
+        """Return the logits of every network for the same rows: (networks, rows, classes).
+
+        Parameters
+        ----------
+        features : Tensor of shape (rows, features)
+            Rows that nothing is learned from.
+        """
+
+    @abstractmethod
+    def multiplications_per_row(self) -> float:
+        """Return how many multiplications a row costs all networks, in one direction."""
+
+    def mean_probabilities(self, features: Tensor) -> Tensor:
+        """Return the mean of the networks' class probabilities: shape (rows, classes)."""
+        parts = torch.split(features, _ROWS_AT_A_TIME)
+        return torch.cat([self.infer(part).softmax(-1).mean(0) for part in parts])
+
+    @abstractmethod
+    def part(self, first: int, count: int) -> Self:
+        """Return a stack of its own with ``count`` of the networks, from number ``first`` on.
+
+        It carries nothing that only training needs.
+        """
+
 
 # Up to so many inputs a first layer is better normalised by way of their covariance.
 _NARROW = 64
@@ -78,14 +138,14 @@ class NetworkStack(Stack):
             if batch_norm:
                 narrow = number == 0 and n_inputs <= _NARROW
                 kind = NarrowNormalisedLayer if narrow else NormalisedLayer
-            first = first_weights(fan_in, fan_out, generators, dtype)
+            first = init_weights(fan_in, fan_out, generators, dtype)
             self._hidden_layers.append(kind(first, scale, activation, left_out))
             # What is left after dropout is scaled up where it goes in, at no cost.
             scale = left_out.scale if left_out is not None else 1.0
         # A plain list tells the type checker what is in it; this tells torch.
         self.hidden = nn.ModuleList(self._hidden_layers)
         last = hidden[-1] if hidden else n_inputs
-        self.output = LinearLayer(first_weights(last, n_outputs, generators, dtype), scale)
+        self.output = LinearLayer(init_weights(last, n_outputs, generators, dtype), scale)
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -101,9 +161,9 @@ class NetworkStack(Stack):
     def backward(self, gradient: Tensor) -> None:
         """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
         following: LinearLayer = self.output
-        gradient = following.learn(gradient)
+        gradient = following.backward_params(gradient)
         for layer in reversed(self._hidden_layers):
-            gradient = layer.learn(following.pass_on(gradient))
+            gradient = layer.backward_params(following.backward_input(gradient))
             following = layer
 
     def infer(self, features: Tensor) -> Tensor:

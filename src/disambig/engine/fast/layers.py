@@ -2,64 +2,142 @@
 
 Written out, not left to autograd, because most of a step on the CPU is passing over the hidden
 layer: here that happens as seldom as possible, in place, and in memory that is used again. A layer
-keeps what it needs from ``forward`` for ``learn``, which leaves the gradients of its parameters in
-``.grad``, and ``pass_on``, which returns the gradient of its inputs.
+keeps what it needs from ``forward`` for ``backward_params``, which leaves the gradients of its
+parameters in ``.grad``, and ``backward_input``, which returns the gradient of its inputs.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from disambig.engine.activations import ACTIVATIONS
-from disambig.engine.dropout import Dropout
-from disambig.engine.rows_in_batch import RowsInBatch
-from disambig.engine.workspace import Workspace
+from disambig.engine.fast.random import Dropout
+from disambig.engine.fast.step import RowsInBatch, Workspace
 
-__all__ = ["HiddenLayer", "LinearLayer", "first_weights", "gradient_of", "product"]
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "HiddenLayer",
+    "LinearLayer",
+    "LogSoftmax",
+    "gradient_of",
+    "init_weights",
+    "log_softmax",
+    "product",
+]
+
+
+class Activation(NamedTuple):
+    """An activation function and its derivative; zero at zero, which ``HiddenLayer`` counts on.
+
+    Attributes
+    ----------
+    forward : callable
+        Returns the output and what ``backward`` needs; may overwrite its input.
+    backward : callable
+        Takes the gradient of the output and what was kept, returns the gradient of the input; may
+        overwrite the gradient.
+    flat_at_zero : bool
+        Whether the slope at zero is zero, so that a dropped unit has no gradient anyway.
+    """
+
+    forward: Callable[[Tensor], tuple[Tensor, Tensor]]
+    backward: Callable[[Tensor, Tensor], Tensor]
+    flat_at_zero: bool = False
+
+
+def _relu(value: Tensor) -> tuple[Tensor, Tensor]:
+    value.relu_()
+    return value, value
+
+
+def _relu_backward(gradient: Tensor, output: Tensor) -> Tensor:
+    torch.ops.aten.threshold_backward.grad_input(gradient, output, 0, grad_input=gradient)
+    return gradient
+
+
+def _tanh(value: Tensor) -> tuple[Tensor, Tensor]:
+    value.tanh_()
+    return value, value
+
+
+ACTIVATIONS = {
+    "relu": Activation(_relu, _relu_backward, flat_at_zero=True),
+    "tanh": Activation(_tanh, torch.ops.aten.tanh_backward),
+    "gelu": Activation(lambda a: (functional.gelu(a), a), torch.ops.aten.gelu_backward),
+    "mish": Activation(lambda a: (functional.mish(a), a), torch.ops.aten.mish_backward),
+    "silu": Activation(lambda a: (functional.silu(a), a), torch.ops.aten.silu_backward),
+}
+
+
+class LogSoftmax(NamedTuple):
+    """Log-softmax and argmax of logits of shape (..., classes).
+
+    Attributes
+    ----------
+    log_probabilities : Tensor of shape (..., classes)
+        Of every class.
+    predicted : Tensor of integers of shape (..., 1)
+        The most probable class.
+    """
+
+    log_probabilities: Tensor
+    predicted: Tensor
+
+
+def log_softmax(logits: Tensor) -> LogSoftmax:
+    """Return log-softmax and argmax over the last axis in one pass.
+
+    On the CPU in half the time of torch's own, which is not vectorised over few classes.
+    """
+    largest, predicted = logits.max(-1, keepdim=True)
+    below = logits - largest
+    return LogSoftmax(below - below.exp().sum(-1, keepdim=True).log_(), predicted)
 
 
 class LinearLayer(nn.Module):
-    """``scale * inputs @ weight + shift`` in every network.
+    """``scale * inputs @ weight + bias`` in every network.
 
     Parameters
     ----------
     first : Tensor of shape (networks, inputs + 1, outputs)
-        First weights and, in the last row, shifts; see ``first_weights``.
+        Initial weights and, in the last row, biases; see ``init_weights``.
     scale : float
         What inputs are multiplied by in training: it makes up for those that were dropped.
     """
 
     weight: Tensor
-    shift: Tensor
+    bias: Tensor
 
     def __init__(self, first: Tensor, scale: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(first[:, :-1].clone())
-        self.shift = nn.Parameter(first[:, -1:].clone())
+        self.bias = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
         self._workspace = Workspace()
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the outputs for a training batch."""
         self._inputs = inputs
-        return torch.baddbmm(self.shift, inputs, self.weight, alpha=self.scale)
+        return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale)
 
-    def learn(self, gradient: Tensor) -> Tensor:
+    def backward_params(self, gradient: Tensor) -> Tensor:
         """Take the gradient of the outputs, return that of the product with the weights."""
-        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
         product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
 
-    def pass_on(self, gradient: Tensor) -> Tensor:
-        """Take what ``learn`` returned, return the gradient of the inputs."""
+    def backward_input(self, gradient: Tensor) -> Tensor:
+        """Take what ``backward_params`` returned, return the gradient of the inputs."""
         inputs = self._workspace.tensor("gradient of inputs", gradient, self._inputs.shape)
         return product(gradient, self.weight.mT, self.scale, inputs)
 
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
-        return torch.baddbmm(self.shift, inputs, self.weight)
+        return torch.baddbmm(self.bias, inputs, self.weight)
 
 
 class HiddenLayer(LinearLayer):
@@ -104,7 +182,7 @@ class HiddenLayer(LinearLayer):
         output, self._kept = ACTIVATIONS[self._activation].forward(active)
         return output
 
-    def learn(self, gradient: Tensor) -> Tensor:
+    def backward_params(self, gradient: Tensor) -> Tensor:
         """Take the gradient of the outputs, and turn it into that of the product with the weights.
 
         It is overwritten.
@@ -113,7 +191,7 @@ class HiddenLayer(LinearLayer):
         gradient = activation.backward(gradient, self._kept)
         if self._dropout is not None and not activation.flat_at_zero:
             _drop(gradient, self._keep)
-        return self._learn_before_activation(gradient)
+        return self._backward_before_activation(gradient)
 
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
@@ -123,11 +201,11 @@ class HiddenLayer(LinearLayer):
         """Return what goes into the activation; a subclass may look at the whole batch."""
         self._inputs = inputs
         active = self._hidden_memory("active", inputs)
-        return torch.baddbmm(self.shift, inputs, self.weight, alpha=self.scale, out=active)
+        return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale, out=active)
 
-    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
+    def _backward_before_activation(self, gradient: Tensor) -> Tensor:
         """Take the gradient of that, and return the gradient of the product."""
-        return super().learn(gradient)
+        return super().backward_params(gradient)
 
     def _infer_before_activation(self, inputs: Tensor) -> Tensor:
         return super().infer(inputs)
@@ -138,7 +216,7 @@ class HiddenLayer(LinearLayer):
         return self._workspace.tensor(name, inputs, shape)
 
 
-def first_weights(
+def init_weights(
     n_inputs: int, n_outputs: int, generators: Sequence[torch.Generator], dtype: torch.dtype
 ) -> Tensor:
     """Return what a layer begins with: uniform within one over the root of its inputs.

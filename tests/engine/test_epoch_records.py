@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from disambig.engine.batches import Batches
-from disambig.engine.clock import Clock
-from disambig.engine.records import EpochRecords
+from disambig.engine.fast.step import Clock
+from disambig.engine.history import EpochRecords
 
 CPU = torch.device("cpu")
 N_NETWORKS = 3
@@ -19,7 +19,7 @@ def batches():
 
 @pytest.fixture
 def records(batches):
-    return EpochRecords(batches, N_NETWORKS, CPU, torch.float64)
+    return EpochRecords(batches, CPU)
 
 
 def seen_in_a_step(shape, generator):
@@ -36,6 +36,12 @@ def seen_in_a_step(shape, generator):
     }
 
 
+def put(records, clock, seen):
+    """Note down what a step has seen, and one of these as a measure of the rule."""
+    seen = dict(seen)
+    records.put(clock, {"simple": seen.pop("simple")}, **seen)
+
+
 def run_epoch(records, batches, epoch, generator):
     """Return the measures of an epoch, and what each row of each problem saw."""
     rows, clock = batches.rows_of(epoch), Clock()
@@ -49,7 +55,7 @@ def run_epoch(records, batches, epoch, generator):
                     name: values[problem, ..., place].tolist() for name, values in seen.items()
                 }
         seen["log_likelihood"].masked_fill_(~batches.real[step].unsqueeze(1), torch.nan)
-        records.put(clock, **seen)
+        put(records, clock, seen)
         clock.advance()
     return records.measures(rows), by_row
 
@@ -96,7 +102,7 @@ def test_choices_are_compared_row_by_row_whatever_the_order(records, batches):
         rows, clock = batches.rows_of(epoch), Clock()
         for step in range(batches.n_steps):
             seen = seen_in_a_step(batches.real.shape[1:], np.random.default_rng(0))
-            records.put(clock, **{**seen, "chosen": rows[step] % 3})
+            put(records, clock, {**seen, "chosen": rows[step] % 3})
             clock.advance()
         changed = records.measures(rows)["changed"].tolist()
         assert changed == ([1, 1] if epoch == 1 else [0, 0])
@@ -105,10 +111,10 @@ def test_choices_are_compared_row_by_row_whatever_the_order(records, batches):
 def test_a_clock_on_a_device_notes_down_the_same(batches):
     measures = []
     for clock in (Clock(), Clock(CPU)):
-        records = EpochRecords(batches, N_NETWORKS, CPU, torch.float64)
+        records = EpochRecords(batches, CPU)
         generator = np.random.default_rng(0)
         for _ in range(batches.n_steps):
-            records.put(clock, **seen_in_a_step(batches.real.shape[1:], generator))
+            put(records, clock, seen_in_a_step(batches.real.shape[1:], generator))
             clock.advance()
         measures.append(records.measures(batches.rows_of(1)))
     for name in NAMES:

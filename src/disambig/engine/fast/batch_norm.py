@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from disambig.engine.dropout import Dropout
-from disambig.engine.layers import HiddenLayer, gradient_of, product
-from disambig.engine.rows_in_batch import RowsInBatch
+from disambig.engine.fast.layers import HiddenLayer, gradient_of, product
+from disambig.engine.fast.random import Dropout
+from disambig.engine.fast.step import RowsInBatch
 
 __all__ = ["NarrowNormalisedLayer", "NormalisedLayer"]
 
@@ -28,7 +28,7 @@ class NormalisedLayer(HiddenLayer):
         As in ``HiddenLayer``.
     """
 
-    gain: Tensor
+    gamma: Tensor
     input_mean: Tensor
     variance: Tensor
 
@@ -37,15 +37,15 @@ class NormalisedLayer(HiddenLayer):
     ) -> None:
         super().__init__(first, scale, activation, dropout)
         # What was drawn for it would be an offset after the normalisation: that starts at zero.
-        nn.init.zeros_(self.shift)
-        self.gain = nn.Parameter(torch.ones_like(self.shift))
+        nn.init.zeros_(self.bias)
+        self.gamma = nn.Parameter(torch.ones_like(self.bias))
         networks, n_inputs, _ = self.weight.shape
         self.register_buffer("input_mean", first.new_zeros(networks, 1, n_inputs))
-        self.register_buffer("variance", torch.ones_like(self.shift.detach()))
+        self.register_buffer("variance", torch.ones_like(self.bias.detach()))
 
-    def pass_on(self, gradient: Tensor) -> Tensor:
-        """Take what ``learn`` returned, return the gradient of the inputs."""
-        inputs = super().pass_on(gradient)
+    def backward_input(self, gradient: Tensor) -> Tensor:
+        """Take what ``backward_params`` returned, return the gradient of the inputs."""
+        inputs = super().backward_input(gradient)
         return inputs.sub_(torch.bmm(self._rows.averaging, inputs)).mul_(self._rows.real)
 
     def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
@@ -55,27 +55,27 @@ class NormalisedLayer(HiddenLayer):
         self._value = product(self._inputs, self.weight, self.scale, memory)
         self._active = self._hidden_memory("active", inputs)
         square = torch.mul(self._value, self._value, out=self._active)
-        gain = self._gain_per_deviation(torch.bmm(rows.averaging, square))
-        return torch.addcmul(self.shift, self._value, gain, out=self._active)
+        gamma = self._gamma_per_deviation(torch.bmm(rows.averaging, square))
+        return torch.addcmul(self.bias, self._value, gamma, out=self._active)
 
-    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
+    def _backward_before_activation(self, gradient: Tensor) -> Tensor:
         # With normalised = value / deviation, and the mean of the inputs gone already:
-        # d gain = sum(d active * normalised)
-        # d value = gain / deviation * (d active - normalised * mean(d active * normalised))
-        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
+        # d gamma = sum(d active * normalised)
+        # d value = gamma / deviation * (d active - normalised * mean(d active * normalised))
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
         aligned = torch.mul(gradient, self._value, out=self._active)
-        of_gain = gradient_of(self.gain)
-        torch.sum(aligned, 1, keepdim=True, out=of_gain).div_(self._deviation)
-        mean = of_gain / (self._deviation * self._rows.counts)
+        of_gamma = gradient_of(self.gamma)
+        torch.sum(aligned, 1, keepdim=True, out=of_gamma).div_(self._deviation)
+        mean = of_gamma / (self._deviation * self._rows.counts)
         gradient.addcmul_(self._value, mean, value=-1)
-        gradient.mul_(self._normalised_gain)
+        gradient.mul_(self._normalised_gamma)
         product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
 
     def _infer_before_activation(self, inputs: Tensor) -> Tensor:
-        gain = self.gain / (self.variance + _EPSILON).sqrt()
+        gamma = self.gamma / (self.variance + _EPSILON).sqrt()
         value = torch.bmm(inputs - self.input_mean, self.weight)
-        return torch.addcmul(self.shift, value, gain)
+        return torch.addcmul(self.bias, value, gamma)
 
     def _centred(self, inputs: Tensor) -> Tensor:
         """Return inputs less their mean over the batch; rows that only fill up are zero."""
@@ -84,12 +84,12 @@ class NormalisedLayer(HiddenLayer):
         centred = self._workspace.tensor("centred", inputs, inputs.shape)
         return torch.sub(inputs, mean, out=centred).mul_(self._rows.real)
 
-    def _gain_per_deviation(self, variance: Tensor) -> Tensor:
+    def _gamma_per_deviation(self, variance: Tensor) -> Tensor:
         """Keep the statistics of a batch, and return what its values are to be multiplied by."""
         self.variance.lerp_(variance * self._rows.unbiased, _MOMENTUM)
         self._deviation = (variance + _EPSILON).sqrt_()
-        self._normalised_gain = self.gain / self._deviation
-        return self._normalised_gain
+        self._normalised_gamma = self.gamma / self._deviation
+        return self._normalised_gamma
 
 
 class NarrowNormalisedLayer(NormalisedLayer):
@@ -115,23 +115,23 @@ class NarrowNormalisedLayer(NormalisedLayer):
         memory = self._workspace.tensor("spread", inputs, self.weight.shape)
         self._spread = product(covariance, self.weight, self.scale, memory)
         variance = self._summed_with_weights(self._spread).mul_(self.scale).clamp_(min=0)
-        gain = self._gain_per_deviation(variance)
+        gamma = self._gamma_per_deviation(variance)
         active = self._hidden_memory("active", inputs)
         product(self._inputs, self.weight, self.scale, active)
-        return torch.addcmul(self.shift, active, gain, out=active)
+        return torch.addcmul(self.bias, active, gamma, out=active)
 
-    def _learn_before_activation(self, gradient: Tensor) -> Tensor:
-        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.shift))
-        of_weight, of_gain = gradient_of(self.weight), gradient_of(self.gain)
+    def _backward_before_activation(self, gradient: Tensor) -> Tensor:
+        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
+        of_weight, of_gamma = gradient_of(self.weight), gradient_of(self.gamma)
         product(self._inputs.mT, gradient, self.scale, of_weight)
-        torch.div(self._summed_with_weights(of_weight), self._deviation, out=of_gain)
-        share = -self.scale * of_gain / self._deviation
-        of_weight.addcmul_(self._spread, share).mul_(self._normalised_gain)
+        torch.div(self._summed_with_weights(of_weight), self._deviation, out=of_gamma)
+        share = -self.scale * of_gamma / self._deviation
+        of_weight.addcmul_(self._spread, share).mul_(self._normalised_gamma)
         return gradient
 
-    def pass_on(self, gradient: Tensor) -> Tensor:
+    def backward_input(self, gradient: Tensor) -> Tensor:
         """Refuse: what the gradient of the inputs would need was never computed."""
-        raise NotImplementedError("A narrow layer is the first one: nobody asks for its inputs.")
+        raise NotImplementedError("A narrow layer is the first one: it has no layer before it.")
 
     def _summed_with_weights(self, factor: Tensor) -> Tensor:
         """Return the sum over the inputs of weight times factor."""

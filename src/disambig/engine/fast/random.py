@@ -1,0 +1,225 @@
+"""Random bits, and the dropout and swap noise made of them.
+
+Random numbers are a pure function of a seed, a counter and a position: no generator has a state to
+carry. A network draws the same bits alone or in a stack, on the CPU or on a card, in a run of one
+piece or in one that was interrupted.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from disambig.engine.fast.step import RowsInBatch, Workspace
+
+__all__ = ["Dropout", "SwapNoise", "positions_of", "random_words", "streams_of"]
+
+
+# The constants of splitmix64, as signed integers: that generator is a counter times the first one,
+# mixed by the other two.
+_STRIDE = -7046029254386353131
+_FIRST_FACTOR = -4658895280553007687
+_SECOND_FACTOR = -7723592293110705685
+
+
+def streams_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
+    """Return a stream of random numbers for every seed: the integer that it begins with.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        Of up to 64 bits.
+    purpose : int, default=0
+        Numbers for different purposes have nothing to do with each other.
+    """
+    mixed = _mixed(torch.tensor([_wrapped(seed) for seed in seeds]))
+    return _mixed(mixed + _wrapped((purpose + 1) * _STRIDE))
+
+
+def positions_of(streams: Tensor, count: int) -> Tensor:
+    """Return the first ``count`` positions of every stream, to be drawn from again and again."""
+    return streams.unsqueeze(-1) + torch.arange(count, device=streams.device) * _STRIDE
+
+
+def random_words(positions: Tensor, counter: Tensor | int) -> Tensor:
+    """Return a random integer of 64 bits for every position and one counter.
+
+    Parameters
+    ----------
+    positions : Tensor of integers
+        From ``positions_of``.
+    counter : Tensor of one integer, or int
+        Such as the number of a step: another counter, other numbers.
+    """
+    offset = counter * _NEXT_COUNTER
+    return _mixed(positions + (offset if isinstance(offset, Tensor) else _wrapped(offset)))
+
+
+def _wrapped(value: int) -> int:
+    """Return the signed integer of 64 bits that arithmetic with 64 bits would give."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+# So many positions on that no counter reaches into the next one's.
+_NEXT_COUNTER = _wrapped(2**32 * _STRIDE)
+
+
+def _mixed(words: Tensor) -> Tensor:
+    """Mix in place, so that every bit of the result hangs on every bit of the input."""
+    words ^= _shifted(words, 30)
+    words *= _FIRST_FACTOR
+    words ^= _shifted(words, 27)
+    words *= _SECOND_FACTOR
+    words ^= _shifted(words, 31)
+    return words
+
+
+def _shifted(words: Tensor, bits: int) -> Tensor:
+    """Shift right and fill up with zeros; torch fills up with the sign, which would lose a bit."""
+    return (words >> bits).bitwise_and_(2 ** (64 - bits) - 1)
+
+
+# Rows that share a random number, each with a bit of its own.
+_ROWS_PER_WORD = 32
+# Probabilities are multiples of one over this: a random bit for every halving.
+_HALVINGS = 8
+_LEVELS = 2**_HALVINGS
+
+
+class Dropout(nn.Module):
+    """Units to keep in every step, for every network: a pure function of its seed and the step.
+
+    Parameters
+    ----------
+    share : float
+        Share of units to leave out, above 0 and below 1; to the nearest 1/256.
+    n_units : int
+        Units of the layer.
+    seeds : sequence of int
+        One for every network.
+    layer : int
+        Number of the layer: others draw other units.
+
+    Attributes
+    ----------
+    scale : float
+        What the outputs of the layer are to be multiplied by, so that as much comes through as
+        without dropout.
+    """
+
+    _streams: Tensor
+    _shifts: Tensor
+
+    def __init__(self, share: float, n_units: int, seeds: Sequence[int], layer: int) -> None:
+        super().__init__()
+        self._kept = min(max(round((1 - share) * _LEVELS), 1), _LEVELS - 1)
+        self.scale = _LEVELS / self._kept
+        self._n_units = n_units
+        self._workspace = Workspace()
+        self._positions: Tensor | None = None
+        self._drawn: tuple[int, int] | None = None
+        self._masks: Tensor | None = None
+        shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32).unsqueeze(1)
+        self.register_buffer("_shifts", shifts, persistent=False)
+        self.register_buffer("_streams", streams_of(seeds, layer), persistent=False)
+
+    def forward(self, n_rows: int, step: int | Tensor) -> Tensor:
+        """Return an integer for every network, row and unit: all bits set to keep it, or none.
+
+        As bits, because one operation on the bits of a number keeps it or makes it zero, and
+        because rows can share random numbers then. What a row gets does not depend on the rows
+        after it. A step that asks twice, for clean and for noisy inputs, gets the same.
+        """
+        if self._masks is not None and self._drawn == (n_rows, step):
+            return self._masks
+        bits = self._kept_bits(-(-n_rows // _ROWS_PER_WORD), step)
+        networks, words, units = bits.shape
+        shape = (networks, words, _ROWS_PER_WORD, units)
+        masks = self._workspace.tensor("masks", bits, shape)
+        torch.bitwise_left_shift(bits.unsqueeze(2), self._shifts, out=masks)
+        # The sign, copied into every bit.
+        masks.bitwise_right_shift_(_ROWS_PER_WORD - 1)
+        self._masks = masks.view(networks, words * _ROWS_PER_WORD, units)[:, :n_rows]
+        # A step that is counted on a card is not known here.
+        self._drawn = (n_rows, step) if isinstance(step, int) else None
+        return self._masks
+
+    def _kept_bits(self, n_words: int, step: int | Tensor) -> Tensor:
+        """Return random words whose bits are set with the probability of keeping a unit."""
+        lowest = (self._kept & -self._kept).bit_length() - 1
+        fair = self._fair_bits(n_words, _HALVINGS - lowest, step)
+        # The binary digits of the probability, from the last one that is not zero to the first:
+        # "and" with a fair bit halves what there is, "or" halves it and adds one half.
+        bits = fair[:, :, 0]
+        for number in range(1, _HALVINGS - lowest):
+            is_set = self._kept >> (lowest + number) & 1
+            bits = bits | fair[:, :, number] if is_set else bits & fair[:, :, number]
+        return bits
+
+    def _fair_bits(self, n_words: int, n_bits: int, step: int | Tensor) -> Tensor:
+        """Return random integers of 32 bits of the shape (networks, words, bits, units)."""
+        count = n_words * n_bits * self._n_units
+        size = -(-count // 2)
+        positions = self._positions
+        if (
+            positions is None
+            or positions.shape[1] < size
+            or positions.device != self._streams.device
+        ):
+            positions = self._positions = positions_of(self._streams, size)
+        words = random_words(positions[:, :size], step).view(torch.int32)[:, :count]
+        return words.reshape(len(words), n_words, n_bits, self._n_units)
+
+
+# Dropout takes the numbers of the layers, from zero on.
+_PURPOSE = 2**16
+# A random integer of 32 bits is cut into one half that decides and one that names the other row.
+_HALF_BITS = 16
+_LOW_HALF = 2**_HALF_BITS - 1
+
+
+class SwapNoise:
+    """Replace some features of every row by the same feature of other rows of the batch.
+
+    What comes in is a value that the feature really takes, and as often as it takes it. Everything
+    is a pure function of the seed and the step.
+
+    Parameters
+    ----------
+    share : float
+        Share of features to replace, above 0 and up to 1; to the nearest 1/65536.
+    seeds : sequence of int
+        One for every network.
+    """
+
+    def __init__(self, share: float, seeds: Sequence[int]) -> None:
+        self._limit = round(float(share) * 2**_HALF_BITS)
+        self._streams = streams_of(seeds, _PURPOSE)
+        self._positions = torch.empty(0)
+        self._row_numbers = torch.empty(0)
+
+    def __call__(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+        """Return other features; rows that only fill up a batch are never taken from.
+
+        Parameters
+        ----------
+        features : Tensor of shape (networks, rows, features)
+            Left as they are.
+        rows : RowsInBatch
+            Which of them are real: the first ones.
+        step : int or Tensor of one integer
+            Number of the training step.
+        """
+        networks, n_rows, n_features = features.shape
+        count = n_rows * n_features
+        n_words = -(-count // 2)
+        if self._positions.shape != (networks, n_words):
+            self._positions = positions_of(self._streams.to(features.device), n_words)
+        if self._row_numbers.numel() != n_rows:
+            self._row_numbers = torch.arange(n_rows, device=features.device).view(1, -1, 1)
+        bits = random_words(self._positions, step).view(torch.int32)[:, :count].view_as(features)
+        decides = bits.bitwise_and(_LOW_HALF) < self._limit
+        # A random number below the number of real rows: that number times a random fraction.
+        other = (bits >> _HALF_BITS).bitwise_and_(_LOW_HALF).to(torch.int64)
+        other.mul_(rows.counts.to(torch.int64)).bitwise_right_shift_(_HALF_BITS)
+        return features.gather(1, torch.where(decides, other, self._row_numbers))
