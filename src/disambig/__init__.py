@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from disambig.candidates.audit import audit_candidates
     from disambig.candidates.labels import CandidateLabels
     from disambig.datasets.catalogue import list_datasets, load_dataset
-    from disambig.methods.catalogue import all_methods, get_method
     from disambig.methods.classical.aggd import AGGD
     from disambig.methods.classical.clpl import CLPL
     from disambig.methods.classical.em import EMClassifier
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from disambig.methods.classical.sure import SURE
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
+    from disambig.methods.registry import all_methods, get_method
     from disambig.methods.scaling import FeatureScaler
     from disambig.tabular.audit.table_audit import audit_table
     from disambig.tabular.cleaning import clean_table
@@ -80,12 +80,12 @@ __getattr__, __dir__ = lazy_names(
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",
         "SURE": "disambig.methods.classical.sure",
-        "all_methods": "disambig.methods.catalogue",
+        "all_methods": "disambig.methods.registry",
         "audit_candidates": "disambig.candidates.audit",
         "audit_table": "disambig.tabular.audit.table_audit",
         "clean_table": "disambig.tabular.cleaning",
         "fit_table": "disambig.tabular.fitting",
-        "get_method": "disambig.methods.catalogue",
+        "get_method": "disambig.methods.registry",
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
         "load_model": "disambig.tabular.model.model_folder",

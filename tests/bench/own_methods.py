@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from disambig.methods import PartialLabelClassifier
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard
 from waiting import fits_let_through, wait_until
 
 LOG_VARIABLE = "DISAMBIG_TEST_LOG"

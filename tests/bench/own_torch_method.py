@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from disambig.methods import PartialLabelClassifier
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard
 
 
 class ThreadCounter(PartialLabelClassifier):

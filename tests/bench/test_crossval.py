@@ -21,7 +21,7 @@ from disambig.methods import (
     PartialLabelClassifier,
     RandomCandidateClassifier,
 )
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard
 from methods.ncpd.examples import Diary
 
 

@@ -267,7 +267,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"methods": ["bench.own_methods:WithoutCard"]},
-            "methods[0]: 'bench.own_methods:WithoutCard' is no method.",
+            "methods[0]: 'bench.own_methods:WithoutCard' is not a method.",
         ),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
         ({"self": 1}, "self: there is no such setting."),

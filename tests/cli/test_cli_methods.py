@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from click.testing import Result
 
-from disambig.methods.catalogue import all_methods
+from disambig.methods.registry import all_methods
 
 Invoke = Callable[..., Result]
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from disambig import CandidateLabels
-from disambig.methods.confidence import (
+from disambig.methods.base import (
     confidence_from_logits,
     confidence_from_pairs,
     confidence_from_scores,

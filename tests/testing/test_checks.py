@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from disambig import PLKNN, CandidateLabels
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard
 from disambig.testing import check_partial_label_estimator, checks, partial_label_checks
 
 

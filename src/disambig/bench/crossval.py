@@ -10,7 +10,7 @@ from disambig.bench.trial import ControlledCorruption, FoldScore, Split, Trial, 
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.many import fit_many
+from disambig.methods.side_by_side import fit_many
 
 __all__ = ["cross_validate", "mean_and_std", "mean_and_std_text"]
 

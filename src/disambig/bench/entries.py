@@ -9,7 +9,7 @@ from sklearn.model_selection import ParameterGrid
 from disambig._core.errors import DisambigError, UnknownNameError
 from disambig.bench.trial import Criterion
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.catalogue import get_method
+from disambig.methods.registry import get_method
 
 __all__ = ["Corruption", "DatasetEntry", "MethodEntry", "Protocol", "Settings", "without_repeats"]
 

@@ -24,7 +24,7 @@ from disambig.bench.record import Job, Predictions, Record
 from disambig.bench.trial import Choice, Trial, choose_parameters, evaluate, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.many import fit_many
+from disambig.methods.side_by_side import fit_many
 
 __all__ = [
     "Outcome",

@@ -17,8 +17,8 @@ from disambig._version import __version__
 from disambig.bench.trial import ControlledCorruption, Selection, Split
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.catalogue import get_method
-from disambig.methods.many import fits_at_once
+from disambig.methods.registry import get_method
+from disambig.methods.side_by_side import fits_at_once
 
 __all__ = ["Job", "Predictions", "Record", "data_fingerprint", "side_by_side"]
 

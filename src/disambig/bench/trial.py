@@ -15,7 +15,7 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import corrupt_controlled
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.many import fit_many
+from disambig.methods.side_by_side import fit_many
 from disambig.metrics import (
     accuracy,
     approximated_accuracy,

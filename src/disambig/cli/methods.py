@@ -19,7 +19,7 @@ def methods(
 
     Example: disambig methods
     """
-    from disambig.methods.catalogue import all_methods  # keeps --help quick
+    from disambig.methods.registry import all_methods  # keeps --help quick
 
     if json:
         print_json([asdict(method.card) for method in all_methods().values()])

@@ -6,7 +6,6 @@ from disambig._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
-    from disambig.methods.catalogue import all_methods, get_method
     from disambig.methods.classical.aggd import AGGD
     from disambig.methods.classical.clpl import CLPL
     from disambig.methods.classical.em import EMClassifier
@@ -16,13 +15,16 @@ if TYPE_CHECKING:
     from disambig.methods.classical.plknn import PLKNN
     from disambig.methods.classical.plsvm import PLSVM
     from disambig.methods.classical.sure import SURE
-    from disambig.methods.many import fit_many
     from disambig.methods.ncpd.estimator import NCPDClassifier
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
-    from disambig.methods.reference.average import AverageClassifier
-    from disambig.methods.reference.oracle import OracleClassifier
-    from disambig.methods.reference.random_candidate import RandomCandidateClassifier
+    from disambig.methods.reference import (
+        AverageClassifier,
+        OracleClassifier,
+        RandomCandidateClassifier,
+    )
+    from disambig.methods.registry import all_methods, get_method
     from disambig.methods.scaling import FeatureScaler
+    from disambig.methods.side_by_side import fit_many
 
 __all__ = [
     "AGGD",
@@ -50,7 +52,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "AGGD": "disambig.methods.classical.aggd",
-        "AverageClassifier": "disambig.methods.reference.average",
+        "AverageClassifier": "disambig.methods.reference",
         "CLPL": "disambig.methods.classical.clpl",
         "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
@@ -59,14 +61,14 @@ __getattr__, __dir__ = lazy_names(
         "M3PL": "disambig.methods.classical.m3pl",
         "NCPDClassifier": "disambig.methods.ncpd.estimator",
         "NCPDPlusClassifier": "disambig.methods.ncpd_plus.estimator",
-        "OracleClassifier": "disambig.methods.reference.oracle",
+        "OracleClassifier": "disambig.methods.reference",
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",
         "PartialLabelClassifier": "disambig.methods.base",
-        "RandomCandidateClassifier": "disambig.methods.reference.random_candidate",
+        "RandomCandidateClassifier": "disambig.methods.reference",
         "SURE": "disambig.methods.classical.sure",
-        "all_methods": "disambig.methods.catalogue",
-        "fit_many": "disambig.methods.many",
-        "get_method": "disambig.methods.catalogue",
+        "all_methods": "disambig.methods.registry",
+        "fit_many": "disambig.methods.side_by_side",
+        "get_method": "disambig.methods.registry",
     },
 )

@@ -1,8 +1,9 @@
-"""The base class of every method: it validates, the subclass learns."""
+"""The base class of every method, its card, and the confidences that it returns."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -10,13 +11,52 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError
+from disambig._core.groups import group_maxima, group_sums
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates, without_weightless
-from disambig.methods.card import MethodCard
 from disambig.metrics import covering_rate
 
-__all__ = ["PartialLabelClassifier"]
+__all__ = [
+    "MethodCard",
+    "PartialLabelClassifier",
+    "confidence_from_logits",
+    "confidence_from_pairs",
+    "confidence_from_scores",
+    "relative_weights",
+]
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """Identity of a method.
+
+    Attributes
+    ----------
+    name : str
+        Short name for ``get_method`` and the command line; also the name of its module.
+    title : str
+        One line for people.
+    paper, year, doi : str, int, str, optional
+        Where it was published.
+    deviations : tuple of str
+        Every way in which the code departs from the paper.
+    role : {"method", "floor", "ceiling"}, default="method"
+        What it stands for in a table. A ceiling is trained on true labels and is not a method.
+    """
+
+    name: str
+    title: str
+    paper: str | None = None
+    year: int | None = None
+    doi: str | None = None
+    deviations: tuple[str, ...] = ()
+    role: Literal["method", "floor", "ceiling"] = "method"
+
+    @property
+    def reads_true_labels(self) -> bool:
+        """Whether it is trained on true labels, which only a ceiling may be."""
+        return self.role == "ceiling"
 
 
 class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -154,7 +194,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
         """Let copies of one method learn, each from its own data; return what ``_fit`` returns."""
-        return [method._fit(*own) for method, own in zip(methods, data, strict=True)]
+        return [method._fit(X, y) for method, (X, y) in zip(methods, data, strict=True)]
 
     @abstractmethod
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
@@ -163,3 +203,42 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _predict_proba(self, X: Features) -> FloatArray:
         """Return class probabilities; ``X`` arrives validated."""
+
+
+def relative_weights(candidates: CandidateLabels) -> FloatArray:
+    """Return the weight of every candidate over the largest of its row; 1 where none were given.
+
+    In the order of ``candidates.pairs()``.
+    """
+    rows, _ = candidates.pairs()
+    shares: FloatArray = candidates.prior().data
+    return shares / group_maxima(shares, candidates.starts)[rows]
+
+
+def confidence_from_pairs(candidates: CandidateLabels, values: FloatArray) -> Sparse:
+    """Return confidences given one by one in the order of ``candidates.pairs()``."""
+    return sparse.csr_array((values, candidates.pairs()), shape=candidates.shape)
+
+
+def confidence_from_scores(candidates: CandidateLabels, scores: Any) -> Sparse:
+    """Return scores (not negative) inside the candidate sets, rows summing to one.
+
+    A row none of whose candidates has a score above zero keeps its prior.
+    """
+    rows, _ = candidates.pairs()
+    inside = candidates.values_of(scores)
+    totals = group_sums(inside, candidates.starts)[rows]
+    shares = np.divide(inside, totals, out=candidates.prior().data.copy(), where=totals > 0)
+    return confidence_from_pairs(candidates, shares)
+
+
+def confidence_from_logits(candidates: CandidateLabels, logits: FloatArray) -> Sparse:
+    """Return the softmax of scores of any sign over the candidates of every row.
+
+    The largest score of a row is taken out first, so that no row is lost to rounding.
+    """
+    rows, _ = candidates.pairs()
+    inside = candidates.values_of(logits)
+    powers = np.exp(inside - group_maxima(inside, candidates.starts)[rows])
+    totals = group_sums(powers, candidates.starts)
+    return confidence_from_pairs(candidates, powers / totals[rows])

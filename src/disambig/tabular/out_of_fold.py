@@ -14,8 +14,7 @@ from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.confidence import confidence_from_scores
+from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.model.table_model import TableModel, fit_model
 from disambig.tabular.task import TableTask
 

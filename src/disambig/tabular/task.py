@@ -14,7 +14,7 @@ from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.catalogue import get_method
+from disambig.methods.registry import get_method
 from disambig.tabular.audit.label_information import may_have_any_label
 from disambig.tabular.columns.plan import (
     ColumnPlan,

@@ -8,9 +8,12 @@ from scipy import sparse
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_pairs, relative_weights
+from disambig.methods.base import (
+    MethodCard,
+    PartialLabelClassifier,
+    confidence_from_pairs,
+    relative_weights,
+)
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.neighbors import (

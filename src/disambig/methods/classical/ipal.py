@@ -9,9 +9,8 @@ from disambig._core.groups import first_largest, group_sums
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard, confidence_from_pairs, confidence_from_scores
 from disambig.methods.classical.indexed_rows import IndexedRows
-from disambig.methods.confidence import confidence_from_pairs, confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighbors import (
     graph_of_weights,

@@ -12,9 +12,9 @@ from disambig._core.groups import first_largest
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.card import MethodCard
-from disambig.methods.confidence import (
+from disambig.methods.base import (
+    MethodCard,
+    PartialLabelClassifier,
     confidence_from_logits,
     confidence_from_scores,
     relative_weights,

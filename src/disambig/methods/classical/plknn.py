@@ -10,9 +10,8 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard, confidence_from_scores
 from disambig.methods.classical.indexed_rows import IndexedRows
-from disambig.methods.confidence import confidence_from_scores
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighbors import (
     graph_of_weights,

@@ -10,9 +10,12 @@ from disambig._core.groups import first_largest
 from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_logits, relative_weights
+from disambig.methods.base import (
+    MethodCard,
+    PartialLabelClassifier,
+    confidence_from_logits,
+    relative_weights,
+)
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = ["PLSVM"]

@@ -8,9 +8,7 @@ from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_choice, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_pairs
+from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.simplex import project_groups_on_simplex, project_rows_on_simplex

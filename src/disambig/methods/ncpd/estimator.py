@@ -18,9 +18,7 @@ from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.device import choose_device
 from disambig.engine.fast.layers import ACTIVATIONS
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.card import MethodCard
-from disambig.methods.confidence import confidence_from_logits
+from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_logits
 from disambig.methods.ncpd.fitting import (
     LARGEST_INPUT,
     PreparedFit,

@@ -14,7 +14,7 @@ from disambig._core.parameters import check_boolean, check_choice, check_integer
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
-from disambig.methods.card import MethodCard
+from disambig.methods.base import MethodCard
 from disambig.methods.ncpd.estimator import NCPDClassifier
 from disambig.methods.ncpd.fitting import Trained
 from disambig.methods.ncpd_plus.fitting import PreparedPlusFit, train_guarded

@@ -9,11 +9,11 @@ from sklearn.base import clone
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig._core.typing import Features, IntArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.many import fit_copies
 from disambig.methods.ncpd.validation import split_rows
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from disambig.methods.ncpd_plus.selection import Selection, compare
 from disambig.methods.ncpd_plus.watched_rows import WatchedRows
+from disambig.methods.side_by_side import fit_copies
 
 if TYPE_CHECKING:
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier

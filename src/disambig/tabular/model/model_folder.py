@@ -20,7 +20,7 @@ from disambig._core.files import check_replaceable, folder_written_atomically
 from disambig._core.fingerprint import fingerprint, is_known
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.catalogue import get_method
+from disambig.methods.registry import get_method
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.estimate import Estimate
 from disambig.tabular.model.model_checks import check_model

@@ -1,4 +1,4 @@
-"""Fit one method to many sets of rows, side by side where the method can."""
+"""``fit_many``: one method fitted to many sets of rows, side by side where it can."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -63,7 +63,7 @@ def fit_copies(copies: Sequence[Method], data: Sequence[tuple[Any, Any]]) -> Seq
 
     They may differ in their seeds, and in what belongs to a single fit.
     """
-    checked = [copy._begin_fit(*own) for copy, own in zip(copies, data, strict=True)]
+    checked = [copy._begin_fit(X, y) for copy, (X, y) in zip(copies, data, strict=True)]
     confidences = type(copies[0])._fit_side_by_side(copies, checked) if copies else []
     for copy, confidence in zip(copies, confidences, strict=True):
         copy.candidate_confidence_ = confidence

@@ -34,9 +34,10 @@ def get_method(name: str) -> type[PartialLabelClassifier]:
     """
     if ":" in name:
         return _method_from_elsewhere(name)
-    # A method's module, or its package, carries its name: importing the others can wait.
+    # A method's module or package carries its name, but for the references, which share one:
+    # importing the others can wait.
     for module_name in _module_names():
-        if name in module_name.split("."):
+        if not {name, "reference"}.isdisjoint(module_name.split(".")):
             for method in _methods_in(importlib.import_module(module_name)):
                 if method.card.name == name:
                     return method
@@ -59,7 +60,7 @@ def _method_from_elsewhere(name: str) -> type[PartialLabelClassifier]:
         or not hasattr(found, "card")
     ):
         raise ParameterError(
-            f"{name!r} is no method. A method is a class that inherits PartialLabelClassifier, "
+            f"{name!r} is not a method. A method is a class that inherits PartialLabelClassifier, "
             "writes _fit and _predict_proba and has a card."
         )
     return found

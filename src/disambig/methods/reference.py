@@ -1,0 +1,202 @@
+"""Ceilings and floors: what true labels would give, and what no disambiguation gives."""
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import has_fit_parameter
+
+from disambig._core.errors import CandidateError, ParameterError, describe_rows
+from disambig._core.parameters import RandomState, make_generator
+from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
+from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
+
+__all__ = [
+    "AverageClassifier",
+    "OracleClassifier",
+    "RandomCandidateClassifier",
+    "SupervisedReference",
+    "certain",
+]
+
+
+class SupervisedReference(PartialLabelClassifier):
+    """An ordinary classifier; the subclass says in ``_fit`` what it is trained on."""
+
+    accepts_sparse = True
+    estimator: Any
+    scaling: Any
+
+    def _check_parameters(self) -> None:
+        check_scaling(self.scaling)
+        is_classifier = hasattr(self.estimator, "predict_proba")
+        if self.estimator is not None and (inspect.isclass(self.estimator) or not is_classifier):
+            raise ParameterError(
+                "'estimator' must be an instance of a classifier with predict_proba. "
+                f"Got {self.estimator!r} instead."
+            )
+
+    def _train(self, X: Features, rows: IntArray, columns: IntArray, **weights: FloatArray) -> None:
+        """Train on the labels ``columns`` of ``rows``; a row may stand there more than once."""
+        self._scaler = fit_scaler(self.scaling, X)
+        self._model = self._new_model(np.unique(columns).size)
+        self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **weights)
+
+    def _new_model(self, n_labels: int) -> Any:
+        if n_labels == 1:
+            return DummyClassifier(strategy="most_frequent")
+        if self.estimator is None:
+            return LogisticRegression(max_iter=1000)
+        return clone(self.estimator)
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        probabilities = np.zeros((X.shape[0], len(self.classes_)))
+        # The model knows only the columns it has seen.
+        probabilities[:, self._model.classes_] = self._model.predict_proba(
+            apply_scaler(self._scaler, X)
+        )
+        return probabilities
+
+
+def certain(columns: IntArray, n_classes: int) -> Sparse:
+    """Return confidences of one for the given column of every row."""
+    rows = np.arange(len(columns))
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(rows), n_classes))
+
+
+class OracleClassifier(SupervisedReference):
+    """Train on the true labels: the ceiling of a table, not a method.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        An ordinary classifier with ``predict_proba``; logistic regression by default.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled, fitted on the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        One for the label of every training row.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="oracle", title="Trained on the true labels", role="ceiling"
+    )
+
+    def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
+        self.estimator = estimator
+        self.scaling = scaling
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        ambiguous = candidates.sizes > 1
+        if ambiguous.any():
+            raise CandidateError(
+                "The oracle is trained on true labels, one for every sample. Got more than one "
+                f"candidate for {describe_rows(ambiguous)}. Give it the true labels as y."
+            )
+        rows, columns = candidates.pairs()
+        self._train(X, rows, columns)
+        return certain(columns, len(candidates.classes))
+
+
+class AverageClassifier(SupervisedReference):
+    """Train on every candidate of every row, weighted to one per row: no disambiguation at all.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        An ordinary classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``;
+        logistic regression by default.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled, fitted on the training rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        What the classifier predicts for every training row, restricted to its candidates.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="average", title="Trained on every candidate of every row", role="floor"
+    )
+
+    def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
+        self.estimator = estimator
+        self.scaling = scaling
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ParameterError(
+                "'estimator' must take 'sample_weight' in fit, to weigh the candidates of a row. "
+                f"Got {self.estimator!r} instead."
+            )
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        self._train(X, *candidates.pairs(), sample_weight=candidates.prior().data)
+        return confidence_from_scores(candidates, self._predict_proba(X))
+
+
+class RandomCandidateClassifier(SupervisedReference):
+    """Draw one candidate per row (by its weight) and train on it as if it were the truth.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        An ordinary classifier with ``predict_proba``; logistic regression by default.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
+        How features are scaled, fitted on the training rows.
+    random_state : int, generator or None, default=None
+        Seed of the draw.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        One for the candidate that was drawn.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="random_candidate", title="Trained on a random candidate of every row", role="floor"
+    )
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        scaling: Any = "standard",
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scaling = scaling
+        self.random_state = random_state
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        prior = candidates.prior()
+        rows = np.arange(len(candidates))
+        # Rows sum to one, so the running sum passes through [i, i + 1] inside row i.
+        running = np.cumsum(prior.data)
+        draws = rows + make_generator(self.random_state).random(len(rows))
+        positions = np.searchsorted(running, draws, side="right")
+        positions = np.clip(positions, prior.indptr[:-1], prior.indptr[1:] - 1)
+        columns = prior.indices[positions]
+        self._train(X, rows, columns)
+        return certain(columns, len(candidates.classes))

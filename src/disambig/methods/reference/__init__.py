@@ -1,1 +1,0 @@
-"""Ceilings and floors: what true labels would give, and what no disambiguation gives."""
