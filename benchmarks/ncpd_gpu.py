@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page goes")
     folder = parser.parse_args().folder
-    # The first use of a card sets it up, which is no part of training.
+    # The first use of a card sets it up, which does not count as training.
     torch.ones(1, device="cuda").sum().item()
     rows, total = [], 0.0
     for name, data in datasets().items():

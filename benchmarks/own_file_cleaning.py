@@ -1,4 +1,4 @@
-"""How often a cleaned label is right, and what a second look finds, on tables of one's own.
+"""How often a cleaned label is right, and what a second look finds, on small tables.
 
     python benchmarks/own_file_cleaning.py
 
@@ -142,7 +142,7 @@ def main() -> None:
     ]
     write_page(
         NAME,
-        "Cleaned labels of a table of one's own",
+        "How accurate cleaned labels are",
         f"benchmarks/{NAME}.py",
         f"Candidate sets with p = .7, r = 2, written as CSV, read and cleaned by `clean_table` "
         f"with its defaults; mean over {len(SEEDS)} draws of the sets. "

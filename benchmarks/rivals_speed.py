@@ -47,7 +47,7 @@ def weights_by_calls(rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
 
 
 def simplex_weights_by_calls(products: np.ndarray) -> np.ndarray:
-    """Solve every quadratic problem by a generic solver, told gradients, as exactly as it can."""
+    """Solve every quadratic problem by a generic solver with gradients, as exactly as it can."""
     size = products.shape[1]
     start = np.full(size, 1 / size)
     sums_to_one = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}
