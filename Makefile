@@ -1,19 +1,23 @@
-# Two commands do everything on a machine with Python 3.11 and pip: make run, make test.
+# Two commands do everything on a machine with Python 3.11 or newer and pip: make run, make test.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Exact versions, resolved on Python 3.11. On a newer Python: make test CONSTRAINTS=
+CONSTRAINTS ?= constraints.txt
 
-.PHONY: install run test lint docs screenshots bench reproduce clean
+.PHONY: install run test suite lint docs screenshots bench reproduce clean
 
 install: $(INSTALLED)
 
 run: $(INSTALLED)
 	$(BIN)/disambig reproduce curves --quick --jobs 2
 
+test: lint suite
+
 # Two processes, each with whole files of tests, because some files share what they have set up.
-test: lint
+suite: $(INSTALLED)
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --cov --cov-report=
 	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*,*/solvers/*' --fail-under=100 --skip-covered --show-missing
 
@@ -58,7 +62,7 @@ reproduce: $(INSTALLED)
 # of the package itself through the environment.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --editable '.[dev,docs]'
+	PIP_CONSTRAINT=$(CONSTRAINTS) PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --editable '.[dev,docs]'
 	touch $(INSTALLED)
 
 clean:
