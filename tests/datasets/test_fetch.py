@@ -14,7 +14,7 @@ import pytest
 from scipy.io import savemat
 
 from disambig._core.errors import DownloadError, ParameterError
-from disambig._core.fingerprint import fingerprint
+from disambig._core.fingerprint import file_digest
 from disambig.datasets import fetch_dataset, load_dataset
 from disambig.datasets.card import DatasetCard, find_card
 
@@ -73,7 +73,7 @@ def toy_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture
 def known_toy(toy_card: DatasetCard, toy_file: bytes) -> DatasetCard:
     """Return a card that knows the file."""
-    return replace(toy_card, hash=fingerprint(toy_file, "sha256"))
+    return replace(toy_card, hash=file_digest(toy_file, "sha256"))
 
 
 def test_a_file_is_downloaded_checked_and_put_in_place(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from disambig._core.errors import DatasetNotFoundError
-from disambig._core.fingerprint import fingerprint
+from disambig._core.fingerprint import file_digest
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.download import cache_folder, find_file
 
@@ -117,7 +117,7 @@ def test_of_two_spellings_the_known_file_is_taken(tmp_path: Path, toy_card: Data
     (tmp_path / "Toy Faces.mat").write_bytes(b"somebody else's")
     (tmp_path / "toy_faces.mat").write_bytes(b"the known one")
     (tmp_path / "Toys.mat").mkdir()
-    known = replace(toy_card, hash=fingerprint(b"the known one", "sha256"))
+    known = replace(toy_card, hash=file_digest(b"the known one", "sha256"))
     assert find_file(known, tmp_path) == tmp_path / "toy_faces.mat"
     # Where neither is, the first is as good as the other.
     assert find_file(toy_card, tmp_path) == tmp_path / "Toy Faces.mat"

@@ -12,7 +12,7 @@ from disambig._core.errors import (
     ParameterError,
     UnknownNameError,
 )
-from disambig._core.fingerprint import check_fingerprint
+from disambig._core.fingerprint import check_file_digest
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.download import find_file
@@ -87,7 +87,7 @@ def load_dataset(
     file = find_file(card, folder)
     if check_hash:
         advice = "Pass check_hash=False to load it all the same."
-        check_fingerprint(file.read_bytes(), card.hash, file, advice)
+        check_file_digest(file.read_bytes(), card.hash, file, advice)
     dataset = read_mat(file)
     _check_shape(dataset, card, file)
     return replace(dataset, name=card.name, card=card)

@@ -15,7 +15,7 @@ from disambig._core.errors import (
     ParameterError,
 )
 from disambig._core.files import written_atomically
-from disambig._core.fingerprint import check_fingerprint, is_known
+from disambig._core.fingerprint import check_file_digest, has_digest
 from disambig.datasets.card import DatasetCard, find_card
 
 __all__ = [
@@ -70,7 +70,7 @@ def _the_known_one(paths: list[Path], card: DatasetCard) -> Path:
     """Of several spellings in one folder, prefer the file that the card describes."""
     if len(paths) > 1:
         for path in paths:
-            if is_known(path.read_bytes(), card.hash):
+            if has_digest(path.read_bytes(), card.hash):
                 return path
     return paths[0]
 
@@ -158,7 +158,7 @@ def fetch_dataset(
     card = find_card(dataset) if isinstance(dataset, str) else dataset
     known_address = card_address(card)
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
-    if target.is_file() and is_known(target.read_bytes(), card.hash):
+    if target.is_file() and has_digest(target.read_bytes(), card.hash):
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +196,7 @@ def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> b
             ) from error
         content = extract_mat(archive, card)
     try:
-        check_fingerprint(content, card.hash, address, f"Nothing was kept. {by_hand}")
+        check_file_digest(content, card.hash, address, f"Nothing was kept. {by_hand}")
     except HashMismatchError as error:
         raise DownloadError(str(error)) from error
     return content

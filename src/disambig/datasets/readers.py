@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import DatasetFormatError, ParameterError, TableError, describe_rows
-from disambig._core.fingerprint import check_fingerprint
+from disambig._core.fingerprint import check_file_digest
 from disambig._core.messages import did_you_mean, listed
 from disambig._core.typing import BoolArray
 from disambig.candidates.dataset import PartialLabelDataset
@@ -30,7 +30,7 @@ def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDa
         raise ParameterError(f"{card.title} has no column that numbers the rows: with_id=False.")
     folder = resources.files("disambig.datasets") / "embedded"
     content = gzip.decompress((folder / f"{card.name}.csv.gz").read_bytes())
-    check_fingerprint(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
+    check_file_digest(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
     header, *rows = csv.reader(io.StringIO(content.decode("ascii")))
     keep = [column for column, name in enumerate(header[:-1]) if with_id or name != card.identifier]
     labels = [_as_label(row[-1]) for row in rows]

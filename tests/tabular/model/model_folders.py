@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from disambig import CandidateLabels
-from disambig._core.fingerprint import fingerprint
+from disambig._core.fingerprint import file_digest
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.estimate import Accuracy, Estimate
@@ -81,7 +81,7 @@ def sign(folder):
     names = description_in(folder)["files"]
     describe(
         folder,
-        files={n: fingerprint((Path(folder) / n).read_bytes(), "sha256") for n in names},
+        files={n: file_digest((Path(folder) / n).read_bytes(), "sha256") for n in names},
     )
 
 

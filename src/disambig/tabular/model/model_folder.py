@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 
 from disambig._core.errors import DisambigError, ModelFileError, ParameterError
 from disambig._core.files import check_replaceable, folder_written_atomically
-from disambig._core.fingerprint import fingerprint, is_known
+from disambig._core.fingerprint import file_digest, has_digest
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
@@ -130,7 +130,7 @@ def save_model(model: TableModel, folder: str | os.PathLike[str]) -> None:
             plan=model.plan,
             estimate=model.estimate,
             files={
-                name: fingerprint((temporary / name).read_bytes(), "sha256")
+                name: file_digest((temporary / name).read_bytes(), "sha256")
                 for name in (_FEATURES, file)
             },
         )
@@ -243,7 +243,7 @@ def _check_files(place: Path, description: _Description, file_of_method: str) ->
         path = place / name
         if not path.is_file():
             raise _refused(place, f"it has no file {name}")
-        if not is_known(path.read_bytes(), expected):
+        if not has_digest(path.read_bytes(), expected):
             raise _refused(place, f"its {name} is damaged, or belongs to another model")
 
 
