@@ -182,7 +182,8 @@ def fingerprint_after(tmp_path, monkeypatch):
         for name, text in PACKAGE.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(textwrap.dedent(text.replace(old, new) if name == file else text))
+            code = textwrap.dedent(text)
+            path.write_text(code.replace(old, new) if name == file else code)
         package = types.ModuleType("methods_elsewhere")
         package.__path__ = [str(folder)]
         package.share = None
