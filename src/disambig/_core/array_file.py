@@ -1,0 +1,143 @@
+"""Named arrays and a JSON description in one file, from which nothing is ever run.
+
+A safetensors file holds numbers only; the description travels in its header as JSON.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from disambig._core.errors import ModelFileError
+from disambig._core.files import written_atomically
+
+__all__ = ["plain", "read_arrays", "refused", "write_arrays"]
+
+_KEY = "disambig"
+# As safetensors calls them. Half precision is for modules of the user; numpy has no BF16.
+_TYPES = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"}
+
+
+def write_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    arrays: Mapping[str, Any],
+    description: Mapping[str, Any],
+    *,
+    framework: Literal["numpy", "torch"] = "numpy",
+) -> None:
+    """Write a file of the given kind and version; an old one is replaced in one move.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    kind, version : str, int
+        What it is: a reader asks for both.
+    arrays : mapping of str to array
+        Numbers; for ``framework="torch"`` contiguous tensors on the CPU that share no memory.
+    description : mapping
+        What JSON can write.
+    framework : {"numpy", "torch"}, default="numpy"
+        What the arrays are of.
+    """
+    save = import_module(f"safetensors.{framework}").save
+    header = json.dumps({**description, "kind": kind, "version": version})
+    with written_atomically(path) as temporary:
+        # safetensors' own way of writing files leaves them readable by nobody else.
+        temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))
+
+
+def read_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    *,
+    entries: Sequence[str] = (),
+    framework: Literal["numpy", "torch"] = "numpy",
+    are_finite: Callable[[Any], Any] | None = np.isfinite,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays and the description of a file.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    kind, version : str, int
+        What it must be.
+    entries : sequence of str
+        What the description must have.
+    framework : {"numpy", "torch"}, default="numpy"
+        What the arrays are to be of.
+    are_finite : callable or None
+        Tells for every number of an array whether it is finite, as all must be; None for arrays
+        that may hold others.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise ModelFileError(f"There is no file {os.fspath(path)!r}. Check the path.")
+    types = _TYPES | ({"BF16"} if framework == "torch" else set())
+    try:
+        with safe_open(path, framework=framework) as file:
+            description = _description_in(file.metadata() or {}, path, kind)
+            _check_description(description, path, kind, version, entries)
+            names = list(file.keys())
+            if not {file.get_slice(name).get_dtype() for name in names} <= types:
+                raise refused(path, kind, "it holds numbers of a type that disambig does not write")
+            arrays = {name: file.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        raise refused(path, kind, f"it is damaged or something else ({error})") from error
+    if are_finite is not None and not all(are_finite(array).all() for array in arrays.values()):
+        raise refused(path, kind, "it holds numbers that are not finite")
+    return arrays, description
+
+
+def _description_in(metadata: Mapping[str, str], path: str | os.PathLike[str], kind: str) -> Any:
+    try:
+        return json.loads(metadata.get(_KEY, "null"))
+    except (ValueError, RecursionError) as error:
+        raise refused(path, kind, f"its header is damaged ({error})") from error
+
+
+def _check_description(
+    description: Any,
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    entries: Sequence[str],
+) -> None:
+    if not isinstance(description, dict) or "kind" not in description:
+        raise refused(path, kind, "it was not written by disambig")
+    if description["kind"] != kind:
+        raise refused(path, kind, f"it is a {description['kind']}")
+    found = description.get("version")
+    if found != version:
+        raise refused(path, kind, f"it has the version {found}, and this disambig reads {version}")
+    missing = [entry for entry in entries if entry not in description]
+    if missing:
+        raise refused(path, kind, f"it does not say {', '.join(missing)}")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can write it; None for what is not a number, a string or a list."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(member) for member in value]
+    return value if isinstance(value, str | int | float | None) else None
+
+
+def refused(path: str | os.PathLike[str], kind: str, reason: str) -> ModelFileError:
+    """Return the error that a file is not what it should be."""
+    return ModelFileError(
+        f"{os.fspath(path)!r} is no {kind} that can be read: {reason}. "
+        "Give a file that disambig wrote as one, or write it again."
+    )
