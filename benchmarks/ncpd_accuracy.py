@@ -12,7 +12,7 @@ import numpy as np
 
 from disambig import NCPDClassifier, load_dataset
 from disambig.bench import cross_validate, mean_and_std_text
-from disambig.bench.paper.published import published_accuracies
+from disambig.bench.paper import published_accuracies
 from results_page import FOLDER, markdown_table, write_page
 
 SEEDS = (0, 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from disambig.bench import Study
-from disambig.bench.statistics.paired import corrected_t_test
+from disambig.bench.statistics import corrected_t_test
 from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from fold_scores import fold_scores
 from fold_trials import CORRUPTION, REAL

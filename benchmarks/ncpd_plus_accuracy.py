@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from disambig.bench import Study
-from disambig.bench.statistics.paired import corrected_t_test
+from disambig.bench.statistics import corrected_t_test
 from fold_scores import fold_scores
 from results_page import FOLDER, markdown_table, write_page
 

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from disambig import get_method, load_dataset
 from disambig._core.files import written_atomically
 from disambig.bench import FoldScore, cross_validate, mean_and_std_text
-from disambig.bench.paper.published import published_accuracies
+from disambig.bench.paper import published_accuracies
 from results_page import FOLDER, markdown_table, write_page
 
 SEEDS = (0, 1)

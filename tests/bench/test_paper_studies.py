@@ -3,8 +3,12 @@ import shutil
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig.bench.paper.published import published_accuracies
-from disambig.bench.paper.studies import PAPER_STUDIES, paper_study, without_missing_data
+from disambig.bench.paper import (
+    PAPER_STUDIES,
+    paper_study,
+    published_accuracies,
+    without_missing_data,
+)
 from disambig.bench.settings import Study
 
 NEIGHBOURS = {"n_neighbors": [5, 10, 15, 20]}
@@ -166,7 +170,7 @@ def test_files_of_the_user_are_not_looked_for(no_data, table):
 def test_studies_are_readable_as_files_of_the_users_own(tmp_path):
     from importlib.resources import files
 
-    folder = files("disambig.bench.paper")
+    folder = files("disambig.bench") / "paper_studies"
     names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".toml"))
     assert len(names) == 7  # three studies, three quick ones, the published figures
     for name in names:

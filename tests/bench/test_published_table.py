@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from disambig.bench.formats import to_markdown
-from disambig.bench.paper.published import published_accuracies
+from disambig.bench.paper import published_accuracies
 from disambig.bench.tables import published_table
 
 PUBLISHED = {

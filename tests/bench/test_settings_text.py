@@ -4,7 +4,7 @@ import tomllib
 import pytest
 
 from disambig.bench import Study
-from disambig.bench.paper.studies import PAPER_STUDIES, paper_study
+from disambig.bench.paper import PAPER_STUDIES, paper_study
 from disambig.bench.settings import can_be_toml, given_settings, settings_text
 
 

@@ -21,8 +21,7 @@ from click.testing import Result
 
 from disambig.bench import METRICS, RecordStore, Study
 from disambig.bench.execute import failure
-from disambig.bench.paper.published import published_accuracies
-from disambig.bench.paper.studies import PAPER_STUDIES, paper_study
+from disambig.bench.paper import PAPER_STUDIES, paper_study, published_accuracies
 from disambig.bench.plan import make_plan
 from disambig.cli.main import main
 from disambig.datasets.card import find_card

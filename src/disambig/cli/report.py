@@ -78,7 +78,7 @@ def _model_rows(folder: Path) -> "Disambiguated":
 
 
 def _study_page(source: Path, store: Path) -> str:
-    from disambig.bench.paper.published import published_accuracies
+    from disambig.bench.paper import published_accuracies
     from disambig.bench.report import make_report
     from disambig.bench.run_details import ReportedStudy, read_study_file
     from disambig.bench.settings import Study

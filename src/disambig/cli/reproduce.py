@@ -42,8 +42,7 @@ def reproduce(
     Example: disambig reproduce curves --quick --jobs 2
     """
     # keeps --help quick
-    from disambig.bench.paper.published import published_accuracies
-    from disambig.bench.paper.studies import paper_study, without_missing_data
+    from disambig.bench.paper import paper_study, published_accuracies, without_missing_data
 
     study, missing = without_missing_data(paper_study(what, quick=quick))
     advice = tuple(

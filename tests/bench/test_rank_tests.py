@@ -108,7 +108,10 @@ def test_ranks_that_never_change_leave_no_doubt(row):
         (np.zeros((1, 3)), r"2 datasets \(rows\) and 3 methods \(columns\). Got 1 and 3. Compare"),
         (np.zeros((2, 2)), "Got 2 and 2. Compare two methods with 'wilcoxon_holm'"),
         (np.zeros((0, 0)), "Got 0 and 0"),
-        (np.zeros(3), r"'scores' must be an array of 2 axes: one row for each dataset.*\(3,\)"),
+        (
+            np.zeros(3),
+            r"'scores' must have the shape \(n_datasets, n_methods\).*\(3,\)",
+        ),
         ([[1, 2, 3], [1, 2, math.nan]], r"'scores' must be finite. Got nan at \(1, 2\). Leave"),
     ],
 )
@@ -201,7 +204,7 @@ def test_methods_that_lie_apart_form_no_group(ranks):
     [
         ([1.0, 2.0], -1, "'difference' must be a number >= 0"),
         ([1.0, math.nan], 1, "'ranks' must be finite. Got nan at 1"),
-        ([[1.0, 2.0]], 1, "'ranks' must be an array of 1 axes"),
+        ([[1.0, 2.0]], 1, "'ranks' must have the shape .n_scores,"),
     ],
 )
 def test_ranks_and_differences_that_make_no_sense_are_refused(ranks, difference, message):

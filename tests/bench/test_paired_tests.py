@@ -135,8 +135,8 @@ def test_verdict_is_at_five_percent_by_default():
         ([], [], "at least two. Got 0 and 0."),
         ([0.1, math.nan], [0.1, 0.2], "'first' must be finite. Got nan at 1. Leave that fold"),
         ([0.1, 0.2], [math.inf, 0.2], "'second' must be finite. Got inf at 0. Leave that fold"),
-        ([[0.1, 0.2]], [0.1, 0.2], r"'first' must be an array of 1 axes.*shape \(1, 2\)"),
-        ([0.1, 0.2], 0.3, r"'second' must be an array of 1 axes.*shape \(\)"),
+        ([[0.1, 0.2]], [0.1, 0.2], r"'first' must have the shape .n_scores,.*shape \(1, 2\)"),
+        ([0.1, 0.2], 0.3, r"'second' must have the shape .n_scores,.*shape \(\)"),
     ],
 )
 def test_scores_that_cannot_be_paired_are_refused(compare, first, second, message):
