@@ -19,10 +19,12 @@ from disambig._core.errors import DisambigError, HashMismatchError
 from disambig._core.fingerprint import (
     check_file_digest,
     code_fingerprint,
+    code_hashes,
     file_digest,
     fingerprint_of,
     sha256_hex,
 )
+from disambig._core.parameters import check_choice, make_generator
 
 
 def test_sha256_of_the_empty_file_is_the_published_one() -> None:
@@ -158,6 +160,7 @@ PACKAGE = {
                 return share(steps.first(1))
     """,
     "schedule.py": """
+        import math
         def share(epoch):
             'Return the share.'
             return 1 - math.exp(-5 * epoch)  # Eq. 5
@@ -204,6 +207,7 @@ def fingerprint_after(tmp_path, monkeypatch):
         ("deeper/last.py", "Base", "Base as Root"),
         ("deeper/constants.py", "0.5", "0.25"),
         ("base.py", "pass", "x = None"),
+        ("schedule.py", "import math", "import math; math.tau = 6"),
     ],
 )
 def test_the_code_that_a_method_reaches_changes_its_fingerprint(fingerprint_after, change) -> None:
@@ -218,11 +222,19 @@ def test_the_code_that_a_method_reaches_changes_its_fingerprint(fingerprint_afte
         ("schedule.py", "1 - math.exp(-5 * epoch)", "(1 -\n math.exp(-5*epoch))"),
         ("method.py", "unused import other", "unused import another"),
         ("unused.py", "1", "2"),
+        ("schedule.py", "def share", "LIMIT = 3\ndef limit(epoch): return LIMIT\n\ndef share"),
         ("__init__.py", "nothing", "something"),
     ],
 )
 def test_words_layout_and_other_modules_do_not_change_it(fingerprint_after, change) -> None:
     assert fingerprint_after(*change) == fingerprint_after()
+
+
+def test_what_a_function_reaches_is_told_module_by_module() -> None:
+    hashes = code_hashes(check_choice)
+    assert list(hashes) == ["disambig._core.parameters"]
+    assert hashes != code_hashes(make_generator)
+    assert set(code_hashes(fingerprint_of)) == {"disambig._core.fingerprint"}
 
 
 def test_in_our_package_a_constant_counts_and_a_comment_does_not(tmp_path) -> None:
