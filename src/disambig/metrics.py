@@ -1,6 +1,7 @@
-"""Measures of predictions, with and without true labels, and scikit-learn scorers."""
+"""Metrics, with and without true labels, their registry, and scikit-learn scorers."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,24 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 
 __all__ = [
+    "REGISTRY",
+    "Metric",
+    "Outcome",
     "accuracy",
     "approximated_accuracy",
     "approximated_accuracy_scorer",
-    "as_probabilities",
-    "as_true_labels",
     "brier_score",
-    "check_same_length",
     "covering_rate",
     "covering_rate_scorer",
+    "direction",
     "expected_calibration_error",
+    "metric_title",
     "per_class_recall",
     "transductive_accuracy",
 ]
 
 
-def as_true_labels(labels: Iterable[Label]) -> list[Label]:
+def _as_true_labels(labels: Iterable[Label]) -> list[Label]:
     """Return true labels as a list; refuse missing ones."""
     values = as_list(labels)
     missing = next((row for row, label in enumerate(values) if is_missing(label)), None)
@@ -46,14 +49,14 @@ def as_true_labels(labels: Iterable[Label]) -> list[Label]:
     return values
 
 
-def check_same_length(**lengths: int) -> None:
-    """Refuse arguments of different lengths, and of no length at all."""
+def _check_same_length(**lengths: int) -> None:
+    """Refuse arguments of different lengths, and empty ones."""
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         got = ", ".join(f"{length} {name.replace('_', ' ')}" for name, length in lengths.items())
-        raise ParameterError(f"At least one sample is needed, and as many of each. Got {got}.")
+        raise ParameterError(f"Arguments need the same length, and at least one row. Got {got}.")
 
 
-def as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[FloatArray, AnyArray]:
+def _as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[FloatArray, AnyArray]:
     """Return class probabilities and the names of their columns, checked."""
     names = as_class_array(classes)
     matrix = np.asarray(probabilities, dtype=float)
@@ -66,16 +69,16 @@ def as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[Floa
     bad |= ~np.isclose(matrix.sum(axis=1), 1, atol=1e-4)
     if bad.any():
         raise ParameterError(
-            "Probabilities are not negative and sum to one in every row. "
-            f"Not so for {describe_rows(bad)}. Give what predict_proba returns."
+            "Probabilities must not be negative, and must sum to one in every row. They do not for "
+            f"{describe_rows(bad)}. Give what predict_proba returns."
         )
     return matrix, names
 
 
 def accuracy(true_labels: Iterable[Label], predicted: Iterable[Label]) -> float:
     """Return the share of predictions that are right."""
-    truth, guesses = as_true_labels(true_labels), as_list(predicted)
-    check_same_length(true_labels=len(truth), predictions=len(guesses))
+    truth, guesses = _as_true_labels(true_labels), as_list(predicted)
+    _check_same_length(true_labels=len(truth), predictions=len(guesses))
     return sum(bool(t == g) for t, g in zip(truth, guesses, strict=True)) / len(truth)
 
 
@@ -100,8 +103,8 @@ def per_class_recall(
     true_labels: Iterable[Label], predicted: Iterable[Label]
 ) -> dict[Label, float]:
     """Return for every class that occurs the share of its rows that are predicted right."""
-    truth, guesses = as_true_labels(true_labels), as_list(predicted)
-    check_same_length(true_labels=len(truth), predictions=len(guesses))
+    truth, guesses = _as_true_labels(true_labels), as_list(predicted)
+    _check_same_length(true_labels=len(truth), predictions=len(guesses))
     hits: dict[Label, list[bool]] = {}
     for true_label, guess in zip(truth, guesses, strict=True):
         hits.setdefault(true_label, []).append(true_label == guess)
@@ -129,7 +132,7 @@ def covering_rate(
         Names of the columns, where ``candidates`` is a mask without names.
     """
     sets, guesses = as_candidates(candidates, classes=classes), as_list(predicted)
-    check_same_length(candidate_sets=len(sets), predictions=len(guesses))
+    _check_same_length(candidate_sets=len(sets), predictions=len(guesses))
     return float(sets.contains(guesses).mean())
 
 
@@ -139,11 +142,11 @@ def approximated_accuracy(
     *,
     classes: Iterable[Label] | None = None,
 ) -> float:
-    """Return how much of the candidates' probability the prediction holds, on average.
+    """Return the mean share of the candidates' probability that goes to the prediction.
 
     A prediction outside its set counts zero; inside, it counts its probability divided by that
-    of all the candidates. A confident prediction inside a large set is thus worth more than a
-    hesitant one, which the covering rate cannot see.
+    of all the candidates. Unlike the covering rate, this rewards confident predictions inside
+    large sets.
 
     Parameters
     ----------
@@ -155,17 +158,17 @@ def approximated_accuracy(
         Names of the columns of ``probabilities``. By default those of ``candidates``.
     """
     sets = as_candidates(candidates, classes=classes)
-    matrix, names = as_probabilities(probabilities, sets.classes if classes is None else classes)
-    check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
+    matrix, names = _as_probabilities(probabilities, sets.classes if classes is None else classes)
+    _check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
     best = matrix.argmax(axis=1)
     covered = sets.contains(names[best])
     rows, columns = sets.pairs()
-    places = known_columns_of(sets.classes, names)[columns]
-    inside = np.where(places >= 0, matrix[rows, places], 0)
-    total_inside = np.bincount(rows, weights=inside, minlength=len(matrix))
+    known = known_columns_of(sets.classes, names)[columns]
+    of_candidates = np.where(known >= 0, matrix[rows, known], 0)
+    total = np.bincount(rows, weights=of_candidates, minlength=len(matrix))
     highest = matrix[np.arange(len(matrix)), best]
     # A covered prediction has a probability above zero, and so has its set.
-    shares = np.divide(highest, total_inside, out=np.zeros(len(matrix)), where=covered)
+    shares = np.divide(highest, total, out=np.zeros(len(matrix)), where=covered)
     return float(shares.mean())
 
 
@@ -183,9 +186,9 @@ def brier_score(
     classes : iterable of labels
         Names of the columns of ``probabilities``.
     """
-    truth = as_true_labels(true_labels)
-    matrix, names = as_probabilities(probabilities, classes)
-    check_same_length(true_labels=len(truth), probabilities=len(matrix))
+    truth = _as_true_labels(true_labels)
+    matrix, names = _as_probabilities(probabilities, classes)
+    _check_same_length(true_labels=len(truth), probabilities=len(matrix))
     at_truth = matrix[np.arange(len(matrix)), columns_of(truth, names)]
     # |p - e|^2 = |p|^2 - 2 p_true + 1, without making the one-hot matrix e.
     return float(np.mean((matrix**2).sum(axis=1) - 2 * at_truth + 1))
@@ -212,9 +215,9 @@ def expected_calibration_error(
         Bins for the probability of the predicted class, each open on the left.
     """
     check_integer("n_bins", n_bins, minimum=1)
-    truth = as_true_labels(true_labels)
-    matrix, names = as_probabilities(probabilities, classes)
-    check_same_length(true_labels=len(truth), probabilities=len(matrix))
+    truth = _as_true_labels(true_labels)
+    matrix, names = _as_probabilities(probabilities, classes)
+    _check_same_length(true_labels=len(truth), probabilities=len(matrix))
     correct = matrix.argmax(axis=1) == columns_of(truth, names)
     confidence = matrix.max(axis=1)
     bins = np.ceil(confidence * n_bins).astype(int)
@@ -229,5 +232,81 @@ def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:
 
 
 def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
-    """Score by the share of the candidates' probability that the predictions hold."""
+    """Score by the share of the candidates' probability that goes to the predictions."""
     return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fitted method said about held-out and training rows, and what is true of them.
+
+    Attributes
+    ----------
+    true_labels, candidates
+        Of the held-out rows.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Predicted for the held-out rows.
+    classes : ndarray
+        Names of the columns of ``probabilities``.
+    train_labels, train_candidates
+        True labels and candidate sets of the training rows.
+    train_confidence : array or sparse array of shape (n_train, n_classes)
+        Confidence of every candidate of the training rows.
+    """
+
+    true_labels: AnyArray
+    candidates: CandidateLabels
+    probabilities: FloatArray
+    classes: AnyArray
+    train_labels: AnyArray
+    train_candidates: CandidateLabels
+    train_confidence: Any
+
+    @property
+    def predicted(self) -> AnyArray:
+        """The most probable class of every held-out row."""
+        return self.classes[self.probabilities.argmax(axis=1)]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one metric is computed from an outcome, and how reports show it."""
+
+    compute: Callable[[Outcome], float]
+    title: str
+    lower_is_better: bool = False
+
+
+#: Every metric that studies compute, by name. One that is added here is known everywhere.
+REGISTRY = {
+    "accuracy": Metric(lambda o: accuracy(o.true_labels, o.predicted), "accuracy"),
+    "transductive_accuracy": Metric(
+        lambda o: transductive_accuracy(o.train_labels, o.train_candidates, o.train_confidence),
+        "transductive accuracy",
+    ),
+    "covering_rate": Metric(lambda o: covering_rate(o.candidates, o.predicted), "covering rate"),
+    "approximated_accuracy": Metric(
+        lambda o: approximated_accuracy(o.candidates, o.probabilities, classes=o.classes),
+        "approximated accuracy",
+    ),
+    "brier_score": Metric(
+        lambda o: brier_score(o.true_labels, o.probabilities, o.classes),
+        "Brier score",
+        lower_is_better=True,
+    ),
+    "expected_calibration_error": Metric(
+        lambda o: expected_calibration_error(o.true_labels, o.probabilities, o.classes),
+        "expected calibration error",
+        lower_is_better=True,
+    ),
+}
+
+
+def direction(metric: str) -> int:
+    """Return 1 where more is better, -1 where less is."""
+    return -1 if REGISTRY[metric].lower_is_better else 1
+
+
+def metric_title(metric: str) -> str:
+    """Return the name of a metric as people write it."""
+    return REGISTRY[metric].title

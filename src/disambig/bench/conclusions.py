@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from disambig.bench.metric_names import direction, metric_title
 from disambig.bench.ranking import Ranking, rank_methods
 from disambig.bench.run_table import Cells, read_cells
 from disambig.bench.significance import best_methods, count_verdicts, duel
@@ -18,6 +17,7 @@ from disambig.bench.wording import (
     repeated_data_sentence,
     selection_notes,
 )
+from disambig.metrics import direction, metric_title
 
 __all__ = ["findings"]
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from disambig.bench.metric_names import direction
 from disambig.bench.run_table import Cells, Setting
+from disambig.metrics import direction
 
 __all__ = ["MOST_ARROW_ROWS", "ROW_OF_ARROWS", "corrupted_settings", "curve_limits", "mean_of"]
 

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -211,7 +211,7 @@ def _judged(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: _Fit) -> 
     record = Record(
         **_facts(dataset, job),
         status="done",
-        metrics=asdict(evaluate(fit.method, trial, probabilities)),
+        metrics=vars(evaluate(fit.method, trial, probabilities)),
         by_epoch=fit.by_epoch,
         chosen=fit.choice.parameters if fit.choice else None,
         choices=[list(scored) for scored in fit.choice.scores] if fit.choice else [],

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from disambig._core.typing import FloatArray
-from disambig.bench.metric_names import direction
 from disambig.bench.run_table import Cells
 from disambig.bench.statistics import (
     FriedmanTest,
@@ -17,6 +16,7 @@ from disambig.bench.statistics import (
     groups_alike,
     wilcoxon_holm,
 )
+from disambig.metrics import direction
 
 __all__ = [
     "RankSides",

@@ -9,7 +9,6 @@ import numpy as np
 
 from disambig._core.typing import FloatArray
 from disambig.bench.formats import Table
-from disambig.bench.metric_names import direction, metric_title
 from disambig.bench.ranking import Ranking, rank_methods, tests_against_rivals
 from disambig.bench.run_table import Cells, read_cells
 from disambig.bench.statistics import PairedTest, RivalTest, corrected_t_test, paired_t_test
@@ -25,6 +24,7 @@ from disambig.bench.wording import (
     repeated_data_sentence,
     selection_notes,
 )
+from disambig.metrics import direction, metric_title
 
 __all__ = ["Test", "WinTieLoss", "best_methods", "count_verdicts", "duel", "significance_table"]
 

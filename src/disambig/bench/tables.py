@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disambig.bench.formats import Table
-from disambig.bench.metric_names import direction, metric_title
 from disambig.bench.run_table import Cells, read_cells
 from disambig.bench.significance import WinTieLoss, best_methods, count_verdicts, duel
 from disambig.bench.statistics import PairedTest, paired_t_test
 from disambig.bench.wording import MARKS, MISSING, count_of, mean_text, score_text, selection_notes
+from disambig.metrics import direction, metric_title
 
 __all__ = ["Published", "comparison_table", "published_table", "win_table"]
 

@@ -1,8 +1,9 @@
 """What a method meets on one split, how its parameters are chosen, how it is judged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -17,14 +18,11 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.metrics import (
+    REGISTRY,
+    Outcome,
     accuracy,
-    approximated_accuracy,
     approximated_accuracy_scorer,
-    brier_score,
-    covering_rate,
     covering_rate_scorer,
-    expected_calibration_error,
-    transductive_accuracy,
 )
 
 __all__ = [
@@ -189,9 +187,12 @@ def make_trial(
     )
 
 
-@dataclass(frozen=True)
-class FoldScore:
-    """How a method did on one fold.
+#: Names of all metrics, in the order of ``FoldScore``.
+METRICS = tuple(REGISTRY)
+
+
+class FoldScore(SimpleNamespace):
+    """How a method did on one fold: an attribute for every metric in ``METRICS``.
 
     Attributes
     ----------
@@ -205,34 +206,23 @@ class FoldScore:
         How far the probabilities of the held-out rows can be believed; small is good.
     """
 
-    accuracy: float
-    transductive_accuracy: float
-    covering_rate: float
-    approximated_accuracy: float
-    brier_score: float
-    expected_calibration_error: float
+    if TYPE_CHECKING:
 
-
-#: Names of all metrics, in the order of ``FoldScore``.
-METRICS = tuple(field.name for field in fields(FoldScore))
+        def __getattr__(self, name: str) -> float: ...
 
 
 def evaluate(fitted: PartialLabelClassifier, trial: Trial, probabilities: FloatArray) -> FoldScore:
     """Return every metric of a fitted method, given its probabilities for the held-out rows."""
-    classes, truth = fitted.classes_, trial.test.true_labels
-    predicted = classes[probabilities.argmax(axis=1)]
-    return FoldScore(
-        accuracy=accuracy(truth, predicted),
-        transductive_accuracy=transductive_accuracy(
-            trial.train.true_labels, trial.train.candidates, fitted.candidate_confidence_
-        ),
-        covering_rate=covering_rate(trial.test.candidates, predicted),
-        approximated_accuracy=approximated_accuracy(
-            trial.test.candidates, probabilities, classes=classes
-        ),
-        brier_score=brier_score(truth, probabilities, classes),
-        expected_calibration_error=expected_calibration_error(truth, probabilities, classes),
+    outcome = Outcome(
+        true_labels=trial.test.true_labels,
+        candidates=trial.test.candidates,
+        probabilities=probabilities,
+        classes=fitted.classes_,
+        train_labels=trial.train.true_labels,
+        train_candidates=trial.train.candidates,
+        train_confidence=fitted.candidate_confidence_,
     )
+    return FoldScore(**{name: metric.compute(outcome) for name, metric in REGISTRY.items()})
 
 
 Criterion = Literal["covering_rate", "approximated_accuracy", "oracle"]

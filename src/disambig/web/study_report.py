@@ -10,12 +10,12 @@ from markupsafe import Markup
 from disambig.bench.crossval import mean_and_std
 from disambig.bench.curve_limits import corrupted_settings, curve_limits, mean_of
 from disambig.bench.method_looks import Look, cell_looks, method_looks
-from disambig.bench.metric_names import metric_title
 from disambig.bench.ranking import rank_methods
 from disambig.bench.report import Report
 from disambig.bench.run_details import failure_table, run_details, seconds_table
 from disambig.bench.run_table import Cells, accuracy_by_epoch, read_cells
 from disambig.bench.settings import can_be_toml, given_settings, settings_text
+from disambig.metrics import metric_title
 from disambig.web.charts.comparisons import Dot, dot_chart, rank_diagram
 from disambig.web.charts.lines import line_chart
 from disambig.web.charts.series import Series, legend

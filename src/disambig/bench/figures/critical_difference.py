@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from disambig._core.errors import ParameterError
 from disambig.bench.figures.style import look, text_width
-from disambig.bench.metric_names import metric_title
 from disambig.bench.ranking import bar_levels, bars_alike, rank_methods, rank_sides
 from disambig.bench.run_table import read_cells
+from disambig.metrics import metric_title
 
 __all__ = ["draw_critical_difference", "draw_ranks"]
 

@@ -15,8 +15,8 @@ from disambig.bench.figures.style import (
     settle,
     share_legend,
 )
-from disambig.bench.metric_names import metric_title
 from disambig.bench.run_table import read_cells
+from disambig.metrics import metric_title
 
 __all__ = ["draw_dots"]
 
