@@ -1,12 +1,12 @@
 import pytest
 
 from disambig._core.messages import (
-    counted_rows,
-    in_words,
     option,
     percent,
     printable,
+    quote_value,
     quoted_list,
+    row_count,
     row_list,
 )
 
@@ -30,7 +30,7 @@ def test_what_a_terminal_would_obey_is_spelled_out(text, shown):
 def test_long_texts_are_cut():
     assert printable("abcdefghij", 10) == "abcdefghij"
     assert printable("abcdefghijk", 10) == "abcdefg..."
-    assert len(in_words("x" * 100)) == 62
+    assert len(quote_value("x" * 100)) == 62
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_long_texts_are_cut():
     ],
 )
 def test_a_cell_is_shown_as_what_it_is(cell, shown):
-    assert in_words(cell) == shown
+    assert quote_value(cell) == shown
 
 
 def test_an_integer_that_python_refuses_to_write_is_shown_all_the_same():
-    assert in_words(10**5000) == in_words([10**5000]) == "an integer of very many digits"
+    assert quote_value(10**5000) == quote_value([10**5000]) == "an integer of very many digits"
 
 
 def test_an_option_is_named_for_the_shell_and_for_python():
@@ -78,7 +78,7 @@ def test_a_share_is_all_or_nothing_only_where_it_is(share, shown):
 
 
 def test_rows_are_counted_and_listed():
-    assert (counted_rows(1), counted_rows(1200)) == ("1 row", "1,200 rows")
+    assert (row_count(1), row_count(1200)) == ("1 row", "1,200 rows")
     assert row_list([3], 1) == "row 3"
     assert row_list([3, 4], 2) == "rows 3 and 4"
     assert row_list([3, 4], 9) == "rows 3, 4 and 7 more"

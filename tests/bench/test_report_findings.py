@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.bench import conclusions as any_findings
+from disambig.bench.conclusions import findings as any_findings
 from disambig.bench.formats import list_markdown
 
 NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])

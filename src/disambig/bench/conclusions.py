@@ -13,7 +13,7 @@ from disambig.bench.statistics import corrected_t_test, paired_t_test
 from disambig.bench.wording import (
     count_by_dataset,
     friedman_sentence,
-    listed,
+    join_data,
     repeated_data_sentence,
     selection_notes,
 )
@@ -95,9 +95,9 @@ def _best_or_level(cells: Cells, reference: str, alpha: float) -> list[str]:
             untested.append(data)
     if len(untested) == len(cells.data) or not cells.rivals(reference):
         return []
-    but = f"; not on {listed(behind)}" if behind else ""
+    but = f"; not on {join_data(behind)}" if behind else ""
     if untested:
-        but += f"; it cannot be tested on {listed(untested)}"
+        but += f"; it cannot be tested on {join_data(untested)}"
     return [
         f"{cells.shown(reference)} is the best, or not significantly behind the best, on "
         f"{n_level} of {_count(cells, len(cells.data))} (paired t-test){but}."
@@ -145,7 +145,7 @@ def _behind(cells: Cells, reference: str, alpha: float) -> list[str]:
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
         sentences.append(
             f"{shown} is significantly behind {cells.shown(rival)} on {len(behind)} of "
-            f"{_count(cells, len(cells.data))}: {listed(places)}."
+            f"{_count(cells, len(cells.data))}: {join_data(places)}."
         )
     return sentences
 

@@ -18,7 +18,7 @@ from disambig.bench.wording import (
     MISSING,
     count_of,
     friedman_sentence,
-    listed,
+    join_data,
     mean_text,
     p_value_text,
     repeated_data_sentence,
@@ -203,7 +203,7 @@ def _notes(
     if ranking.left_out:
         notes.append(
             "Left out of the tests over data, because the methods have no run there in common: "
-            f"{listed(list(ranking.left_out))}."
+            f"{join_data(list(ranking.left_out))}."
         )
     has_p_values = bool(rival_tests) or ranking.friedman is not None
     notes += repeated_data_sentence(ranking, has_p_values=has_p_values)

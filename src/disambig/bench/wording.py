@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from disambig._core.messages import join_names
 from disambig._core.typing import FloatArray
 from disambig.bench.crossval import mean_and_std
 from disambig.bench.ranking import Ranking
@@ -15,7 +16,7 @@ __all__ = [
     "count_by_dataset",
     "count_of",
     "friedman_sentence",
-    "listed",
+    "join_data",
     "mean_text",
     "p_value_text",
     "repeated_data_sentence",
@@ -55,18 +56,16 @@ def p_value_text(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def listed(names: list[str], most: int = 5) -> str:
-    """Return the first few of many names; labels of data have commas of their own."""
-    if len(names) > most:
-        return f"{'; '.join(names[:most])}; and {len(names) - most} more"
-    return "; ".join(names)
+def join_data(names: Iterable[str]) -> str:
+    """Return the first few of many names of data, which have commas inside."""
+    return join_names(names, most=5, longest=None, separator=";")
 
 
 def count_by_dataset(cells: Cells, data: Iterable[str]) -> str:
     """Return how many settings of each dataset these are; where a dataset comes once, its name."""
     counts = Counter(cells.settings[own].dataset for own in data)
     if cells.unit == "dataset":
-        return listed(list(counts))
+        return join_data(counts)
     return ", ".join(f"{dataset} {number}" for dataset, number in counts.items())
 
 

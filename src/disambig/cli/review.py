@@ -51,7 +51,7 @@ def review(
 
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="review")
-    from disambig._core.messages import counted_rows
+    from disambig._core.messages import row_count
     from disambig.tabular.labels.decision_log import LOG_SUFFIX
     from disambig.web.review import serve_review
 
@@ -66,7 +66,7 @@ def review(
     def ready(address: str, log: "DecisionLog") -> None:
         before = len(log.settled())
         if before:
-            say(f"{counted_rows(before)} settled in {kept_in} already.")
+            say(f"{row_count(before)} settled in {kept_in} already.")
         say(f"Open {address}\nCtrl-C ends the review.")
         if browser:
             import webbrowser
@@ -78,7 +78,7 @@ def review(
     )
     settled = len(log.settled())
     say(
-        f"{counted_rows(settled)} settled in {kept_in}. Use that: "
+        f"{row_count(settled)} settled in {kept_in}. Use that: "
         f"disambig clean FILE --decisions {kept_in} --out CLEAN"
         if settled
         else "No row is settled."

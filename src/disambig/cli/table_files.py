@@ -130,7 +130,7 @@ def _with_annotations(
     columns: dict[str, Any],
 ) -> LoadedTable:
     """Read labels from a long table of annotations, the same file or one beside it."""
-    from disambig._core.messages import listed
+    from disambig._core.messages import join_names
     from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
     from disambig.tabular.table_columns import find_column
 
@@ -150,7 +150,7 @@ def _with_annotations(
         annotations, own_id = frame, item
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
-            notices = (f"Columns that differ within an item are left out: {listed(varying)}.",)
+            notices = (f"Columns that differ within an item are left out: {join_names(varying)}.",)
             columns["ignore"] = [name for name in columns["ignore"] if name not in varying]
     else:
         annotations = _read_beside(options.annotations, file_options)

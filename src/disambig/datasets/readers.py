@@ -11,7 +11,7 @@ import numpy as np
 
 from disambig._core.errors import DatasetFormatError, ParameterError, TableError, describe_rows
 from disambig._core.fingerprint import check_file_digest
-from disambig._core.messages import did_you_mean, listed
+from disambig._core.messages import did_you_mean, join_names
 from disambig._core.typing import BoolArray
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
@@ -73,7 +73,7 @@ def read_labelled_table(
         if column is not None and column not in frame.columns:
             raise DatasetFormatError(
                 f"{path} needs a column {column!r}.{did_you_mean(column, frame.columns)} "
-                f"It has {listed(frame.columns)}."
+                f"It has {join_names(frame.columns)}."
             )
     features = frame.drop(columns=[labels] if truth is None else [labels, truth])
     X = as_features(_as_numbers(features, path), path)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
 from disambig._core.groups import group_maxima
-from disambig._core.messages import in_words, row_in_words
+from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -203,8 +203,8 @@ def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, Flo
             shares.append(read_weighted_cell(cell))
         except ValueError as error:
             raise TableError(
-                f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got {in_words(cell)} "
-                f"in {row_in_words(row)}. {_ADVICE}"
+                f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got "
+                f"{quote_value(cell)} in {row_name(row)}. {_ADVICE}"
             ) from error
     candidates = CandidateLabels.from_sets([list(own) for own in shares])
     rows, columns = candidates.pairs()
@@ -223,7 +223,7 @@ def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:
         row = int(wrong.argmax())
         raise TableError(
             f"Column {column.name!r} holds one of the row's candidates. Got "
-            f"{in_words(labels[row])} in {row_in_words(row)}. Clean the table again; what people "
+            f"{quote_value(labels[row])} in {row_name(row)}. Clean the table again; what people "
             "decide goes into a file of decisions."
         )
     return chosen
@@ -235,8 +235,8 @@ def _marks(column: "pd.Series[Any]") -> BoolArray:
         text = (text_of(cell) or "").casefold()
         if text not in _MARKS:
             raise TableError(
-                f"Column {column.name!r} says True or False. Got {in_words(cell)} in "
-                f"{row_in_words(row)}. {_ADVICE}"
+                f"Column {column.name!r} says True or False. Got {quote_value(cell)} in "
+                f"{row_name(row)}. {_ADVICE}"
             )
         marks[row] = _MARKS[text]
     return marks

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from disambig._core.errors import DatasetNotFoundError, TableError
-from disambig._core.messages import listed
+from disambig._core.messages import join_names
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.tabular.files.arrays import read_mat, read_npz
 from disambig.tabular.files.table_file import read_table_file
@@ -65,7 +65,7 @@ def _as_table(dataset: PartialLabelDataset, *, with_truth: bool) -> pd.DataFrame
     if taken or repeated:
         raise TableError(
             f"The features of {dataset.name} need names of their own, and other ones than "
-            f"{listed(added)}. Got {listed(taken or repeated)}. Rename them in the file."
+            f"{join_names(added)}. Got {join_names(taken or repeated)}. Rename them in the file."
         )
     return frame.assign(**added)
 

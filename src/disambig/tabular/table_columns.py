@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, listed, option, written
+from disambig._core.messages import did_you_mean, join_names, option, safe_str
 from disambig.candidates.checks import is_missing
 
 __all__ = [
@@ -48,7 +48,7 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         # Excel, JSON and columns with gaps turn integers into floats.
         return number_text(str(value))
-    return written(value).strip() or None
+    return safe_str(value).strip() or None
 
 
 def is_blank(cell: Any) -> bool:
@@ -115,11 +115,11 @@ def missing_columns_message(
     missing: Sequence[str], present: Sequence[str], *, what: str, table: str = "The table"
 ) -> str:
     """Return the message that columns are not in a table, with what they may be slips of."""
-    quoted = listed(repr(name) for name in missing)
+    quoted = join_names(repr(name) for name in missing)
     columns, were = ("column", "was") if len(missing) == 1 else ("columns", "were")
     return (
         f"{table} has no {columns} {quoted}, which {were} to be {what}."
-        f"{did_you_mean(missing[0], present)} It has {listed(present)}."
+        f"{did_you_mean(missing[0], present)} It has {join_names(present)}."
     )
 
 
@@ -128,7 +128,7 @@ def check_new_columns(frame: Any, names: Iterable[str], prefix: str = "") -> Non
     clash = [f"{prefix}{name}" for name in names if f"{prefix}{name}" in frame.columns]
     if clash:
         raise TableError(
-            f"The table already has columns of names that are to be added: {listed(clash)}. "
+            f"The table already has columns of names that are to be added: {join_names(clash)}. "
             f"Choose a prefix for the new ones, {option('prefix')}, or give the table without them."
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, did_you_mean, listed
+from disambig._core.messages import describe_table_rows, did_you_mean, join_names
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -140,12 +140,12 @@ def giveaway_notices(with_labels: Iterable[str], results: Iterable[str]) -> list
     notices = []
     if names := list(with_labels):
         notices.append(
-            f"Left out {listed(map(repr, names))}, which holds labels and can give the right one "
-            "away; use --features (in Python features=) to keep it. A column of true labels is "
+            f"Left out {join_names(map(repr, names))}, which holds labels and can give the right "
+            "one away; use --features (in Python features=) to keep it. A column of true labels is "
             "named by --truth (truth=)."
         )
     if names := list(results):
-        notices.append(f"Left out what an earlier cleaning has added: {listed(names)}.")
+        notices.append(f"Left out what an earlier cleaning has added: {join_names(names)}.")
     return notices
 
 

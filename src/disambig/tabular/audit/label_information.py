@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import entr
 
 from disambig._core.groups import group_maxima
-from disambig._core.messages import counted_rows, percent
+from disambig._core.messages import percent, row_count
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.audit import row_blocks
 from disambig.candidates.labels import CandidateLabels
@@ -48,7 +48,7 @@ class LabelInformation:
         guess = "The label of highest weight" if self.weighted else "A blind guess inside the sets"
         condition = ", if the weights are right" if self.weighted else ""
         return (
-            f"These labels are worth about as much as {counted_rows(round(self.equivalent_rows))} "
+            f"These labels are worth about as much as {row_count(round(self.equivalent_rows))} "
             f"({percent(self.known_share)}) with one certain label each.\n"
             f"{guess} would be right for {percent(self.blind_guess_share)} of the rows{condition}."
         )

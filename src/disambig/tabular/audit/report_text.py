@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from disambig._core.messages import counted_rows, in_words, percent, printable, row_list
+from disambig._core.messages import percent, printable, quote_value, row_count, row_list
 from disambig._core.typing import IntArray
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def contents_sentence(audit: "TableAudit") -> str:
     features = f"{n_features:,} feature{'s' * (n_features != 1)} ({kinds})"
     n_labels = audit.sets.n_classes
     return (
-        f"{counted_rows(audit.n_rows)}, {features if n_features else 'no usable features'}, "
+        f"{row_count(audit.n_rows)}, {features if n_features else 'no usable features'}, "
         f"{n_labels:,} label{'s' * (n_labels != 1)}. A row has "
         f"{audit.sets.average_candidates:.2f} labels on average, of which one is right."
     )
@@ -207,13 +207,13 @@ def label_lines(sets: "CandidateAudit") -> tuple[list[LabelLine], str]:
     rest = possible[order[_MOST_LABELS:]]
     if not len(rest):
         return lines, ""
-    reach = f"{rest[-1]:,} to {counted_rows(int(rest[0]))}"
+    reach = f"{rest[-1]:,} to {row_count(int(rest[0]))}"
     return lines, f"and {len(rest):,} more, possible in {reach} each"
 
 
 def pair_lines(sets: "CandidateAudit") -> list[str]:
     """Return the labels that are most often possible together."""
     return [
-        f"{in_words(first)} and {in_words(second)}: {counted_rows(count)}"
+        f"{quote_value(first)} and {quote_value(second)}: {row_count(count)}"
         for first, second, count in sets.most_common_pairs(_MOST_PAIRS)
     ]

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from disambig._core.messages import counted_rows, in_words, option, percent, quoted_list
+from disambig._core.messages import option, percent, quote_value, quoted_list, row_count
 from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, row_blocks
 from disambig.candidates.labels import CandidateLabels
@@ -102,7 +102,7 @@ def _one_label(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             _NO_ROWS,
             "one_label",
-            f"{in_words(label)} is the only label in the whole table.",
+            f"{quote_value(label)} is the only label in the whole table.",
             "Check that this is the column of labels. From one label nothing can be learned.",
             [[label]],
         )
@@ -114,7 +114,7 @@ def _labels_like_names(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             _NO_ROWS,
             "labels_like_names",
-            f"There are {labelled.n_occurring:,} different labels in {counted_rows(rows)}.",
+            f"There are {labelled.n_occurring:,} different labels in {row_count(rows)}.",
             "Check that the column holds labels, and not the names of rows.",
         )
 
@@ -126,8 +126,8 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "other_separator",
-            f"{counted_rows(len(rows))} may have several labels with {found.separator!r} between "
-            f"them, such as {in_words(found.labels[0])}, that were read as one.",
+            f"{row_count(len(rows))} may have several labels with {found.separator!r} between "
+            f"them, such as {quote_value(found.labels[0])}, that were read as one.",
             f"If so, say {option('separator', found.separator)}.",
             [[label] for label in found.labels],
         )
@@ -173,7 +173,7 @@ def _repeated_rows(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "contradictions",
-            f"{counted_rows(len(rows))} have the same features as others, but no label in common "
+            f"{row_count(len(rows))} have the same features as others, but no label in common "
             "with them.",
             "Correct the labels, or add columns that tell these rows apart.",
         )
@@ -182,7 +182,7 @@ def _repeated_rows(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "same_features_other_labels",
-            f"{counted_rows(len(rows))} have the same features as others, and only some labels in "
+            f"{row_count(len(rows))} have the same features as others, and only some labels in "
             "common with them.",
             "If they are the same thing entered twice, keep the labels that they share.",
         )
@@ -203,8 +203,7 @@ def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "full_sets",
-            f"{counted_rows(len(rows))} could have any label, so that nothing is learned from "
-            "them.",
+            f"{row_count(len(rows))} could have any label, so that nothing is learned from them.",
             "Rule out at least one label, or drop them.",
         )
 
@@ -254,7 +253,7 @@ def _never_candidates(labelled: LabelledRows) -> Iterator[Finding]:
 
 
 def _with_count(label: str, counts: Mapping[str, int]) -> str:
-    return f"{in_words(label)} ({counted_rows(counts[label])})"
+    return f"{quote_value(label)} ({row_count(counts[label])})"
 
 
 def _few(examples: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import counted_rows, option
+from disambig._core.messages import option, row_count
 from disambig._core.typing import BoolArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.candidates.labels import CandidateLabels
@@ -198,7 +198,7 @@ def _unlabelled(read: _ReadLabels) -> list[Finding]:
     else:
         fill_in = "Fill it in, drop the row," if one else "Fill them in, drop these rows,"
         advice = f"{fill_in} or say {option('empty', 'all')} if a row without one may have any."
-    message = f"{counted_rows(len(rows))} {'has' if one else 'have'} no label.{read.note}"
+    message = f"{row_count(len(rows))} {'has' if one else 'have'} no label.{read.note}"
     return [Finding.about(rows, "no_label", message, advice)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import describe_table_rows, in_words, option, row_in_words, written
+from disambig._core.messages import describe_table_rows, option, quote_value, row_name, safe_str
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.tabular.table_columns import MISSING_TEXTS, number_text
 
@@ -158,8 +158,8 @@ def check_sizes(cells: Cells, numbers: FloatArray) -> None:
     row = int(np.flatnonzero(too_large)[0])
     raise TableError(
         f"Numbers must be finite and at most {LARGEST_NUMBER:g} in size. Column {cells.name!r} has "
-        f"{in_words(cells.column.iloc[row])} ({describe_table_rows(too_large)}). Leave such cells "
-        f"empty, or {LEAVE_OUT}."
+        f"{quote_value(cells.column.iloc[row])} ({describe_table_rows(too_large)}). Leave such "
+        f"cells empty, or {LEAVE_OUT}."
     )
 
 
@@ -218,7 +218,7 @@ def _read_objects(column: Any) -> Cells:
     odd = {each for each in types if not issubclass(each, _PLAIN)}
     if odd:
         first = next(row for row in np.flatnonzero(~missing) if type(values[row]) in odd)
-        raise unusable(column.name, type(values[first]), f" ({row_in_words(int(first))})")
+        raise unusable(column.name, type(values[first]), f" ({row_name(int(first))})")
     if types and _all_within(types, _BOOLEANS):
         numbers = np.where(missing, np.nan, values).astype(np.float64)
         return Cells(str(column.name), "booleans", numbers, missing, column)
@@ -229,7 +229,7 @@ def _read_objects(column: Any) -> Cells:
     if types and _all_within(types, _DATES):
         return _read_dates(column, values, missing)
     if not _all_within(types, (str,)):
-        values[~missing] = [written(value) for value in present]
+        values[~missing] = [safe_str(value) for value in present]
     return _texts(column, values, missing)
 
 
@@ -263,8 +263,8 @@ def _read_dates(column: Any, values: AnyArray, missing: BoolArray) -> Cells:
         row = int(np.flatnonzero(beyond)[0])
         raise TableError(
             f"Column {column.name!r} has a date that cannot be computed with: "
-            f"{in_words(values[row])} ({describe_table_rows(beyond)}). Leave such cells empty, or "
-            f"{LEAVE_OUT}."
+            f"{quote_value(values[row])} ({describe_table_rows(beyond)}). Leave such cells empty, "
+            f"or {LEAVE_OUT}."
         )
     return _dates(column, moments)
 
@@ -279,7 +279,7 @@ def distinct_texts(cells: Cells) -> tuple[IntArray, list[str]]:
     source = cells.column if typed else cells.values
     present_codes, distinct = pd.factorize(source[~cells.missing])
     is_date = cells.form == "dates"
-    as_written = pd.DatetimeIndex(distinct).astype(str) if is_date else map(written, distinct)
+    as_written = pd.DatetimeIndex(distinct).astype(str) if is_date else map(safe_str, distinct)
     present_codes, texts = _merged(present_codes, [number_text(text) for text in as_written])
     codes = np.full(len(cells.values), -1)
     codes[~cells.missing] = present_codes

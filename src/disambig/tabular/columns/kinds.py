@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from disambig._core.messages import in_words, row_in_words
+from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import FloatArray, IntArray
 from disambig.tabular.columns.cells import (
     Cells,
@@ -212,7 +212,7 @@ def _remark_on_numbers(cells: Cells, texts: list[str]) -> str:
         if not is_number(text):
             break
     return (
-        f"Most cells of {cells.name!r} look like numbers, but {in_words(text)} "
-        f"({row_in_words(int(row))}) cannot be read as one, so the column is not read as numbers. "
+        f"Most cells of {cells.name!r} look like numbers, but {quote_value(text)} "
+        f"({row_name(int(row))}) cannot be read as one, so the column is not read as numbers. "
         f"Numbers need a decimal point and no other signs; leave cells empty where none is known."
     )

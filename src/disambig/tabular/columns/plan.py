@@ -6,7 +6,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, listed, option
+from disambig._core.messages import did_you_mean, join_names, option
 from disambig.tabular.columns.dates import DateFormat
 from disambig.tabular.columns.kinds import ColumnKind, FeatureKind, describe_column
 from disambig.tabular.table_columns import missing_columns_message
@@ -137,7 +137,7 @@ def check_column_names(frame: Any) -> None:
         twice = frame.columns[frame.columns.duplicated()]
         raise TableError(
             f"The columns of a table need names of their own. More than one is called "
-            f"{listed(repr(name) for name in dict.fromkeys(twice))}: rename them."
+            f"{join_names(repr(name) for name in dict.fromkeys(twice))}: rename them."
         )
 
 
@@ -164,8 +164,8 @@ def chosen_columns(
         both = [name for name in present if name in chosen and name in _as_names(others)]
         if both:
             raise TableError(
-                f"A column is a feature or it is not. {listed(map(repr, both))} was chosen as a "
-                f"feature, and is also {role}: keep one."
+                f"A column is a feature or it is not. {join_names(map(repr, both))} was chosen as "
+                f"a feature, and is also {role}: keep one."
             )
     return [name for name in present if name in chosen]
 
@@ -198,7 +198,7 @@ def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
     if not names:
         return
     one = len(names) == 1
-    which = f"{'Column' if one else 'Columns'} {listed(map(repr, names))}"
+    which = f"{'Column' if one else 'Columns'} {join_names(map(repr, names))}"
     remark = next((f" {kinds[name].remark}" for name in names if kinds[name].remark), "")
     raise TableError(
         f"Features must be numbers, categories, booleans or dates. {which} "
@@ -212,7 +212,7 @@ def _message_that_none_is_left(kinds: dict[str, ColumnKind]) -> str:
     start = "A table needs at least one column that can be a feature."
     if not kinds:
         return f"{start} Got none besides the labels and what was left out: add features."
-    reasons = listed(
+    reasons = join_names(
         (f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}" for name, kind in kinds.items()), most=4
     )
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
@@ -236,7 +236,7 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
 
 def _notice_on(kind: str, names: list[str]) -> str:
     one = len(names) == 1
-    start = f"Left out {listed(map(repr, names))}, which {_WHY_LEFT_OUT[kind][0 if one else 1]}"
+    start = f"Left out {join_names(map(repr, names))}, which {_WHY_LEFT_OUT[kind][0 if one else 1]}"
     them = "it" if one else "they"
     if kind in _GIVING_AWAY:
         return (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import describe_table_rows, in_words
+from disambig._core.messages import describe_table_rows, quote_value
 from disambig._core.typing import AnyArray, BoolArray, FloatArray
 from disambig.tabular.columns.cells import (
     Cells,
@@ -129,6 +129,6 @@ def _misfit(cells: Cells, bad: BoolArray, needed: str, advice: str) -> TableErro
     value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
     return TableError(
         f"Column {cells.name!r} must hold {needed}, as those that its model learns from. Got "
-        f"{in_words(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
+        f"{quote_value(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
         f"nothing is known."
     )

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from disambig._core.errors import TableError
-from disambig._core.messages import row_in_words
+from disambig._core.messages import row_name
 from disambig._core.optional import import_extra
 from disambig.candidates.checks import is_missing
 from disambig.tabular.files.formats import FileContent, plain_value, written_text
@@ -109,7 +109,7 @@ def _held_cells(name: str, column: Any) -> list[Any]:
             if len(cell) > _LONGEST_TEXT:
                 raise TableError(
                     f"A cell of Excel holds {_LONGEST_TEXT:,} characters. Column {name!r} has "
-                    f"{len(cell):,} in {row_in_words(row)}. Write another format, such as .csv."
+                    f"{len(cell):,} in {row_name(row)}. Write another format, such as .csv."
                 )
     return cells
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NoReturn, Protocol
 import numpy as np
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import row_in_words
+from disambig._core.messages import row_name
 from disambig._core.optional import import_extra
 from disambig._core.typing import AnyArray
 from disambig.tabular.files.formats import FileContent, written_text
@@ -250,7 +250,7 @@ def _raise_first_fault(source: FileContent, delimiter: str, encoding: str | None
             width = len(_read_header(reader, source.name))
             while True:
                 line = reader.line_num + 1
-                place = f"{row_in_words(row + 1).capitalize()} (line {line:,})"
+                place = f"{row_name(row + 1).capitalize()} (line {line:,})"
                 record = next(reader)
                 if _is_blank(record, width):
                     continue

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import CandidateError, TableError
-from disambig._core.messages import describe_table_rows, row_in_words
+from disambig._core.messages import describe_table_rows, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import as_list
@@ -153,13 +153,13 @@ def _items_in_order(order: Iterable[Any]) -> list[str]:
         name = text_of(value)
         if name is None:
             raise TableError(
-                f"Every row of the table needs an item. There is none in {row_in_words(row)}. "
+                f"Every row of the table needs an item. There is none in {row_name(row)}. "
                 "Fill it in, or drop the row."
             )
         if name in rows:
             raise TableError(
-                f"Every item has one row in the table. {name!r} is in {row_in_words(rows[name])} "
-                f"and in {row_in_words(row)}. Remove one of them."
+                f"Every item has one row in the table. {name!r} is in {row_name(rows[name])} "
+                f"and in {row_name(row)}. Remove one of them."
             )
         rows[name] = row
     return list(rows)

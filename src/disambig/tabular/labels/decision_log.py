@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from disambig._core.errors import TableError
-from disambig._core.messages import in_words
+from disambig._core.messages import quote_value
 from disambig.tabular.labels.decisions import LABEL, ROW, DecidedRows, note_decision
 from disambig.tabular.table_columns import text_of
 
@@ -124,7 +124,7 @@ class DecisionLog:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise TableError(
                 f"{self.path} needs lines such as {self._example()} to hold decisions on this "
-                f"table. Got {in_words(line.decode('utf-8', 'replace').rstrip())}. Name another "
+                f"table. Got {quote_value(line.decode('utf-8', 'replace').rstrip())}. Name another "
                 "file (--decisions), or the column that names the rows (--id)."
             ) from error
         return self._rows.position(name or "", number), label

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import TableError
-from disambig._core.messages import in_words, option, row_in_words
+from disambig._core.messages import option, quote_value, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
 from disambig.tabular.labels.distinct_cells import texts_of
@@ -59,7 +59,7 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
         if place is None:
             raise TableError(
                 f"Every decision needs a row in column {rows.column!r}. There is none in "
-                f"{row_in_words(number)} of the decisions. Fill it in, or drop the decision."
+                f"{row_name(number)} of the decisions. Fill it in, or drop the decision."
             )
         note_decision(decisions, rows.position(place, number), label)
     return decisions
@@ -124,11 +124,11 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> Cand
         if not 0 <= row < len(candidates):
             raise TableError(
                 f"A decision must be about one of the {len(candidates):,} rows. "
-                f"Got {row_in_words(row)}."
+                f"Got {row_name(row)}."
             )
         if label not in column_of:
             raise TableError(
-                f"The label decided on for {row_in_words(row)} cannot be used. "
+                f"The label decided on for {row_name(row)} cannot be used. "
                 f"{unknown_label(label, names)}"
             )
     rows = np.fromiter(decisions, np.int64, count=len(decisions))
@@ -159,14 +159,14 @@ def _row_number(place: str, number: int, n_rows: int) -> int:
     if match is None:
         raise TableError(
             f"Column {ROW!r} of the decisions holds row numbers, counted from 1. Got "
-            f"{in_words(place)} in its {row_in_words(number)}. Correct it, or name the column "
+            f"{quote_value(place)} in its {row_name(number)}. Correct it, or name the column "
             f"that identifies rows: {option('id')}."
         )
     row = int(match[1])
     if not 1 <= row <= n_rows:
         raise TableError(
             f"Decisions are about rows 1 to {n_rows:,} of the table, counted without the header. "
-            f"Got {row:,} in {row_in_words(number)} of the decisions. Check that they belong to "
+            f"Got {row:,} in {row_name(number)} of the decisions. Check that they belong to "
             "this table."
         )
     return row - 1
@@ -194,15 +194,15 @@ def _names(column: str, rows_of_id: Mapping[str, list[int]], n_rows: int) -> lis
     for name, rows in rows_of_id.items():
         if len(rows) > 1:
             raise TableError(
-                f"Column {column!r} is to name the rows. It holds {in_words(name)} in "
-                f"{row_in_words(rows[0])} and in {row_in_words(rows[1])}. Make it unique, or name "
+                f"Column {column!r} is to name the rows. It holds {quote_value(name)} in "
+                f"{row_name(rows[0])} and in {row_name(rows[1])}. Make it unique, or name "
                 f"another column: {option('id')}."
             )
         names[rows[0]] = name
     if "" in names:
         raise TableError(
             f"Column {column!r} is to name the rows. It is empty in "
-            f"{row_in_words(names.index(''))}. Fill it in, or name another column: {option('id')}."
+            f"{row_name(names.index(''))}. Fill it in, or name another column: {option('id')}."
         )
     return names
 
@@ -211,14 +211,14 @@ def _row_of_id(place: str, number: int, name: str, rows_of_id: Mapping[str, list
     found = rows_of_id.get(place, [])
     if not found:
         raise TableError(
-            f"{row_in_words(number).capitalize()} of the decisions is about "
-            f"{in_words(place)}, which column {name!r} of the table does not hold. Check that "
+            f"{row_name(number).capitalize()} of the decisions is about "
+            f"{quote_value(place)}, which column {name!r} of the table does not hold. Check that "
             "the decisions belong to this table."
         )
     if len(found) > 1:
         raise TableError(
             f"A decision is about one row. Column {name!r} of the table holds "
-            f"{in_words(place)} in {len(found):,} rows, among them {row_in_words(found[0])} "
-            f"and {row_in_words(found[1])}. Make it unique, or decide by row number."
+            f"{quote_value(place)} in {len(found):,} rows, among them {row_name(found[0])} "
+            f"and {row_name(found[1])}. Make it unique, or decide by row number."
         )
     return found[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import TableError
-from disambig._core.messages import in_words, row_in_words
+from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.checks import is_missing
 from disambig.tabular.table_columns import is_blank, is_collection, text_of
@@ -67,10 +67,10 @@ def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
     codes, cells = distinct_cells(column)
     for position, cell in enumerate(cells):
         if is_collection(cell):
-            row = row_in_words(int(np.flatnonzero(codes == position)[0]))
+            row = row_name(int(np.flatnonzero(codes == position)[0]))
             raise TableError(
                 f"Column {column.name!r} holds {what}, one text or number in every row. "
-                f"Got {in_words(cell)} in {row}. Write a single value there."
+                f"Got {quote_value(cell)} in {row}. Write a single value there."
             )
     texts = np.empty(len(cells), dtype=object)
     texts[:] = [text_of(cell) if literal or not is_blank(cell) else None for cell in cells]

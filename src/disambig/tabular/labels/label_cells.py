@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from disambig._core.messages import in_words
+from disambig._core.messages import quote_value
 from disambig._core.typing import FloatArray
 from disambig.candidates.checks import is_missing
 from disambig.candidates.labels import CandidateLabels
@@ -151,7 +151,9 @@ def note_on_blank_texts(cells: Iterable[Any]) -> str:
     """Return a sentence, after a space, on texts such as NA that count as empty, if there are."""
     for cell in cells:
         if isinstance(cell, str) and cell.strip() and is_blank(cell):
-            return f" The cell {in_words(cell)} counts as empty; if it is a label, say {LITERALLY}."
+            return (
+                f" The cell {quote_value(cell)} counts as empty; if it is a label, say {LITERALLY}."
+            )
     return ""
 
 
@@ -228,7 +230,7 @@ def _read_list(values: Any, *, read_piece: Callable[[str], Said]) -> Said:
     inner = next((label for label in labels if is_collection(label)), None)
     if inner is not None:
         raise LabelProblem(
-            f"A list of labels holds texts or numbers. Got {in_words(inner)} inside it. "
+            f"A list of labels holds texts or numbers. Got {quote_value(inner)} inside it. "
             "Write the labels one after the other, or as an object from label to weight."
         )
     return said_together(
@@ -253,8 +255,8 @@ def _read_weights(weights: Mapping[Any, Any], *, literal: bool) -> Said:
             raise LabelProblem(_weight_of_a_negative(label))
         if not 0 <= weight < math.inf:
             raise LabelProblem(
-                f"A weight is a finite number, 0 or more. {in_words(label)} has "
-                f"{in_words(value)}. Correct it."
+                f"A weight is a finite number, 0 or more. {quote_value(label)} has "
+                f"{quote_value(value)}. Correct it."
             )
         pairs.append((label, weight))
     return Said(weighted=pairs)
@@ -285,7 +287,9 @@ def _read_piece(text: str) -> Said:
         if weight is None:
             return _plain_piece(label)
         if not label:
-            raise LabelProblem(f"The weight in {in_words(text)} belongs to no label. {_AS_IT_IS}")
+            raise LabelProblem(
+                f"The weight in {quote_value(text)} belongs to no label. {_AS_IT_IS}"
+            )
         return Said(weighted=((label, weight),))
     if weight is not None:
         raise LabelProblem(_weight_of_a_negative(text))
@@ -293,7 +297,7 @@ def _read_piece(text: str) -> Said:
     if not name or name.startswith("!"):
         raise LabelProblem(
             f"'!' stands before the label that is ruled out, as in '!cat'. Got "
-            f"{in_words(label)}. {_AS_IT_IS}"
+            f"{quote_value(label)}. {_AS_IT_IS}"
         )
     return Said(excluded=(name,))
 
@@ -308,6 +312,6 @@ def _split_weight(text: str) -> tuple[str, float | None]:
 
 def _weight_of_a_negative(text: str) -> str:
     return (
-        f"A label that is ruled out has no weight. Got {in_words(text)} with one. "
+        f"A label that is ruled out has no weight. Got {quote_value(text)} with one. "
         f"Write '!cat' or 'cat:0.7'. {_AS_IT_IS}"
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, in_words, listed, option
+from disambig._core.messages import describe_table_rows, join_names, option, quote_value
 from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates import CandidateLabels
@@ -127,7 +127,7 @@ class LabelColumns:
             return cls(columns=(labels,) if isinstance(labels, str) else tuple(labels))
         raise ParameterError(
             "'labels' must be the name of a column, several names, or a LabelColumns. "
-            f"Got {in_words(labels)} instead."
+            f"Got {quote_value(labels)} instead."
         )
 
     def read(self, frame: Any) -> CandidateLabels:
@@ -198,7 +198,7 @@ class LabelColumns:
         without = rows.excludes_all(classes)
         if without is not None:
             problem = (
-                f"It rules out every label there is ({listed(classes)}). Correct the cell; if "
+                f"It rules out every label there is ({join_names(classes)}). Correct the cell; if "
                 "there are more labels, one of them must be in some row (or, in Python, in "
                 "classes=)."
             )
@@ -262,20 +262,20 @@ def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool 
     if len(occurring) < 2:
         label = str(occurring[0])
         hint = (
-            f" A number behind a colon, as in {in_words(f'{label}:1')}, was read as a weight: say "
-            f"{LITERALLY} if it belongs to the label."
+            f" A number behind a colon, as in {quote_value(f'{label}:1')}, was read as a weight: "
+            f"say {LITERALLY} if it belongs to the label."
         )
         raise TableError(
             f"A classifier needs at least two labels. All {len(candidates):,} rows have "
-            f"{in_words(label)} and no other. Check that this is the column you "
+            f"{quote_value(label)} and no other. Check that this is the column you "
             f"meant, or add rows with other labels.{hint if weights_were_read else ''}"
         )
 
 
 def _refusal(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
     filled = {name: cell for name, cell in held.items() if is_collection(cell) or text_of(cell)}
-    shown = listed(
-        (f"column {name!r} holds {in_words(cell)}" for name, cell in filled.items()),
+    shown = join_names(
+        (f"column {name!r} holds {quote_value(cell)}" for name, cell in filled.items()),
         most=_MOST_CELLS,
         longest=_LONGEST_CELL,
     )
@@ -286,7 +286,7 @@ def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ParameterError(
             f"'{parameter}' must be the name of at least one {what}, none of them blank. "
-            f"Got {in_words(names)} instead."
+            f"Got {quote_value(names)} instead."
         )
     repeated = first_repeated(names)
     if repeated is not None:
@@ -294,5 +294,5 @@ def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:
 
 
 def _columns_in_words(columns: tuple[str, ...]) -> str:
-    quoted = listed(repr(name) for name in columns)
+    quoted = join_names(repr(name) for name in columns)
     return f"column {quoted}" if len(columns) == 1 else f"one of the columns {quoted}"

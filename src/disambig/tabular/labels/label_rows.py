@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from disambig._core.messages import did_you_mean, in_words, listed
+from disambig._core.messages import did_you_mean, join_names, quote_value
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
 from disambig.tabular.labels.label_cells import LITERALLY, LabelProblem, Said
@@ -44,8 +44,8 @@ def row_labels(said: Said) -> RowLabels:
     """Return the candidate set that the cells of a row describe together."""
     if said.plain and said.weighted:
         raise LabelProblem(
-            f"{in_words(said.weighted[0][0])} has a weight and "
-            f"{in_words(said.plain[0])} has none. Give all labels of a row a weight (a number "
+            f"{quote_value(said.weighted[0][0])} has a weight and "
+            f"{quote_value(said.plain[0])} has none. Give all labels of a row a weight (a number "
             f"such as 0.7, not below 0), or none of them; say {LITERALLY} if ':' belongs to your "
             "labels."
         )
@@ -197,7 +197,7 @@ class CollectedRows:
 def unknown_label(label: str, classes: Sequence[str]) -> LabelProblem:
     """Return the problem that a label is none of the classes, with what it may be a slip of."""
     return LabelProblem(
-        f"{in_words(label)} is none of the {len(classes):,} classes ({listed(classes)})."
+        f"{quote_value(label)} is none of the {len(classes):,} classes ({join_names(classes)})."
         f"{did_you_mean(label, classes)} Correct the label."
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
-from disambig._core.messages import listed
+from disambig._core.messages import join_names
 from disambig._core.parameters import check_integer
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
@@ -114,7 +114,7 @@ class TableModel:
         unseen = unseen_categories(self.transformer, values)
         return [
             f"Column {name!r} has values that the training table did not have, which tell "
-            f"nothing: {listed(values)}."
+            f"nothing: {join_names(values)}."
             for name, values in unseen.items()
         ]
 
