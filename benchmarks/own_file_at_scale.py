@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from disambig.datasets import make_partial_label_dataset
-from disambig.tabular.files.table_file import write_table
+from disambig.tabular.files.formats import write_table
 from results_page import markdown_table, write_page
 
 N_FEATURES, N_LABELS = 20, 50

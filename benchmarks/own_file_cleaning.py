@@ -19,7 +19,7 @@ from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import written_atomically
 from disambig.bench.figures.style import look
 from disambig.candidates import corrupt_controlled
-from disambig.tabular.files.table_file import write_table
+from disambig.tabular.files.formats import write_table
 from results_page import FOLDER, markdown_table, write_page
 
 DATASETS = ("glass", "vehicle", "ecoli")

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from disambig.methods.scaling import FeatureScaler
     from disambig.tabular.audit.table_audit import audit_table
     from disambig.tabular.cleaning import clean_table
+    from disambig.tabular.files.formats import read_table
     from disambig.tabular.fitting import fit_table
     from disambig.tabular.labels.label_columns import LabelColumns
     from disambig.tabular.model.model_folder import load_model
-    from disambig.tabular.reading import read_table
 
 __all__ = [
     "AGGD",
@@ -89,7 +89,7 @@ __getattr__, __dir__ = lazy_names(
         "list_datasets": "disambig.datasets.catalogue",
         "load_dataset": "disambig.datasets.catalogue",
         "load_model": "disambig.tabular.model.model_folder",
-        "read_table": "disambig.tabular.reading",
+        "read_table": "disambig.tabular.files.formats",
     },
     subpackages=(
         "bench",

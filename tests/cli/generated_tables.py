@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
-from disambig.tabular.files.table_file import write_table
+from disambig.tabular.files.formats import write_table
 
 LABELS = ("cat", "dog", "fox", "7", "Übel")
 SEPARATORS = ("|", ";", "/", ",", "||", " or ")

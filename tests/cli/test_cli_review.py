@@ -12,7 +12,7 @@ import pytest
 
 from cli.command_runs import accepted, run_command_here, written
 from disambig.tabular import read_decisions
-from disambig.tabular.reading import read_table
+from disambig.tabular.files.formats import read_table
 from tabular.small_tables import three_clouds
 from web.page_checks import check_self_contained
 from web.review_process import ADDRESS, ReviewProcess

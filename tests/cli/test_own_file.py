@@ -242,7 +242,7 @@ def test_a_mistake_of_ours_is_no_traceback(table, run_main, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("disambig.tabular.reading.read_table", fail)
+    monkeypatch.setattr("disambig.cli.table_files.read_table", fail)
     ended = run_main("audit", table)
     assert ended.code == 1
     assert "mistake in disambig: ZeroDivisionError: oh" in ended.err
@@ -253,7 +253,7 @@ def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disambig.tabular.files.table_file.write_table", fail)
+    monkeypatch.setattr("disambig.tabular.files.formats.write_table", fail)
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert ended.code == 1
     assert "No space left on device" in ended.err

@@ -1,11 +1,12 @@
 """``PartialLabelDataset``: features, candidate sets and, for evaluation only, the truth."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from disambig._core.errors import DatasetFormatError, describe_rows
+from disambig._core.errors import DatasetFormatError, TableError, describe_rows
 from disambig._core.typing import AnyArray, FloatArray, Label
-from disambig.candidates.checks import as_list, known_columns_of
+from disambig.candidates.checks import as_list, first_repeated, known_columns_of
 from disambig.candidates.labels import CandidateLabels
 
 __all__ = ["PartialLabelDataset"]
@@ -59,3 +60,37 @@ class PartialLabelDataset:
                 f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}. Correct the "
                 "label, or name all classes."
             )
+
+    def to_frame(self, *, with_truth: bool = False) -> Any:
+        """Return a data frame: the features, and a column ``label`` with the candidates.
+
+        A row has a list of labels or, with weights, a mapping from label to weight. Labels are
+        strings.
+
+        Parameters
+        ----------
+        with_truth : bool, default=False
+            Add a column ``truth`` with the true labels, if they are known.
+        """
+        import pandas as pd  # slow to import, and needed here only
+
+        added: dict[str, list[Any]] = {"label": self._label_cells()}
+        if with_truth and self.true_labels is not None:
+            added["truth"] = [str(label) for label in self.true_labels.tolist()]
+        repeated = first_repeated([*self.feature_names, *added])
+        if repeated is not None:
+            raise TableError(
+                f"The features of {self.name} need different names, and other ones than "
+                f"{' and '.join(added)}. {repeated!r} is there twice. Rename it in the file."
+            )
+        return pd.DataFrame(self.X, columns=self.feature_names).assign(**added)
+
+    def _label_cells(self) -> list[Any]:
+        _, columns = self.candidates.pairs()
+        names = [str(name) for name in self.candidates.classes[columns].tolist()]
+        ends = [*self.candidates.starts.tolist(), len(names)]
+        rows = [slice(start, end) for start, end in pairwise(ends)]
+        if self.candidates.weights is None:
+            return [names[row] for row in rows]
+        weights = self.candidates.values_of(self.candidates.weights).tolist()
+        return [dict(zip(names[row], weights[row], strict=True)) for row in rows]

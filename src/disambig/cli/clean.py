@@ -86,8 +86,7 @@ def clean(
     )
     from disambig.tabular.clean_details import describe_cleaning, write_details
     from disambig.tabular.cleaning import clean_task, summarise_cleaning
-    from disambig.tabular.files.formats import STANDARD_STREAM
-    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.files.formats import STANDARD_STREAM, write_table
     from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_new_columns
     from disambig.tabular.work_folder import unfinished_work
 

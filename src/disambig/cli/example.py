@@ -20,7 +20,7 @@ def example(
     # keeps --help quick
     from disambig.cli.console import say
     from disambig.datasets.example import example_tables
-    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.files.formats import write_table
 
     tables = example_tables()
     there = next((folder / name for name in tables if (folder / name).exists()), None)

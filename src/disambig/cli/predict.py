@@ -41,7 +41,7 @@ def predict(
     from disambig.cli.console import print_json, say, say_notices
     from disambig.cli.table_files import check_output, output_delimiter, read_file, where_it_is
     from disambig.tabular.columns.values import column_values
-    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.files.formats import write_table
     from disambig.tabular.model.model_folder import load_model
     from disambig.tabular.table_columns import append_columns
 

@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.optional import import_extra
 from disambig.cli.table_options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
-from disambig.tabular.files.formats import STANDARD_STREAM
+from disambig.tabular.files.formats import (
+    FORMATS,
+    STANDARD_STREAM,
+    find_format,
+    read_table,
+    suffixes_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +54,6 @@ class LoadedTable:
 
 def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "pd.DataFrame":
     """Read the table in a file."""
-    from disambig.tabular.reading import read_table  # keeps --help quick
-
     return read_table(
         file,
         format=options.format,
@@ -190,10 +193,6 @@ def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "Disambigu
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
 
-# What writes a format, and which extra of disambig installs it.
-_EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
-
-
 def check_output(out: str, *, json: bool, source: str) -> None:
     """Refuse a place that no table can be written to, or where more than the table would go.
 
@@ -204,8 +203,6 @@ def check_output(out: str, *, json: bool, source: str) -> None:
     json : bool
         Whether something else goes to standard output.
     """
-    from disambig.tabular.files.formats import SUFFIXES  # keeps --help quick
-
     if out == STANDARD_STREAM:
         if json:
             raise ParameterError(
@@ -221,18 +218,17 @@ def check_output(out: str, *, json: bool, source: str) -> None:
         ) from error
     if is_folder:
         raise TableError(f"{out} is a folder. Give --out the name of a file.")
-    kind = SUFFIXES.get(path.suffix.lower())
-    if kind is None:
+    file_format = find_format(path)
+    if file_format is None or file_format.writer is None:
+        suffixes = suffixes_of(each for each in FORMATS if each.writer)
         raise TableError(
-            f"--out needs a name that ends in one of {', '.join(SUFFIXES)}, or - for a CSV on "
+            f"--out needs a name that ends in one of {', '.join(suffixes)}, or - for a CSV on "
             f"standard output. Got {out!r}."
         )
-    if kind in _EXTRAS:
-        module, extra = _EXTRAS[kind]
-        import_extra(module, extra=extra)
-    if kind == "xlsx" and path.resolve() == Path(source).resolve():
+    file_format.check_installed()
+    if file_format.holds_more and path.resolve() == Path(source).resolve():
         raise TableError(
-            f"{out} is the file that is read. Its formulas and other sheets would be lost: give "
+            f"{out} is the file that is read. Its {file_format.holds_more} would be lost: give "
             "--out another name."
         )
 

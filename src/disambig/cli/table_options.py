@@ -9,6 +9,7 @@ import typer
 
 from disambig._core.errors import ParameterError
 from disambig.tabular.defaults import DEFAULT_METHOD
+from disambig.tabular.files.formats import FORMATS, one_of
 
 __all__ = [
     "LEARNING",
@@ -32,7 +33,7 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A table: .csv, .tsv, .jsonl, .parquet, .xlsx, .mat or .npz; - is standard input.",
+        help=f"A table: {one_of(each.suffixes[0] for each in FORMATS)}; - is standard input.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
@@ -65,7 +66,8 @@ class FileOptions:
     format: Annotated[
         str | None,
         typer.Option(
-            help="Format of FILE, where its name does not tell: csv, tsv, jsonl, parquet or xlsx.",
+            help="Format of FILE, where its name does not tell: "
+            f"{one_of(each.name for each in FORMATS)}.",
             rich_help_panel=_FILE,
         ),
     ] = None

@@ -1,7 +1,6 @@
 """``load_dataset``: data by name, or from a file."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,10 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.download import find_file
 from disambig.datasets.readers import read_embedded, read_labelled_table
-from disambig.tabular.files.arrays import read_mat, read_npz
-from disambig.tabular.files.formats import SUFFIXES
+from disambig.tabular.files.arrays import read_mat
+from disambig.tabular.files.formats import FORMATS, FileContent, find_format, suffixes_of
 
 __all__ = ["list_datasets", "load_dataset"]
-
-_READERS: dict[str, Callable[..., PartialLabelDataset]] = {
-    ".mat": read_mat,
-    ".npz": read_npz,
-    **dict.fromkeys(SUFFIXES, read_labelled_table),
-}
 
 
 def list_datasets() -> list[DatasetCard]:
@@ -68,16 +61,22 @@ def load_dataset(
     given = {"labels": labels, "separator": separator, "truth": truth}
     table_options = {name: value for name, value in given.items() if value is not None}
     path = Path(source)
-    if path.suffix.lower() in _READERS:
+    if (file_format := find_format(path)) is not None:
         _refuse_options(path, folder=folder, with_id=with_id)
-        return _read_path(path, table_options)
+        if not path.is_file():
+            raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
+        if not file_format.is_dataset:
+            return read_labelled_table(path, **table_options)
+        _refuse_options(path, **table_options)
+        dataset: PartialLabelDataset = file_format.read(FileContent(str(path), path))
+        return dataset
     try:
         card = find_card(os.fspath(source))
     except UnknownNameError:
         if not path.exists():
             raise
         raise DatasetFormatError(
-            f"{path} cannot be read. Known are files ending in {', '.join(_READERS)}."
+            f"{path} cannot be read. Known are files ending in {', '.join(suffixes_of(FORMATS))}."
         ) from None
     _refuse_options(card.name, **table_options)
     if card.is_embedded:
@@ -88,7 +87,7 @@ def load_dataset(
     if check_hash:
         advice = "Pass check_hash=False to load it all the same."
         check_file_digest(file.read_bytes(), card.hash, file, advice)
-    dataset = read_mat(file)
+    dataset = read_mat(FileContent(str(file), file))
     _check_shape(dataset, card, file)
     return replace(dataset, name=card.name, card=card)
 
@@ -100,15 +99,6 @@ def _refuse_options(source: object, **options: Any) -> None:
             f"{', '.join(map(repr, given))} cannot be used with {source}. Leave it out; the "
             "documentation of load_dataset says what goes with what."
         )
-
-
-def _read_path(path: Path, options: dict[str, str]) -> PartialLabelDataset:
-    if not path.is_file():
-        raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
-    reader = _READERS[path.suffix.lower()]
-    if reader is not read_labelled_table:
-        _refuse_options(path, **options)
-    return reader(path, **options)
 
 
 def _check_shape(dataset: PartialLabelDataset, card: DatasetCard, file: Path) -> None:

@@ -17,7 +17,7 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.card import DatasetCard
 from disambig.tabular.files.arrays import as_features
-from disambig.tabular.files.table_file import read_table_file
+from disambig.tabular.files.formats import read_table
 from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_columns import LabelColumns
 
@@ -66,7 +66,7 @@ def read_labelled_table(
         The column with the true label, for evaluation.
     """
     try:
-        frame = read_table_file(path)
+        frame = read_table(path)
     except TableError as error:
         raise DatasetFormatError(str(error)) from error
     for column in (labels, truth):
@@ -76,7 +76,7 @@ def read_labelled_table(
                 f"It has {join_names(frame.columns)}."
             )
     features = frame.drop(columns=[labels] if truth is None else [labels, truth])
-    X = as_features(_as_numbers(features, path), path)
+    X = as_features(_as_numbers(features, path), str(path))
     true_labels = None
     try:
         said = LabelColumns(columns=(labels,), separator=separator, literal=True).parse(frame)

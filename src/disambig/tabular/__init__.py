@@ -9,14 +9,13 @@ if TYPE_CHECKING:
     from disambig.tabular.cleaned_rows import Disambiguated, read_cleaned
     from disambig.tabular.cleaning import clean_table
     from disambig.tabular.estimate import Estimate
-    from disambig.tabular.files.table_file import write_table
+    from disambig.tabular.files.formats import read_table, write_table
     from disambig.tabular.fitting import fit_table
     from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
     from disambig.tabular.labels.decisions import read_decisions
     from disambig.tabular.labels.label_columns import LabelColumns
     from disambig.tabular.model.model_folder import load_model
     from disambig.tabular.model.table_model import TableModel
-    from disambig.tabular.reading import read_table
 
 __all__ = [
     "Disambiguated",
@@ -52,7 +51,7 @@ __getattr__, __dir__ = lazy_names(
         "read_annotations": "disambig.tabular.labels.annotations",
         "read_cleaned": "disambig.tabular.cleaned_rows",
         "read_decisions": "disambig.tabular.labels.decisions",
-        "read_table": "disambig.tabular.reading",
-        "write_table": "disambig.tabular.files.table_file",
+        "read_table": "disambig.tabular.files.formats",
+        "write_table": "disambig.tabular.files.formats",
     },
 )

@@ -13,10 +13,11 @@ from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.cell_values import text_of
 from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
-from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column, text_of
+from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 
 __all__ = [
     "JUDGED_IN_SAMPLE",

@@ -1,76 +1,35 @@
-"""Columns and cells, as every table has them."""
+"""Find, name and append the columns of a table."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, join_names, option, safe_str
-from disambig.candidates.checks import is_missing
+from disambig._core.messages import did_you_mean, join_names, option
 
 __all__ = [
     "CLEAN_COLUMNS",
-    "LARGEST_EXACT_INTEGER",
-    "MISSING_TEXTS",
     "append_columns",
+    "check_names",
     "check_new_columns",
-    "checked_names",
     "find_column",
-    "is_blank",
-    "is_collection",
     "missing_columns_message",
-    "number_text",
-    "text_of",
 ]
 
-
-# What pandas takes for missing in a file of text, kept here so that a saved model reads alike with
-# any version of pandas.
-MISSING_TEXTS = frozenset({
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-})  # fmt: skip
-# Above it not every integer is a float, so a float no longer stands for one integer.
-LARGEST_EXACT_INTEGER = 2**53
-_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]{1,16})\.0+")
+# What cleaning adds to a table.
+CLEAN_COLUMNS = (
+    "chosen_label",
+    "confidence",
+    "margin",
+    "second_look",
+    "candidate_confidences",
+)
 
 
-def text_of(value: Any) -> str | None:
-    """Return the text that a single value stands for, or None if it is missing or blank."""
-    if value is None or isinstance(value, str):
-        return (value and value.strip()) or None
-    if is_missing(value):
-        return None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip() or None
-    if isinstance(value, float | np.floating):
-        # Excel, JSON and columns with gaps turn integers into floats.
-        return number_text(str(value))
-    return safe_str(value).strip() or None
+def check_names(names: Iterable[object], table: str) -> list[str]:
+    """Return the names of columns as strings; refuse blank and repeated ones.
 
-
-def is_blank(cell: Any) -> bool:
-    """Tell whether a cell holds nothing, or a text that stands for nothing, such as NA."""
-    return not is_collection(cell) and (text_of(cell) or "") in MISSING_TEXTS
-
-
-def is_collection(cell: Any) -> bool:
-    """Tell whether a cell holds several values, as those of JSON lines and parquet may."""
-    return isinstance(cell, list | tuple | set | frozenset | np.ndarray | Mapping)
-
-
-def number_text(text: str) -> str:
-    """Return the one text of a whole number: 3 for 3.0, and 0 for -0; any other text as it is."""
-    whole = _WHOLE_NUMBER.fullmatch(text)
-    if whole and abs(int(whole[1])) <= LARGEST_EXACT_INTEGER:
-        text = whole[1]
-    return "0" if text == "-0" else text
-
-
-def checked_names(names: Iterable[object], table: str) -> list[str]:
-    """Return the names as texts; ``table`` is how the error calls the table."""
+    ``table`` is what messages call the table.
+    """
     texts = [str(name) for name in names]
     if not texts:
         raise TableError(f"{table} needs at least one column. It has none.")
@@ -124,7 +83,7 @@ def missing_columns_message(
 
 
 def check_new_columns(frame: Any, names: Iterable[str], prefix: str = "") -> None:
-    """Refuse names that a table has already: nothing of it is to be replaced."""
+    """Refuse names that a table has already: no column of it may be replaced."""
     clash = [f"{prefix}{name}" for name in names if f"{prefix}{name}" in frame.columns]
     if clash:
         raise TableError(
@@ -140,12 +99,3 @@ def append_columns(frame: Any, added: Any, prefix: str = "") -> Any:
     check_new_columns(frame, added.columns, prefix)
     renamed = added.add_prefix(prefix).set_axis(frame.index, axis=0)
     return pd.concat([frame, renamed], axis=1)
-
-
-CLEAN_COLUMNS = (
-    "chosen_label",
-    "confidence",
-    "margin",
-    "second_look",
-    "candidate_confidences",
-)

@@ -16,6 +16,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.tabular.audit.label_information import may_have_any_label
+from disambig.tabular.cell_values import is_blank, text_of
 from disambig.tabular.columns.plan import (
     ColumnPlan,
     check_column_names,
@@ -26,7 +27,7 @@ from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_columns import LabelColumns, check_labels_differ
-from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column, is_blank, text_of
+from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 
 __all__ = [
     "FeatureColumns",

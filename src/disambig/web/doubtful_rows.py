@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.typing import IntArray
+from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import DecidedRows
-from disambig.tabular.table_columns import text_of
 
 __all__ = ["doubtful_data"]
 

@@ -14,7 +14,7 @@ from disambig._core.errors import DatasetFormatError
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.readers import read_labelled_table
-from disambig.tabular.files.table_file import write_table
+from disambig.tabular.files.formats import write_table
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from disambig.tabular.cell_values import text_of
 from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
 from disambig.tabular.labels.label_cells import LabelProblem, make_cell_reader
-from disambig.tabular.table_columns import text_of
 
 
 def read(cell, *others, separator="|", literal=False):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import FloatArray, IntArray
+from disambig.tabular.cell_values import LARGEST_EXACT_INTEGER
 from disambig.tabular.columns.cells import (
     Cells,
     are_codes,
@@ -19,7 +20,6 @@ from disambig.tabular.columns.cells import (
     read_cells,
 )
 from disambig.tabular.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
-from disambig.tabular.table_columns import LARGEST_EXACT_INTEGER
 
 __all__ = [
     "BOOLEAN_WORDS",

@@ -1,4 +1,4 @@
-"""Tables in the first sheet of an Excel workbook, read and written by openpyxl."""
+"""The first sheet of an Excel workbook, read and written by openpyxl."""
 
 import datetime
 import io
@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, BinaryIO
 
+import openpyxl
+import pandas as pd
+
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
-from disambig._core.optional import import_extra
 from disambig.candidates.checks import is_missing
-from disambig.tabular.files.formats import FileContent, plain_value, written_text
-from disambig.tabular.table_columns import is_collection
+from disambig.tabular.cell_values import cell_text, is_collection, json_value
+from disambig.tabular.files.formats import FileContent
 
 __all__ = ["read_excel", "write_excel"]
 
@@ -27,20 +29,16 @@ _FIRST_DAY = datetime.date(1900, 3, 1)
 
 def read_excel(source: FileContent) -> Any:
     """Return a data frame of objects: cells keep their types, empty ones are None."""
-    import pandas as pd  # slow to import
-
-    openpyxl = import_extra("openpyxl", extra="excel")
     try:
         with source.open() as stream, warnings.catch_warnings():
-            # About styles and rules of a sheet that are of no interest here.
-            warnings.simplefilter("ignore")
-            rows = list(_filled_rows(openpyxl, stream))
-    # openpyxl meets damaged files with whatever it stumbles over.
+            warnings.simplefilter("ignore")  # about styles and rules of a sheet
+            rows = list(_filled_rows(stream))
+    # Damaged files make openpyxl raise anything.
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise TableError(
-            f"{source.name} is damaged, or no Excel workbook (.xlsx): {error}. Save it anew."
+            f"{source.name} is damaged, or not an Excel workbook (.xlsx): {error}. Save it again."
         ) from error
     if not rows:
         raise TableError(f"{source.name} needs a header and rows. Its first sheet is empty.")
@@ -57,7 +55,28 @@ def read_excel(source: FileContent) -> Any:
     return pd.DataFrame(padded, columns=pd.Index(names, dtype=object), dtype=object)
 
 
-def _filled_rows(openpyxl: Any, stream: BinaryIO) -> Iterator[tuple[int, list[Any]]]:
+def write_excel(frame: Any, stream: BinaryIO) -> None:
+    """Write a data frame; what Excel cannot hold as a value becomes text."""
+    n_rows, n_columns = frame.shape
+    if n_rows + 1 > _MOST_ROWS or n_columns > _MOST_COLUMNS:
+        raise TableError(
+            f"A sheet of Excel holds {_MOST_ROWS - 1:,} rows under the header and "
+            f"{_MOST_COLUMNS:,} columns. Got {n_rows:,} rows and {n_columns:,} columns. "
+            "Write another format, such as .csv or .parquet."
+        )
+    names = [str(name) for name in frame.columns]
+    # Checked before a sheet is begun, because openpyxl complains of one left unfinished.
+    columns = [_excel_cells(name, column) for name, column in frame.items()]
+    workbook = openpyxl.Workbook(write_only=True)
+    sheet = workbook.create_sheet("Sheet1")
+    for values in chain([names], zip(*columns, strict=True)):
+        sheet.append([_as_cell(sheet, value) for value in values])
+    content = io.BytesIO()
+    workbook.save(content)
+    stream.write(content.getbuffer())
+
+
+def _filled_rows(stream: BinaryIO) -> Iterator[tuple[int, list[Any]]]:
     """Yield the rows with anything in them, up to their last cell, with their line in the sheet."""
     workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True)
     sheet = workbook.worksheets[0]
@@ -70,39 +89,17 @@ def _filled_rows(openpyxl: Any, stream: BinaryIO) -> Iterator[tuple[int, list[An
             yield number, values
 
 
-def write_excel(frame: Any, stream: BinaryIO) -> None:
-    """Write a data frame; what Excel cannot hold becomes text."""
-    openpyxl = import_extra("openpyxl", extra="excel")
-    n_rows, n_columns = frame.shape
-    if n_rows + 1 > _MOST_ROWS or n_columns > _MOST_COLUMNS:
-        raise TableError(
-            f"A sheet of Excel holds {_MOST_ROWS - 1:,} rows under the header and "
-            f"{_MOST_COLUMNS:,} columns. Got {n_rows:,} rows and {n_columns:,} columns. "
-            "Write another format, such as .csv or .parquet."
-        )
-    names = [str(name) for name in frame.columns]
-    # All is ready before a sheet is begun, because one that is left unfinished complains.
-    columns = [_held_cells(name, column) for name, column in frame.items()]
-    workbook = openpyxl.Workbook(write_only=True)
-    sheet = workbook.create_sheet("Sheet1")
-    for values in chain([names], zip(*columns, strict=True)):
-        sheet.append([_as_cell(openpyxl, sheet, value) for value in values])
-    content = io.BytesIO()
-    workbook.save(content)
-    stream.write(content.getbuffer())
-
-
-def _as_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
+def _as_cell(sheet: Any, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)
     cell = openpyxl.cell.WriteOnlyCell(sheet, text)
-    cell.data_type = "s"  # whatever it begins with, it is no formula
+    cell.data_type = "s"  # never a formula, even if it begins with "="
     return cell
 
 
-def _held_cells(name: str, column: Any) -> list[Any]:
-    cells = [_as_held_by_excel(value) for value in column.tolist()]
+def _excel_cells(name: str, column: Any) -> list[Any]:
+    cells = [_excel_value(value) for value in column.tolist()]
     for row, cell in enumerate(cells):
         if isinstance(cell, str):
             cell.encode()  # fails here and not in the middle of a sheet
@@ -114,25 +111,25 @@ def _held_cells(name: str, column: Any) -> list[Any]:
     return cells
 
 
-def _as_held_by_excel(value: Any) -> Any:
-    """Return a number, a date or a text."""
+def _excel_value(value: Any) -> Any:
+    """Return a number, a date or a string."""
     if isinstance(value, str):
         return value
     if is_collection(value):
-        return written_text(value)
+        return cell_text(value)
     if is_missing(value):
         return None
     if isinstance(value, datetime.datetime | datetime.date):
         day = value.date() if isinstance(value, datetime.datetime) else value
         zone = getattr(value, "tzinfo", None)
-        return plain_value(value) if zone is not None or day < _FIRST_DAY else value
+        return json_value(value) if zone is not None or day < _FIRST_DAY else value
     if isinstance(value, datetime.time | datetime.timedelta):
-        return written_text(value)
-    plain = plain_value(value)
+        return cell_text(value)
+    plain = json_value(value)
     if isinstance(plain, bool):
         return plain
     if isinstance(plain, int):
         return plain if abs(plain) < _LARGEST_WHOLE_NUMBER else str(plain)
     if isinstance(plain, float):
         return plain if math.isfinite(plain) else str(plain)
-    return written_text(value)
+    return cell_text(value)

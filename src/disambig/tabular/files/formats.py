@@ -1,84 +1,217 @@
-"""Which file formats there are, and how a file's content is opened."""
+"""Every file format, one record each; ``read_table`` and ``write_table`` go by them."""
 
-import datetime
 import io
-import json
 import os
+import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
+from disambig._core.errors import (
+    DatasetNotFoundError,
+    DisambigError,
+    ParameterError,
+    TableError,
+    UnknownNameError,
+)
+from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
+from disambig._core.optional import import_extra
+from disambig.tabular.table_columns import check_names
 
-from disambig._core.errors import DatasetNotFoundError, ParameterError, TableError, UnknownNameError
-from disambig.candidates.checks import is_missing
-from disambig.tabular.table_columns import is_collection
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "FORMATS",
     "STANDARD_STREAM",
-    "SUFFIXES",
     "FileContent",
-    "checked_delimiter",
+    "Format",
     "find_content",
-    "format_of",
-    "plain_value",
-    "written_text",
+    "find_format",
+    "one_of",
+    "read_table",
+    "suffixes_of",
+    "write_table",
 ]
 
-
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-}
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+STANDARD_STREAM = "-"
+_FILES = "disambig.tabular.files"
 
 
-def format_of(path: str | os.PathLike[str], given: str | None = None) -> str:
-    """Return the format of a table: the given one, or what the suffix of the file says."""
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A file format: how it is recognised, read and written.
+
+    Readers and writers are named by ``module:function`` and imported when they are needed.
+
+    Attributes
+    ----------
+    name : str
+        What ``format=`` and ``--format`` call it.
+    suffixes : tuple of str
+        How the names of such files end, in lower case; the first is the usual one.
+    reader : str
+        A function of a ``FileContent`` that returns a data frame. It takes ``delimiter``,
+        ``check_delimiter`` and ``encoding`` where the format has them.
+    writer : str, optional
+        A function of a data frame and a binary stream, and of ``delimiter`` if there is one.
+    delimiter : str, optional
+        What usually stands between two cells, where that can be chosen.
+    has_encoding : bool
+        Whether it is text, whose encoding can be chosen.
+    is_dataset : bool
+        Whether the reader returns a ``PartialLabelDataset`` instead.
+    library, extra : str, optional
+        The package that reads and writes it, and the extra of disambig that installs it.
+    holds_more : str
+        What a file may hold besides the table, and would lose if it were overwritten.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    reader: str
+    writer: str | None = None
+    delimiter: str | None = None
+    has_encoding: bool = False
+    is_dataset: bool = False
+    library: str | None = None
+    extra: str | None = None
+    holds_more: str = ""
+
+    def check_installed(self) -> None:
+        """Raise ``MissingExtraError`` if what reads and writes the format is not installed."""
+        if self.library is not None and self.extra is not None:
+            import_extra(self.library, extra=self.extra)
+
+    def read(
+        self, content: "FileContent", *, delimiter: str | None = None, encoding: str | None = None
+    ) -> Any:
+        """Return what the reader makes of a file."""
+        options: dict[str, Any] = self._delimiter_option(delimiter)
+        if options:
+            # A delimiter that was given is not doubted.
+            options["check_delimiter"] = delimiter is None
+        if self.has_encoding:
+            options["encoding"] = encoding
+        elif encoding is not None:
+            known = one_of(each.name for each in FORMATS if each.has_encoding)
+            raise ParameterError(
+                f"An encoding goes with {known} only. Got {encoding!r} for {self.name}. "
+                "Leave it out."
+            )
+        self.check_installed()
+        return pkgutil.resolve_name(self.reader)(content, **options)
+
+    def find_writer(self, delimiter: str | None = None) -> Callable[[Any, BinaryIO], None]:
+        """Return what writes a data frame to a stream."""
+        if self.writer is None:
+            known = one_of(each.name for each in FORMATS if each.writer)
+            raise TableError(f"Tables are written as {known}. Got {self.name!r}.")
+        options = self._delimiter_option(delimiter)
+        self.check_installed()
+        return partial(pkgutil.resolve_name(self.writer), **options)
+
+    def _delimiter_option(self, given: str | None) -> dict[str, str]:
+        if given is None:
+            return {} if self.delimiter is None else {"delimiter": self.delimiter}
+        if self.delimiter is None:
+            known = one_of(each.name for each in FORMATS if each.delimiter)
+            raise ParameterError(
+                f"A delimiter goes with {known} only. Got {given!r} for {self.name}. Leave it out."
+            )
+        delimiter = "\t" if given == "\\t" else given  # as a shell passes it on
+        if len(delimiter) != 1 or delimiter in '"\r\n\0':
+            raise ParameterError(
+                "The delimiter must be one character, and neither a quote nor the end of a line. "
+                f"Got {given!r}."
+            )
+        return {"delimiter": delimiter}
+
+
+FORMATS = (
+    Format(
+        name="csv",
+        suffixes=(".csv",),
+        reader=f"{_FILES}.text:read_delimited",
+        writer=f"{_FILES}.text:write_delimited",
+        delimiter=",",
+        has_encoding=True,
+    ),
+    Format(
+        name="tsv",
+        suffixes=(".tsv",),
+        reader=f"{_FILES}.text:read_delimited",
+        writer=f"{_FILES}.text:write_delimited",
+        delimiter="\t",
+        has_encoding=True,
+    ),
+    Format(
+        name="jsonl",
+        suffixes=(".jsonl", ".ndjson"),
+        reader=f"{_FILES}.json_lines:read_json_lines",
+        writer=f"{_FILES}.json_lines:write_json_lines",
+        has_encoding=True,
+    ),
+    Format(
+        name="parquet",
+        suffixes=(".parquet",),
+        reader=f"{_FILES}.parquet:read_parquet",
+        writer=f"{_FILES}.parquet:write_parquet",
+        library="pyarrow",
+        extra="parquet",
+    ),
+    Format(
+        name="xlsx",
+        suffixes=(".xlsx",),
+        reader=f"{_FILES}.excel:read_excel",
+        writer=f"{_FILES}.excel:write_excel",
+        library="openpyxl",
+        extra="excel",
+        holds_more="formulas and other sheets",
+    ),
+    Format(name="mat", suffixes=(".mat",), reader=f"{_FILES}.arrays:read_mat", is_dataset=True),
+    Format(name="npz", suffixes=(".npz",), reader=f"{_FILES}.arrays:read_npz", is_dataset=True),
+)
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return words for a sentence: ``csv, tsv or jsonl``."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def suffixes_of(formats: Iterable[Format]) -> list[str]:
+    """Return all suffixes of some formats."""
+    return [suffix for each in formats for suffix in each.suffixes]
+
+
+def find_format(path: str | os.PathLike[str], given: str | None = None) -> Format | None:
+    """Return the format with a given name, or the one that the suffix of a file says, if any."""
     if given is not None:
-        if given not in FORMATS:
-            raise UnknownNameError("format of tables", given, FORMATS)
-        return given
-    suffix = Path(path).suffix
-    known = SUFFIXES.get(suffix.lower())
-    if known is None:
+        by_name = {each.name: each for each in FORMATS}
+        if given not in by_name:
+            raise UnknownNameError("format of tables", given, list(by_name))
+        return by_name[given]
+    suffix = Path(path).suffix.lower()
+    return next((each for each in FORMATS if suffix in each.suffixes), None)
+
+
+def _need_format(path: str | os.PathLike[str], given: str | None, formats: list[Format]) -> Format:
+    """Return the format of a file; a standard stream is CSV unless another one is given."""
+    to_stream = os.fspath(path) == STANDARD_STREAM
+    found = find_format(path, "csv" if to_stream and given is None else given)
+    if found is None:
+        suffix = Path(path).suffix
         ending = f"ends in {suffix!r}" if suffix else "has no suffix"
         raise TableError(
-            f"The name of a table says its format by one of the suffixes {', '.join(SUFFIXES)}. "
-            f"{path} {ending}. Name the format by --format (in Python format=), one of "
-            f"{', '.join(FORMATS)}."
+            "The name of a table says its format by one of the suffixes "
+            f"{', '.join(suffixes_of(formats))}. {path} {ending}. Name the format by --format "
+            f"(in Python format=), one of {', '.join(each.name for each in formats)}."
         )
-    return known
-
-
-def checked_delimiter(format: str, given: str | None) -> str | None:  # noqa: A002
-    """Return what stands between the cells of a line, or None where cells are no text."""
-    usual = _DELIMITERS.get(format)
-    if given is None:
-        return usual
-    if usual is None:
-        raise ParameterError(
-            f"A delimiter goes with csv and tsv only. Got {given!r} for {format}. Leave it out."
-        )
-    delimiter = "\t" if given == "\\t" else given  # as a shell hands it over
-    if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise ParameterError(
-            "The delimiter must be one character, and neither a quote nor the end of a line. "
-            f"Got {given!r}."
-        )
-    return delimiter
-
-
-STANDARD_STREAM = "-"
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,6 +225,11 @@ class FileContent:
     def open(self) -> BinaryIO:
         """Return a stream of the bytes."""
         return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its folder and suffix."""
+        return self.name if self.path is None else self.path.stem
 
 
 def find_content(source: str | os.PathLike[str]) -> FileContent:
@@ -111,41 +249,121 @@ def find_content(source: str | os.PathLike[str]) -> FileContent:
     return FileContent(str(path), content=path.read_bytes())
 
 
-def plain_value(value: Any) -> Any:
-    """Return a value made of what JSON knows; whatever stands for nothing becomes None."""
-    if isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_value(item) for item in value]
-    if isinstance(value, set | frozenset):
-        return sorted((plain_value(item) for item in value), key=str)  # the same every time
-    if isinstance(value, np.ndarray):
-        return [plain_value(item) for item in value] if value.ndim else plain_value(value[()])
-    if is_missing(value):
-        return None
-    if isinstance(value, float | np.floating):
-        return float(value)
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="backslashreplace")
-    if isinstance(value, np.bool_ | np.integer):
-        return value.item()
-    return str(value)
+def read_table(
+    source: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # as people call it
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    with_truth: bool = False,
+) -> "pd.DataFrame":
+    """Read a table from a file.
+
+    Its columns have different names, which are strings; there is at least one row.
+
+    Parameters
+    ----------
+    source : str or path
+        A ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``), ``.parquet``, ``.xlsx``, ``.mat`` or
+        ``.npz`` file, or ``"-"`` for standard input. Cells of CSV and TSV stay strings, as they are
+        written; other formats keep their types. The arrays of a ``.mat`` or ``.npz`` become columns
+        of features and a column ``label`` with lists of labels.
+    format : str, optional
+        The format, such as "csv". By default what the suffix says, and CSV for standard input.
+    delimiter : str, optional
+        What stands between two cells of a CSV or TSV, a comma or a tab by default.
+    encoding : str, optional
+        Of a text file. By default UTF-8, or what a mark at the start of the file says.
+    with_truth : bool, default=False
+        Add a column ``truth`` with the true labels, where a ``.mat`` or ``.npz`` holds them.
+    """
+    try:
+        content = find_content(source)
+        record = _need_format(source, format, list(FORMATS))
+        table = record.read(content, delimiter=delimiter, encoding=encoding)
+    except DisambigError:
+        raise  # some of them are an OSError, too
+    except OSError as error:
+        raise TableError(
+            f"{source} cannot be read: {error.strerror or error}. Check the path, and whether you "
+            "may read it."
+        ) from error
+    frame: pd.DataFrame = table.to_frame(with_truth=with_truth) if record.is_dataset else table
+    frame.columns = check_names(frame.columns, content.name)
+    if not len(frame):
+        raise TableError(f"{content.name} needs at least one row. It has columns only.")
+    return frame
 
 
-def written_text(value: Any) -> str | None:
-    """Return what stands in a text for a cell: JSON for several values, else as it prints."""
-    if isinstance(value, str):
-        return value
-    if is_collection(value):
-        return json.dumps(plain_value(value), ensure_ascii=False)
-    if is_missing(value):
-        return None
-    if isinstance(value, bytes):
-        return str(plain_value(value))
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return str(value)
+def write_table(
+    frame: Any,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+) -> None:
+    """Write a data frame to a file or, for ``"-"``, to standard output.
+
+    A file that is there already is replaced once the new one is complete. The index is not written.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    target : str or path
+        Where it goes: a ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``), ``.parquet`` or ``.xlsx``
+        file. Text is written in UTF-8.
+    format : str, optional
+        The format. By default what the suffix says, and CSV for standard output.
+    delimiter : str, optional
+        What stands between two cells of a CSV or TSV, a comma or a tab by default.
+    """
+    record = _need_format(target, format, [each for each in FORMATS if each.writer])
+    writer = record.find_writer(delimiter)
+    named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)
+    try:
+        if os.fspath(target) == STANDARD_STREAM:
+            _write_to_output(named, writer)
+        else:
+            _write_to_file(named, Path(target), writer)
+    except UnicodeEncodeError as error:
+        raise TableError(
+            f"The table cannot be written to {target}: {error.object[error.start]!r} is half of a "
+            "character. Take it out."
+        ) from error
+    except OSError as error:
+        if error.errno in FAULTS_OF_THE_DISK:
+            raise OSError(error.errno, error.strerror, os.fspath(target)) from error
+        reason = error.strerror or str(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = "a part of its path is a file, not a folder"
+        raise TableError(
+            f"{target} cannot be written: {reason}. Name another file, or check whether you may "
+            "write there."
+        ) from error
+
+
+def _write_to_file(frame: Any, path: Path, writer: Callable[[Any, BinaryIO], None]) -> None:
+    if path.is_dir():
+        raise TableError(f"A table goes into a file. {path} is a folder. Name a file in it.")
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/null, is written to and never replaced.
+        with path.open("wb") as stream:
+            writer(frame, stream)
+        return
+    # A link stays, and its target is replaced.
+    with written_atomically(path.resolve()) as temporary, temporary.open("wb") as stream:
+        writer(frame, stream)
+
+
+def _write_to_output(frame: Any, writer: Callable[[Any, BinaryIO], None]) -> None:
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        raise TableError("Standard output takes no bytes here. Write to a file.")
+    try:
+        sys.stdout.flush()
+        writer(frame, stream)
+        stream.flush()
+    except BrokenPipeError:
+        # The reader has closed the pipe. Python flushes once more when it ends, now into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

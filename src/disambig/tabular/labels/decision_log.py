@@ -12,8 +12,8 @@ from pathlib import Path
 
 from disambig._core.errors import TableError
 from disambig._core.messages import quote_value
+from disambig.tabular.cell_values import text_of
 from disambig.tabular.labels.decisions import LABEL, ROW, DecidedRows, note_decision
-from disambig.tabular.table_columns import text_of
 
 try:
     import fcntl

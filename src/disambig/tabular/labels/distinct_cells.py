@@ -13,7 +13,7 @@ from disambig._core.errors import TableError
 from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.checks import is_missing
-from disambig.tabular.table_columns import is_blank, is_collection, text_of
+from disambig.tabular.cell_values import is_blank, is_collection, text_of
 
 __all__ = ["distinct_cells", "distinct_combinations", "texts_of"]
 

@@ -13,6 +13,7 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import first_repeated
+from disambig.tabular.cell_values import is_collection, text_of
 from disambig.tabular.labels.distinct_cells import distinct_cells, distinct_combinations
 from disambig.tabular.labels.label_cells import (
     LITERALLY,
@@ -28,7 +29,7 @@ from disambig.tabular.labels.label_rows import (
     row_labels,
     unknown_label,
 )
-from disambig.tabular.table_columns import find_column, is_collection, text_of
+from disambig.tabular.table_columns import find_column
 
 __all__ = ["LabelColumns", "LabelsInTable", "check_labels_differ"]
 

@@ -5,12 +5,12 @@ import pandas as pd
 
 from disambig._core.groups import first_largest, group_maxima
 from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_rows import JUDGED_IN_SAMPLE, Disambiguated, features_in_words
 from disambig.tabular.cleaning import second_look
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.model.table_model import TableModel
 from disambig.tabular.out_of_fold import histories_of
-from disambig.tabular.table_columns import text_of
 
 __all__ = ["rows_of_model"]
 

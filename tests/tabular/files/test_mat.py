@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scipy import io, sparse
 
 from disambig._core.errors import DatasetFormatError
-from disambig.tabular.files.arrays import read_mat
+from disambig.candidates.dataset import PartialLabelDataset
+from disambig.tabular.files import arrays
+from disambig.tabular.files.formats import FileContent
 
 # Three samples, four labels: the sets {0, 1}, {1}, {2, 3} and the truth 1, 1, 3.
 DATA = np.array([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]])
@@ -26,6 +28,10 @@ STORAGES = {
     "sparse double": lambda matrix: sparse.csc_array(matrix, dtype=np.float64),
     "sparse logical": lambda matrix: sparse.csc_array(matrix, dtype=bool),
 }
+
+
+def read_mat(path: Path) -> PartialLabelDataset:
+    return arrays.read_mat(FileContent(str(path), path))
 
 
 def write(path: Path, **changes: Any) -> Path:
@@ -111,7 +117,8 @@ def test_the_truth_may_lie_outside_the_set(path: Path) -> None:
 def test_a_missing_variable_is_named_with_those_found(missing: str, found: str, path: Path) -> None:
     write(path, **{missing: None})
     with pytest.raises(
-        DatasetFormatError, match=rf"toys\.mat needs a variable '{missing}'\. It holds {found}\."
+        DatasetFormatError,
+        match=rf"toys\.mat needs arrays 'data' and 'partial_target'\. It holds {found}\.",
     ):
         read_mat(path)
 
@@ -217,7 +224,7 @@ def test_features_that_are_no_matrix_of_numbers_are_refused(
 def test_a_file_cut_in_half_is_refused(path: Path) -> None:
     content = write(path).read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DatasetFormatError, match=r"toys\.mat is damaged or no MATLAB file"):
+    with pytest.raises(DatasetFormatError, match=r"toys\.mat is damaged or not a MATLAB file"):
         read_mat(path)
 
 
@@ -240,7 +247,7 @@ def test_a_file_cut_anywhere_is_read_whole_or_refused(
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n" * 100], ids=["nothing", "text"])
 def test_a_file_of_something_else_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
-    with pytest.raises(DatasetFormatError, match=r"toys\.mat is damaged or no MATLAB file"):
+    with pytest.raises(DatasetFormatError, match=r"toys\.mat is damaged or not a MATLAB file"):
         read_mat(path)
 
 

@@ -12,10 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disambig._core.errors import DatasetFormatError
-from disambig.tabular.files.arrays import read_npz
+from disambig.candidates.dataset import PartialLabelDataset
+from disambig.tabular.files import arrays
+from disambig.tabular.files.formats import FileContent
 
 X = np.array([[0.5, 1.0], [1.5, 2.0]])
 MASK = np.array([[True, True, False], [False, False, True]])
+
+
+def read_npz(path: Path) -> PartialLabelDataset:
+    return arrays.read_npz(FileContent(str(path), path))
 
 
 def write(path: Path, **changes: Any) -> Path:
@@ -141,14 +147,14 @@ def test_a_single_array_is_refused(path: Path) -> None:
     buffer = io.BytesIO()
     np.save(buffer, X)
     path.write_bytes(buffer.getvalue())
-    with pytest.raises(DatasetFormatError, match="no NumPy archive"):
+    with pytest.raises(DatasetFormatError, match="not a NumPy archive"):
         read_npz(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello"], ids=["nothing", "text"])
 def test_a_file_of_something_else_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
-    with pytest.raises(DatasetFormatError, match=r"toys\.npz is damaged, no NumPy archive, or"):
+    with pytest.raises(DatasetFormatError, match=r"toys\.npz is damaged, not a NumPy archive, or"):
         read_npz(path)
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from disambig._core.errors import MissingExtraError, TableError
-from disambig.tabular.files.table_file import read_table_file
+from disambig.tabular.files.formats import read_table
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def read_parquet(tmp_path):
             content.to_parquet(path)
         else:
             pq.write_table(content, path)
-        return read_table_file(path)
+        return read_table(path)
 
     return write_and_read
 
@@ -84,7 +84,7 @@ def read_excel(tmp_path):
             workbook.active.append(row)
         workbook.create_sheet("second").append(["other"])
         workbook.save(path)
-        return read_table_file(path)
+        return read_table(path)
 
     return write_and_read
 
@@ -128,4 +128,4 @@ def test_a_missing_library_is_told_with_the_extra_that_brings_it(
     path.touch()
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"disambig\[{extra}\]"):
-        read_table_file(path)
+        read_table(path)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from disambig._core.errors import TableError
-from disambig.tabular.files.table_file import read_table_file
+from disambig.tabular.files.formats import read_table
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def read(tmp_path):
     def write_and_read(content, **options):
         path = tmp_path / "toys.jsonl"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_table_file(path, **options)
+        return read_table(path, **options)
 
     return write_and_read
 
@@ -88,9 +88,9 @@ def test_a_mark_and_characters_in_two_halves_are_understood(read):
         (f'{{"a": {"9" * 5_000}}}', "Line 2 of .* cannot be read"),
         ('{"a": "\\ud800"}', "Line 2 of .* cannot be read"),
         ("[1, 2]", r"Line 2 of .* is a list\. A file that is one list needs to be rewritten"),
-        ('"x"', 'Line 2 of .* is a text. It needs to look like {"name": "value"}'),
+        ('"x"', 'Line 2 of .* is a string. It needs to look like {"name": "value"}'),
         ("null", "Line 2 of .* is null"),
-        ("true", "Line 2 of .* is a truth value"),
+        ("true", "Line 2 of .* is true or false"),
         ("3", "Line 2 of .* is a number"),
         ('{"a": 1, "a": 2}', "Line 2 of .* has 'a' more than once"),
         ('{"a": {"cat": 1, "cat": 2}}', "Line 2 of .* has 'cat' more than once"),

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular.files.table_file import read_table_file
+from disambig.tabular.files.formats import read_table
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def read(tmp_path):
     def write_and_read(content, name="toys.csv", **options):
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_table_file(path, **options)
+        return read_table(path, **options)
 
     return write_and_read
 
@@ -209,8 +209,8 @@ def test_without_pyarrow_the_same_cells_are_read(tmp_path):
     path.write_text("a,b\n" + "".join(f"{n},NA\n" for n in range(12_000)))
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from disambig.tabular.files.table_file import read_table_file\n"
-        f"frame = read_table_file({str(path)!r})\n"
+        "from disambig.tabular.files.formats import read_table\n"
+        f"frame = read_table({str(path)!r})\n"
         "assert (frame.dtypes == 'str').all()\n"
         "assert frame['a'].tolist() == [str(n) for n in range(12_000)]\n"
         "assert set(frame['b']) == {'NA'}"
@@ -246,7 +246,7 @@ def test_a_damaged_file_is_refused_or_read_with_every_row(content, tmp_path_fact
     path = tmp_path_factory.mktemp("damaged") / "any.csv"
     path.write_bytes(content)
     try:
-        frame = read_table_file(path)
+        frame = read_table(path)
     except TableError:
         return
     is_utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))

@@ -1,0 +1,109 @@
+"""What a cell stands for: a string, a collection, nothing; and as text or JSON."""
+
+import datetime
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from disambig._core.messages import safe_str
+from disambig.candidates.checks import is_missing
+
+__all__ = [
+    "LARGEST_EXACT_INTEGER",
+    "MISSING_TEXTS",
+    "cell_text",
+    "is_blank",
+    "is_collection",
+    "json_value",
+    "number_text",
+    "text_of",
+]
+
+# What pandas takes for missing in a text file, kept here so that a saved model reads alike with
+# any version of pandas.
+MISSING_TEXTS = frozenset({
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+})  # fmt: skip
+# Above it not every integer is a float, so a float no longer stands for one integer.
+LARGEST_EXACT_INTEGER = 2**53
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]{1,16})\.0+")
+
+
+def text_of(value: Any) -> str | None:
+    """Return the string that a single value stands for, or None if it is missing or blank.
+
+    Values are compared by it because files disagree on types: an identifier comes as 3 from one,
+    as "3" from another, and as 3.0 from a column with gaps.
+    """
+    if value is None or isinstance(value, str):
+        return (value and value.strip()) or None
+    if is_missing(value):
+        return None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace").strip() or None
+    if isinstance(value, float | np.floating):
+        return number_text(str(value))
+    return safe_str(value).strip() or None
+
+
+def number_text(text: str) -> str:
+    """Write whole numbers in one way: 3 for 3.0, and 0 for -0; return other strings unchanged."""
+    whole = _WHOLE_NUMBER.fullmatch(text)
+    if whole and abs(int(whole[1])) <= LARGEST_EXACT_INTEGER:
+        text = whole[1]
+    return "0" if text == "-0" else text
+
+
+def is_blank(cell: Any) -> bool:
+    """Tell whether a cell holds nothing, or a string that stands for nothing, such as NA."""
+    return not is_collection(cell) and (text_of(cell) or "") in MISSING_TEXTS
+
+
+def is_collection(cell: Any) -> bool:
+    """Tell whether a cell holds several values, as in JSON lines and Parquet."""
+    return isinstance(cell, list | tuple | set | frozenset | np.ndarray | Mapping)
+
+
+def json_value(value: Any) -> Any:
+    """Return a value made of JSON types; missing values become None."""
+    if isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((json_value(item) for item in value), key=str)  # the same every time
+    if isinstance(value, np.ndarray):
+        return [json_value(item) for item in value] if value.ndim else json_value(value[()])
+    if is_missing(value):
+        return None
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="backslashreplace")
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    return str(value)
+
+
+def cell_text(value: Any) -> str | None:
+    """Return a cell as text files hold it: JSON for a collection, None for a missing value."""
+    if isinstance(value, str):
+        return value
+    if is_collection(value):
+        return json.dumps(json_value(value), ensure_ascii=False)
+    if is_missing(value):
+        return None
+    if isinstance(value, bytes):
+        return str(json_value(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
