@@ -1,9 +1,15 @@
+"""Errors, and warnings that name the caller's line."""
+
+import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from disambig._core import errors
+from disambig._core import errors as caller
+from disambig._core.errors import warn_caller
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,34 @@ def test_describe_rows_names_the_first_of_several():
 
 def test_describe_rows_names_the_only_one():
     assert errors.describe_rows(np.array([False, True])) == "1 sample, at row 1"
+
+
+def from_inside(module, depth):
+    """Return a function of a module of that name that warns from so many calls deep."""
+    space = {"__name__": module, "warn_caller": warn_caller}
+    exec("def warn(depth):\n    warn(depth - 1) if depth else warn_caller('look')", space)
+    return lambda: space["warn"](depth)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_the_line_outside_the_package_is_named(depth):
+    warn = from_inside("disambig.methods.some", depth)
+    with pytest.warns(UserWarning, match="look") as caught:
+        warn()
+    assert caught[0].filename == __file__
+
+
+def test_a_package_whose_name_only_begins_alike_is_outside():
+    warn = from_inside("disambiguous", 0)
+    with pytest.warns(UserWarning, match="look") as caught:
+        warn()
+    assert caught[0].filename == "<string>"
+
+
+def test_without_anybody_outside_the_outermost_line_is_named(monkeypatch):
+    monkeypatch.setattr(caller, "_is_inside", lambda module: True)
+    outermost = inspect.stack()[-1].filename
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_caller("look")
+    assert caught[0].filename == outermost

@@ -12,6 +12,7 @@ from scipy import sparse
 from candidates.strategies import candidate_labels, masks
 from disambig import CandidateLabels
 from disambig._core.errors import CandidateError
+from disambig._core.fingerprint import fingerprint_of
 
 
 @pytest.fixture
@@ -392,3 +393,21 @@ def test_a_label_with_the_separator_in_it_cannot_be_written():
 def test_a_frame_of_booleans_brings_its_column_names():
     frame = pd.DataFrame({"cat": [True, False], "dog": [True, True]})
     assert CandidateLabels.from_mask(frame).to_sets() == [{"cat", "dog"}, {"dog"}]
+
+
+def test_the_fingerprint_follows_classes_sets_and_weights_and_nothing_else():
+    sets = CandidateLabels.from_strings(["cat|dog", "dog"])
+    weights = sets.to_mask() * 2.0
+    others = [
+        CandidateLabels.from_strings(["cat|cow", "cow"]),
+        CandidateLabels.from_strings(["cat|dog", "cat"]),
+        sets.with_classes(["dog", "cat"]),
+        sets[[0]],
+        CandidateLabels.from_mask(sets.to_mask(), sets.classes, weights=weights),
+        CandidateLabels.from_mask(sets.to_mask(), sets.classes, weights=weights * 2),
+    ]
+    fingerprints = {fingerprint_of(one) for one in [sets, *others]}
+    assert len(fingerprints) == 7
+    assert fingerprint_of(CandidateLabels.from_sets([["dog", "cat"], ["dog"]])) in fingerprints
+    wide = CandidateLabels.from_mask(np.eye(200, dtype=bool))
+    assert fingerprint_of(wide) == fingerprint_of(CandidateLabels.from_mask(wide.to_sparse()))

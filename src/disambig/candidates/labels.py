@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
-from disambig._core.groups import first_largest, group_maxima, group_sums
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import build, storage
 from disambig.candidates.checks import (
@@ -20,6 +19,7 @@ from disambig.candidates.checks import (
     in_order_of,
     known_columns_of,
 )
+from disambig.candidates.storage import first_largest, group_maxima, group_sums
 
 __all__ = ["CandidateLabels"]
 
@@ -436,6 +436,12 @@ class CandidateLabels:
     def with_classes(self, classes: Iterable[Label]) -> Self:
         """Use another list of classes, in its order; all candidates must be in it."""
         return self._from_parts(build.put_on_classes(self._parts(), classes))
+
+    def fingerprint_parts(self) -> tuple[Any, ...]:
+        """Return what tells these sets from others, for ``fingerprint_of``."""
+        names = [repr(name) for name in self._classes.tolist()]
+        weights = None if self._weights is None else self.values_of(self._weights)
+        return names, *self.pairs(), weights
 
     def _csr(self) -> Sparse:
         return storage.as_csr(self._mask)

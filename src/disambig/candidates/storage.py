@@ -1,6 +1,7 @@
-"""One boolean or float matrix, kept dense or sparse, whichever takes less memory, and frozen.
+"""Matrices kept dense or sparse, whichever is smaller, and sums over groups of values.
 
-``CandidateLabels`` holds its mask and its weights this way. Everything here works on both forms.
+``CandidateLabels`` holds its mask and its weights this way, read-only. The values of all its
+candidates lie row after row in one array: the candidates of a row are a group.
 """
 
 from typing import Any
@@ -15,6 +16,9 @@ __all__ = [
     "as_csr",
     "as_dense",
     "compact",
+    "first_largest",
+    "group_maxima",
+    "group_sums",
     "nbytes",
     "row_counts",
     "rows_of",
@@ -94,3 +98,20 @@ def _arrays(storage: Storage) -> tuple[AnyArray, ...]:
     if sparse.issparse(storage):
         return storage.data, storage.indices, storage.indptr
     return (storage,)
+
+
+def group_sums(values: AnyArray, starts: IntArray) -> AnyArray:
+    """Return the sum of every group; ``starts`` says where groups begin, none is empty."""
+    return np.add.reduceat(values, starts)
+
+
+def group_maxima(values: AnyArray, starts: IntArray) -> AnyArray:
+    """Return the largest value of every group, as ``group_sums`` does sums."""
+    return np.maximum.reduceat(values, starts)
+
+
+def first_largest(values: AnyArray, starts: IntArray) -> IntArray:
+    """Return where the largest value of every group is; ties go to the first."""
+    sizes = np.diff(starts, append=len(values))
+    largest = np.flatnonzero(values == np.repeat(group_maxima(values, starts), sizes))
+    return largest[np.searchsorted(largest, starts)]

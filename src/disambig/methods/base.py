@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError
-from disambig._core.groups import group_maxima, group_sums
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
 from disambig.metrics import covering_rate
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from disambig._core.groups import group_maxima, group_sums
 from disambig._core.typing import FloatArray, IntArray
+from disambig.candidates.storage import group_maxima, group_sums
 
 __all__ = ["project_groups_on_simplex", "project_rows_on_simplex"]
 

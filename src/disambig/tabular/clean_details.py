@@ -1,6 +1,5 @@
 """How a cleaned table came about, in a file beside it: settings, epochs, what each network said."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disambig._core.errors import TableError
 from disambig._core.files import written_atomically
+from disambig._core.fingerprint import sha256_hex
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.tabular.estimate import Accuracy
@@ -185,10 +185,7 @@ def belong_to(details: CleanDetails, cells: Iterable[str]) -> bool:
 
 
 def _fingerprint(cells: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for cell in cells:
-        digest.update(cell.encode("utf-8", "backslashreplace") + b"\n")
-    return digest.hexdigest()
+    return sha256_hex(*(cell.encode("utf-8", "backslashreplace") + b"\n" for cell in cells))
 
 
 def _without_nan(history: Mapping[str, Any]) -> dict[str, list[float | None]]:

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
-from disambig._core.groups import group_maxima
 from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima
 from disambig.tabular.cell_values import text_of
 from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
 from disambig.tabular.labels.decisions import DecidedRows

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_real
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy

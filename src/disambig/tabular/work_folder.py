@@ -1,6 +1,5 @@
 """What is done of a long piece of work, kept in a folder so that it can be taken up again."""
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ import pandas as pd
 
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
+from disambig._core.fingerprint import code_fingerprint, fingerprint_of
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
@@ -159,14 +159,12 @@ def work_fingerprint(
     **settings: object,
 ) -> str:
     """Return a hash of the data, the method with its parameters, and the settings."""
-    digest = hashlib.sha256()
     versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
-    digest.update(repr((__version__, versions, type(method), list(values.columns))).encode())
-    digest.update(repr(sorted(method.get_params().items(), key=str)).encode())
-    digest.update(repr(sorted(settings.items())).encode())
-    digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
-    rows, columns = candidates.pairs()
-    for part in (rows, columns, candidates.prior().data):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    digest.update(repr(candidates.classes.tolist()).encode())
-    return digest.hexdigest()
+    return fingerprint_of(
+        [__version__, *versions, repr(type(method)), code_fingerprint(type(method))],
+        repr(sorted(method.get_params().items(), key=str)),
+        repr(sorted(settings.items())),
+        list(map(repr, values.columns)),
+        pd.util.hash_pandas_object(values, index=False).to_numpy(),
+        candidates,
+    )

@@ -1,6 +1,5 @@
 """The rows worth a second look, as the scripts of a page read them."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from disambig._core.fingerprint import sha256_hex
 from disambig._core.typing import IntArray
 from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_rows import Disambiguated
@@ -120,7 +120,6 @@ def _shortened(text: str) -> str:
 
 def _fingerprint(rows: Disambiguated) -> str:
     """Return what tells this table from others: a browser keeps decisions under it."""
-    digest = hashlib.sha256(repr(rows.candidates.classes.tolist()).encode())
-    for part in (*rows.candidates.pairs(), rows.confidences):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()[:16]
+    arrays = (*rows.candidates.pairs(), rows.confidences)
+    classes = repr(rows.candidates.classes.tolist()).encode()
+    return sha256_hex(classes, *(np.ascontiguousarray(part).tobytes() for part in arrays))[:16]

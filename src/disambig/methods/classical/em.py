@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from disambig._core.groups import group_maxima, group_sums
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima, group_sums
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from disambig._core.groups import first_largest, group_sums
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest, group_sums
 from disambig.methods.base import MethodCard, confidence_from_pairs, confidence_from_scores
 from disambig.methods.classical.indexed_rows import IndexedRows
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler

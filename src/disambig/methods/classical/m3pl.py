@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils.extmath import row_norms
 
-from disambig._core.groups import first_largest
 from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest
 from disambig.methods.base import (
     MethodCard,
     PartialLabelClassifier,

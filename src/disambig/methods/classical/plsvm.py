@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from disambig._core.groups import first_largest
 from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest
 from disambig.methods.base import (
     MethodCard,
     PartialLabelClassifier,

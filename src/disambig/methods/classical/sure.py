@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from disambig._core.groups import first_largest, group_maxima
 from disambig._core.parameters import check_choice, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from disambig._core.groups import group_sums
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_sums
 from disambig.methods.ncpd_plus.mixture import SMALLEST_MASS, mixture_weights
 from disambig.metrics import approximated_accuracy, covering_rate
 

@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr
 
-from disambig._core.groups import group_maxima
 from disambig._core.messages import percent, row_count
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.audit import row_blocks
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima
 
 __all__ = ["LabelInformation", "label_information", "likeliest_shares", "may_have_any_label"]
 

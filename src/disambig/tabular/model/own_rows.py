@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from disambig._core.groups import first_largest, group_maxima
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest, group_maxima
 from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_rows import JUDGED_IN_SAMPLE, Disambiguated, features_in_words
 from disambig.tabular.cleaning import second_look

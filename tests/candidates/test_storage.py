@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig._core.groups import first_largest, group_maxima, group_sums
+from disambig.candidates.storage import first_largest, group_maxima, group_sums
 
 # Few different values, so that many are equal.
 members = st.one_of(st.integers(-2, 2), st.sampled_from([-np.inf, np.inf, 0.5]))
