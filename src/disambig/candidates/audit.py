@@ -5,14 +5,26 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.special import entr
 
-from disambig._core.typing import IntArray, Label, Sparse
+from disambig._core.messages import percent, row_count
+from disambig._core.typing import BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima
 
-__all__ = ["CandidateAudit", "audit_candidates", "row_blocks"]
-
+__all__ = [
+    "CandidateAudit",
+    "LabelInformation",
+    "audit_candidates",
+    "label_information",
+    "likeliest_shares",
+    "may_have_any_label",
+    "row_blocks",
+]
 
 _PAIRS_AT_A_TIME = 2_000_000
+_DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
+_ROUNDING = 1e-9
 
 
 def row_blocks(
@@ -23,9 +35,6 @@ def row_blocks(
     rows = max(1, len(candidates) * pairs // max(1, total))
     for start in range(0, len(candidates), rows):
         yield candidates[start : start + rows]
-
-
-_DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
 
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
@@ -133,6 +142,95 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
         never_candidates=[names[j] for j in np.flatnonzero(occurrences == 0)],
         classes=names,
     )
+
+
+@dataclass(frozen=True)
+class LabelInformation:
+    """How much of the labels is known; ``str()`` says it in two sentences.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows have a set.
+    known_share : float
+        The share of the information in full labels that the sets hold: 1 if every set has one
+        label, 0 if every set has all of them.
+    blind_guess_share : float
+        Share of rows that a guess from the set alone is expected to get right.
+    weighted : bool
+        Whether candidates have weights, which both shares then take as true.
+    """
+
+    n_rows: int
+    known_share: float
+    blind_guess_share: float
+    weighted: bool = False
+
+    @property
+    def equivalent_rows(self) -> float:
+        """How many rows with full labels would tell as much."""
+        return self.known_share * self.n_rows
+
+    def __str__(self) -> str:
+        guess = "The label of highest weight" if self.weighted else "A blind guess inside the sets"
+        condition = ", if the weights are right" if self.weighted else ""
+        return (
+            f"These labels are worth about as much as {row_count(round(self.equivalent_rows))} "
+            f"({percent(self.known_share)}) with one certain label each.\n"
+            f"{guess} would be right for {percent(self.blind_guess_share)} of the rows{condition}."
+        )
+
+
+def label_information(candidates: CandidateLabels) -> LabelInformation:
+    r"""Return how much the sets tell, compared with full labels.
+
+    With the prior :math:`p_i` of every row (equal shares, or the weights), their mean :math:`m`
+    and the entropy :math:`H`, the known share is :math:`1 - \mathrm{mean}_i H(p_i) / H(m)`.
+    It is 1 where :math:`H(m) = 0`, as with one class.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        The sets.
+    """
+    n_rows = len(candidates)
+    weighted = candidates.weights is not None
+    if not n_rows:
+        return LabelInformation(0, 1.0, 1.0, weighted)
+    totals = np.zeros(candidates.shape[1])
+    left_open = 0.0
+    for block in row_blocks(candidates):
+        prior = block.prior() if weighted else _equal_shares(block)
+        totals += prior.sum(axis=0)
+        left_open += float(entr(prior.data).sum())
+    to_tell = float(entr(totals / n_rows).sum())
+    # The entropy of the mean is at least the mean entropy, but for rounding.
+    known = max(0.0, 1 - left_open / n_rows / to_tell) if to_tell > 0 else 1.0
+    return LabelInformation(n_rows, known, float(likeliest_shares(candidates).mean()), weighted)
+
+
+def likeliest_shares(candidates: CandidateLabels) -> FloatArray:
+    """Return the share of the likeliest candidate of every row, which a blind guess gets right."""
+    if candidates.weights is None:
+        return np.asarray(1 / candidates.sizes)
+    largest = [np.zeros(0)]
+    for block in row_blocks(candidates):
+        prior = block.prior()
+        largest.append(group_maxima(prior.data, prior.indptr[:-1]))
+    return np.concatenate(largest)
+
+
+def may_have_any_label(candidates: CandidateLabels, n_occurring: int) -> BoolArray:
+    """Mark the rows for which all labels that occur, of this number, are equally likely."""
+    return likeliest_shares(candidates) * n_occurring <= 1 + _ROUNDING
+
+
+def _equal_shares(candidates: CandidateLabels) -> Sparse:
+    # What prior() returns where there are no weights, several times as fast.
+    mask = candidates.to_sparse()
+    sizes = np.diff(mask.indptr)
+    shares = np.repeat(1 / sizes, sizes)
+    return sparse.csr_array((shares, mask.indices, mask.indptr), shape=mask.shape)
 
 
 def _cooccurrence(mask: Sparse) -> Sparse:

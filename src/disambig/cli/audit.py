@@ -1,9 +1,16 @@
 """``disambig audit``: look at a table before training."""
 
+from typing import TYPE_CHECKING
+
 from disambig.cli.option_groups import with_option_groups
 from disambig.cli.table_options import FeatureOptions, FileOptions, Json, LabelOptions, TableFile
 
-__all__ = ["audit"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from disambig.tabular.audit.audit_report import TableAudit
+
+__all__ = ["audit", "print_audit"]
 
 
 @with_option_groups
@@ -27,7 +34,6 @@ def audit(
     # keeps --help quick
     from rich.console import Console
 
-    from disambig.cli.audit_view import print_audit
     from disambig.cli.console import print_json, say_notices
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
@@ -39,3 +45,27 @@ def audit(
         print_json({**found.to_json(), "notices": [*table.notices, *found.notices]})
     else:
         print_audit(found, Console())
+
+
+def print_audit(audit: "TableAudit", console: "Console") -> None:
+    """Print an audit on about one screen; markup in the file is shown and not obeyed."""
+    # keeps --help quick
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    for sentence in audit.summary():
+        console.print(Text(sentence))
+    for section in audit.sections():
+        grid = Table.grid(padding=(0, 1))
+        if section.is_numbered:
+            grid.add_column(justify="right", no_wrap=True)
+        overflow = "ellipsis" if section.is_table else "fold"
+        grid.add_column(no_wrap=section.is_table, overflow=overflow)
+        for number, line in enumerate(section.lines, start=1):
+            text = Text(line)
+            text.highlight_regex(r"  #+$", "cyan")  # bars
+            grid.add_row(*([f"{number}."] if section.is_numbered else []), text)
+        console.print()
+        console.print(Text(section.heading, style="bold"))
+        console.print(Padding(grid, (0, 0, 0, 2), expand=False))

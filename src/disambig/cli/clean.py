@@ -74,7 +74,7 @@ def clean(
     """
     # keeps --help quick
     from disambig.cli.console import print_json, say, say_notices
-    from disambig.cli.fit import FitView
+    from disambig.cli.fit_view import FitView
     from disambig.cli.table_files import (
         check_output,
         load_table,

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from disambig._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from disambig.tabular.audit.table_audit import TableAudit, audit_table
+    from disambig.tabular.audit.audit_report import TableAudit
+    from disambig.tabular.audit.table_audit import audit_table
     from disambig.tabular.cleaned_rows import Disambiguated, read_cleaned
     from disambig.tabular.cleaning import clean_table
     from disambig.tabular.estimate import Estimate
@@ -41,7 +42,7 @@ __getattr__, __dir__ = lazy_names(
         "Disambiguated": "disambig.tabular.cleaned_rows",
         "Estimate": "disambig.tabular.estimate",
         "LabelColumns": "disambig.tabular.labels.label_columns",
-        "TableAudit": "disambig.tabular.audit.table_audit",
+        "TableAudit": "disambig.tabular.audit.audit_report",
         "TableModel": "disambig.tabular.model.table_model",
         "audit_table": "disambig.tabular.audit.table_audit",
         "clean_table": "disambig.tabular.cleaning",

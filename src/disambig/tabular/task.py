@@ -11,11 +11,11 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.messages import describe_table_rows, did_you_mean, join_names
 from disambig._core.typing import AnyArray, BoolArray
+from disambig.candidates.audit import may_have_any_label
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
-from disambig.tabular.audit.label_information import may_have_any_label
 from disambig.tabular.cell_values import is_blank, text_of
 from disambig.tabular.columns.plan import (
     ColumnPlan,

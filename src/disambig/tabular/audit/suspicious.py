@@ -1,43 +1,85 @@
-"""What looks wrong in labels, before anything is learned from them."""
+"""Findings: what looks wrong in the labels of a table."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from disambig._core.messages import option, percent, quote_value, quoted_list, row_count
+from disambig._core.messages import option, percent, quote_value, quoted_list, row_count, row_list
 from disambig._core.typing import IntArray
-from disambig.candidates.audit import CandidateAudit, row_blocks
+from disambig.candidates.audit import CandidateAudit, may_have_any_label, row_blocks
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.audit.label_information import may_have_any_label
-from disambig.tabular.audit.report_text import Finding
-from disambig.tabular.audit.similar_rows import (
-    find_repeated_rows,
-    joined_labels,
-    likely_slips,
-    spelled_alike,
-)
+from disambig.tabular.audit.duplicates import find_repeated_rows
+from disambig.tabular.audit.spelling import joined_labels, likely_slips, spelled_alike
 
-__all__ = ["LabelledRows", "find_suspicious"]
+__all__ = ["Finding", "LabelledRows", "find_suspicious"]
 
+_ROWS_NAMED = 5
 _EXAMPLES = 3
 _NEARLY_ALL = 0.95
 _FEWEST_ROWS = 20  # in fewer, shares say little
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something that looks wrong; ``str()`` says what, where and what to do.
+
+    Attributes
+    ----------
+    kind : str
+        What was found, as a name for programs.
+    message : str
+        What was found, as a sentence.
+    advice : str
+        What to do about it.
+    count : int
+        How many rows it concerns.
+    rows : tuple of int
+        The first of these rows, counted from 1.
+    labels : tuple of tuples of str
+        The labels it concerns, in groups.
+    """
+
+    kind: str
+    message: str
+    advice: str = ""
+    count: int = 0
+    rows: tuple[int, ...] = ()
+    labels: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def about(
+        cls,
+        rows: IntArray,
+        kind: str,
+        message: str,
+        advice: str,
+        labels: Iterable[Iterable[object]] = (),
+    ) -> Self:
+        """Return a finding about rows, which are given by their positions from 0."""
+        first = tuple(int(row) + 1 for row in rows[:_ROWS_NAMED])
+        groups = tuple(tuple(str(label) for label in group) for group in labels)
+        return cls(kind, message, advice, len(rows), first, groups)
+
+    def __str__(self) -> str:
+        where = f"See {row_list(self.rows, self.count)}." if self.rows else ""
+        return " ".join(filter(None, (self.message, where, self.advice)))
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows of a table that name a label.
+    """The rows of a table that have a label.
 
     Attributes
     ----------
     candidates : CandidateLabels
         Their sets.
     audit : CandidateAudit
-        What is known of these sets.
+        Facts about these sets.
     numbers : array of shape (n_samples,)
         Their positions in the table, from 0.
     values : DataFrame of n_samples rows, or None
@@ -59,13 +101,13 @@ class LabelledRows:
 
     @property
     def text_counts(self) -> dict[str, int]:
-        """In how many rows each label is a candidate: labels that occur and are texts."""
+        """In how many rows each label is a candidate; of labels that occur and are strings."""
         pairs = zip(self.audit.classes, self.audit.candidate_counts.tolist(), strict=True)
         return {label: count for label, count in pairs if isinstance(label, str) and count}
 
     @property
     def n_occurring(self) -> int:
-        """How many classes are a candidate at all."""
+        """How many classes are a candidate somewhere."""
         return self.audit.n_classes - len(self.audit.never_candidates)
 
     def rows_with(self, labels: Iterable[object]) -> IntArray:
@@ -78,7 +120,7 @@ class LabelledRows:
 
 
 def find_suspicious(labelled: LabelledRows) -> list[Finding]:
-    """Return what looks wrong in the labels of some rows, the worst first."""
+    """Return what looks wrong in the labels, the worst first."""
     if not len(labelled.candidates):
         return []
     checks = (
@@ -103,7 +145,7 @@ def _one_label(labelled: LabelledRows) -> Iterator[Finding]:
             _NO_ROWS,
             "one_label",
             f"{quote_value(label)} is the only label in the whole table.",
-            "Check that this is the column of labels. From one label nothing can be learned.",
+            "Check that this is the column of labels. Nothing can be learned from a single label.",
             [[label]],
         )
 
@@ -211,8 +253,7 @@ def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
 def _in_nearly_all_rows(labelled: LabelledRows) -> Iterator[Finding]:
     rows, counts = labelled.audit.n_samples, labelled.audit.candidate_counts
     common = [labelled.audit.classes[j] for j in np.flatnonzero(counts >= _NEARLY_ALL * rows)]
-    # Weights tell more about a candidate than its presence; and where all are in all rows, that
-    # is what there is to say.
+    # Weights tell more than presence; and every label in every row is another finding.
     if labelled.is_weighted or rows < _FEWEST_ROWS or not 0 < len(common) < labelled.n_occurring:
         return
     yield Finding.about(
@@ -247,7 +288,7 @@ def _never_candidates(labelled: LabelledRows) -> Iterator[Finding]:
             _NO_ROWS,
             "never_candidates",
             f"No row has {quoted_list(never)} among its labels.",
-            "Check the spelling of the classes. What occurs nowhere is not learned.",
+            "Check the spelling of the classes. A class that never occurs is not learned.",
             [[label] for label in never],
         )
 

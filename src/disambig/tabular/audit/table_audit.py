@@ -1,98 +1,25 @@
-"""``audit_table``: what a table with candidate labels holds, before anything is trained on it."""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+"""``audit_table``: look at a table before anything is trained on it."""
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import option, row_count
-from disambig._core.typing import BoolArray
-from disambig.candidates.audit import CandidateAudit, audit_candidates
+from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.audit.label_information import LabelInformation, label_information
-from disambig.tabular.audit.report_text import Finding, audit_text
-from disambig.tabular.audit.suspicious import LabelledRows, find_suspicious
+from disambig.tabular.audit.audit_report import TableAudit
+from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.values import column_values
-from disambig.tabular.labels.label_columns import LabelColumns
-from disambig.tabular.task import FeatureColumns, Labels, Names, sets_of_rows
+from disambig.tabular.labels.label_columns import LabelColumns, LabelsInTable
+from disambig.tabular.task import (
+    FeatureColumns,
+    Labels,
+    Names,
+    label_column_names,
+    sets_of_rows,
+)
 
-__all__ = ["TableAudit", "audit_table"]
-
-_PAIRS_IN_JSON = 50
-
-
-@dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
-class TableAudit:
-    """What a table holds, and what looks wrong in it. ``str()`` of it is a text for people.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows of the table.
-    n_unlabelled : int
-        Rows of them that name no label.
-    features : mapping from str to tuple of str
-        Kinds of features, and the columns of each; empty where no features can be used.
-    notices : tuple of str
-        What was found out about columns.
-    sets : CandidateAudit
-        Facts about the candidate sets.
-    weighted, negative : bool
-        Whether candidates have weights, or votes; whether labels were ruled out, as in "!cat".
-    information : LabelInformation
-        What the ambiguity costs.
-    findings : tuple of Finding
-        What looks wrong, the worst first.
-    """
-
-    n_rows: int
-    n_unlabelled: int
-    features: Mapping[str, tuple[str, ...]]
-    notices: tuple[str, ...]
-    sets: CandidateAudit
-    weighted: bool
-    negative: bool
-    information: LabelInformation
-    findings: tuple[Finding, ...]
-
-    def __str__(self) -> str:
-        return audit_text(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON knows it: texts, numbers, lists and objects."""
-        sets, information = self.sets, self.information
-        counts = zip(
-            sets.classes, sets.candidate_counts.tolist(), sets.alone_counts.tolist(), strict=True
-        )
-        return {
-            "rows": self.n_rows,
-            "rows_without_label": self.n_unlabelled,
-            "features": {kind: list(names) for kind, names in self.features.items()},
-            "notices": list(self.notices),
-            "weighted": self.weighted,
-            "negative": self.negative,
-            "set_sizes": {str(size): count for size, count in sets.size_histogram.items()},
-            "average_candidates": sets.average_candidates,
-            "singleton_share": sets.singleton_share,
-            "labels": [
-                {"label": label, "candidate_in": candidate, "alone_in": alone}
-                for label, candidate, alone in counts
-            ],
-            "pairs": [
-                {"labels": [first, second], "rows": count}
-                for first, second, count in sets.most_common_pairs(_PAIRS_IN_JSON)
-            ],
-            "always_together": [list(group) for group in sets.inseparable],
-            "cost": {
-                "known_share": information.known_share,
-                "equivalent_rows": information.equivalent_rows,
-                "blind_guess_share": information.blind_guess_share,
-            },
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+__all__ = ["audit_table"]
 
 
 def audit_table(
@@ -120,9 +47,9 @@ def audit_table(
     categories : str or sequence of str, optional
         Columns whose values are codes, even if they look like numbers.
     id : str, optional
-        Column that names the rows, and is no feature.
+        Column that names the rows; it is not a feature.
     """
-    # A slip in what was asked for is no finding about the table.
+    # A misspelled column name is an error, not a finding about the table.
     columns = FeatureColumns(
         frame,
         labels,
@@ -133,14 +60,25 @@ def audit_table(
         categories=categories,
     )
     read = _read_labels(frame, labels)
-    kinds, notices, values, unusable = _read_features(frame, columns, read.candidates)
+    findings: list[Finding] = []
+    by_kind: dict[str, list[str]] = {}
+    notices: list[str] = []
+    values = None
+    try:
+        plan, notices = columns.plan(read.candidates)
+        values = column_values(frame, plan)
+        by_kind = plan.by_kind()
+    except TableError as error:  # the labels can still be audited
+        findings.append(Finding("features", str(error)))
     sets = audit_candidates(read.candidates)
-    findings = [*unusable, *_unlabelled(read), *find_suspicious(_labelled(read, sets, values))]
+    several_columns = len(label_column_names(labels)) > 1
+    labelled = _labelled_rows(read, sets, values, several_columns=several_columns)
+    findings += [*_unlabelled_rows(read), *find_suspicious(labelled)]
     return TableAudit(
         n_rows=len(frame),
         n_unlabelled=int(read.empty.sum()),
-        features=kinds,
-        notices=notices,
+        features={kind: tuple(names) for kind, names in by_kind.items()},
+        notices=tuple(notices),
         sets=sets,
         weighted=read.candidates.weights is not None,
         negative=read.negative,
@@ -149,45 +87,14 @@ def audit_table(
     )
 
 
-class _ReadLabels(NamedTuple):
-    candidates: CandidateLabels  # of the rows with a label, or of all
-    empty: BoolArray  # rows of the table that name no label
-    negative: bool
-    n_columns: int
-    note: str = ""  # on cells that were taken for empty
-
-
-class _ReadFeatures(NamedTuple):
-    kinds: dict[str, tuple[str, ...]]
-    notices: tuple[str, ...]
-    values: pd.DataFrame | None
-    findings: tuple[Finding, ...]
-
-
-def _read_labels(frame: pd.DataFrame, labels: Labels) -> _ReadLabels:
+def _read_labels(frame: pd.DataFrame, labels: Labels) -> LabelsInTable:
     if not isinstance(labels, CandidateLabels):
-        columns = LabelColumns.of(labels)
-        said = columns.parse(frame)
-        n_columns = len(columns.columns)
-        return _ReadLabels(said.candidates, said.empty, said.negative, n_columns, said.note)
-    sets = sets_of_rows(labels, frame)
-    return _ReadLabels(sets, np.zeros(len(frame), dtype=bool), negative=False, n_columns=1)
+        return LabelColumns.of(labels).parse(frame)
+    empty = np.zeros(len(frame), dtype=bool)
+    return LabelsInTable(sets_of_rows(labels, frame), empty, negative=False)
 
 
-def _read_features(
-    frame: pd.DataFrame, columns: FeatureColumns, candidates: CandidateLabels
-) -> _ReadFeatures:
-    try:
-        plan, notices = columns.plan(candidates)
-        values = column_values(frame, plan)
-    except TableError as error:
-        # The labels can still be looked at.
-        return _ReadFeatures({}, (), None, (Finding("features", str(error)),))
-    by_kind = {kind: tuple(names) for kind, names in plan.by_kind().items()}
-    return _ReadFeatures(by_kind, tuple(notices), values, ())
-
-
-def _unlabelled(read: _ReadLabels) -> list[Finding]:
+def _unlabelled_rows(read: LabelsInTable) -> list[Finding]:
     rows = np.flatnonzero(read.empty)
     if not len(rows):
         return []
@@ -202,13 +109,19 @@ def _unlabelled(read: _ReadLabels) -> list[Finding]:
     return [Finding.about(rows, "no_label", message, advice)]
 
 
-def _labelled(read: _ReadLabels, sets: CandidateAudit, values: pd.DataFrame | None) -> LabelledRows:
-    """Return the rows that name a label: of the others there is nothing more to say."""
+def _labelled_rows(
+    read: LabelsInTable,
+    sets: CandidateAudit,
+    values: pd.DataFrame | None,
+    *,
+    several_columns: bool,
+) -> LabelledRows:
+    """Return the rows that name a label; the others have been reported."""
     named, candidates = ~read.empty, read.candidates
     if not named.all():
         values = None if values is None else values[named]
         if len(candidates) == len(named):
             candidates = candidates[named]
             sets = audit_candidates(candidates)
-    separator_unused = read.n_columns > 1 or sets.singleton_share == 1
+    separator_unused = several_columns or sets.singleton_share == 1
     return LabelledRows(candidates, sets, np.flatnonzero(named), values, separator_unused)

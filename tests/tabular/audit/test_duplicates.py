@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from disambig import CandidateLabels
-from disambig.tabular.audit import similar_rows as repeated_rows
-from disambig.tabular.audit.similar_rows import find_repeated_rows
+from disambig.tabular.audit import duplicates
+from disambig.tabular.audit.duplicates import find_repeated_rows
 
 
 def marks(features, sets):
@@ -66,7 +66,7 @@ def test_swapped_values_are_different_features():
 
 @pytest.mark.parametrize("rows_at_a_time", [1, 7, 10_000])
 def test_it_agrees_with_a_loop(rows_at_a_time, monkeypatch):
-    monkeypatch.setattr(repeated_rows, "_ROWS_AT_A_TIME", rows_at_a_time)
+    monkeypatch.setattr(duplicates, "_ROWS_AT_A_TIME", rows_at_a_time)
     rng = np.random.default_rng(0)
     values = pd.DataFrame(rng.integers(0, 3, size=(120, 4)).astype(float), columns=list("abcd"))
     mask = rng.random((120, 3)) < 0.6

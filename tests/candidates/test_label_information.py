@@ -5,7 +5,7 @@ from scipy.stats import entropy
 
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
-from disambig.tabular.audit.label_information import label_information
+from disambig.candidates.audit import label_information
 
 
 def test_sets_of_one_label_tell_all():

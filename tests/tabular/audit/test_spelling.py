@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from disambig.tabular.audit.similar_rows import (
+from disambig.tabular.audit.spelling import (
     JoinedLabels,
     Slip,
     joined_labels,

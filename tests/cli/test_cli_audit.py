@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from disambig.cli.audit_view import print_audit
+from disambig.cli.audit import print_audit
 from disambig.tabular.audit.table_audit import audit_table
 from disambig.tabular.labels.label_columns import LabelColumns
 

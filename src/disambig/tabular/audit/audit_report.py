@@ -1,0 +1,195 @@
+"""``TableAudit``: the result of an audit, as sections of text and as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from disambig._core.messages import percent, printable, quote_value, row_count
+from disambig.candidates.audit import CandidateAudit, LabelInformation
+from disambig.tabular.audit.suspicious import Finding
+
+__all__ = ["Section", "TableAudit"]
+
+_KINDS = {
+    "number": ("number", "numbers"),
+    "category": ("category", "categories"),
+    "boolean": ("yes or no", "yes or no"),
+    "date": ("date", "dates"),
+}
+_MOST_SIZES = 8
+_MOST_LABELS = 12
+_MOST_PAIRS = 5
+_PAIRS_IN_JSON = 50
+_MOST_NOTICES = 5
+_LONGEST_LABEL = 30
+_LONGEST_BAR = 30
+
+
+class Section(NamedTuple):
+    """A part of a report: aligned lines of a table, a numbered list, or sentences."""
+
+    heading: str
+    lines: list[str]
+    is_table: bool = False
+    is_numbered: bool = False
+
+    def numbered_lines(self) -> list[str]:
+        """Return the lines, with their numbers if they have some."""
+        if not self.is_numbered:
+            return self.lines
+        return [f"{number}. {line}" for number, line in enumerate(self.lines, start=1)]
+
+
+@dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
+class TableAudit:
+    """What a table holds, and what looks wrong in it; ``str()`` of it is a report in plain text.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of the table.
+    n_unlabelled : int
+        Rows without a label.
+    features : mapping from str to tuple of str
+        The columns of each kind of features; empty if no features can be used.
+    notices : tuple of str
+        What a person should know about columns.
+    sets : CandidateAudit
+        Facts about the candidate sets.
+    weighted, negative : bool
+        Whether candidates have weights, or votes; whether labels were ruled out, as in "!cat".
+    information : LabelInformation
+        What the ambiguity costs.
+    findings : tuple of Finding
+        What looks wrong, the worst first.
+    """
+
+    n_rows: int
+    n_unlabelled: int
+    features: Mapping[str, tuple[str, ...]]
+    notices: tuple[str, ...]
+    sets: CandidateAudit
+    weighted: bool
+    negative: bool
+    information: LabelInformation
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        blocks = ["\n".join(self.summary())]
+        for section in self.sections():
+            lines = [f"  {line}" for line in section.numbered_lines()]
+            blocks.append("\n".join([section.heading, *lines]))
+        return "\n\n".join(blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in types that JSON has."""
+        sets, information = self.sets, self.information
+        counts = zip(
+            sets.classes, sets.candidate_counts.tolist(), sets.alone_counts.tolist(), strict=True
+        )
+        return {
+            "rows": self.n_rows,
+            "rows_without_label": self.n_unlabelled,
+            "features": {kind: list(names) for kind, names in self.features.items()},
+            "notices": list(self.notices),
+            "weighted": self.weighted,
+            "negative": self.negative,
+            "set_sizes": {str(size): count for size, count in sets.size_histogram.items()},
+            "average_candidates": sets.average_candidates,
+            "singleton_share": sets.singleton_share,
+            "labels": [
+                {"label": label, "candidate_in": candidate, "alone_in": alone}
+                for label, candidate, alone in counts
+            ],
+            "pairs": [
+                {"labels": [first, second], "rows": count}
+                for first, second, count in sets.most_common_pairs(_PAIRS_IN_JSON)
+            ],
+            "always_together": [list(group) for group in sets.inseparable],
+            "cost": {
+                "known_share": information.known_share,
+                "equivalent_rows": information.equivalent_rows,
+                "blind_guess_share": information.blind_guess_share,
+            },
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+    def summary(self) -> list[str]:
+        """Return sentences on how much there is, and how labels and columns were read."""
+        sentences = [_contents(self)]
+        if self.weighted:
+            sentences.append("Labels have weights or votes, which say how likely each is.")
+        if self.negative:
+            sentences.append("Some rows say which labels they do not have.")
+        sentences += [printable(notice) for notice in self.notices[:_MOST_NOTICES]]
+        if len(self.notices) > _MOST_NOTICES:
+            sentences.append(f"And {len(self.notices) - _MOST_NOTICES:,} more notes on columns.")
+        return sentences
+
+    def sections(self) -> list[Section]:
+        """Return the parts of a report, those that have anything to say."""
+        findings = [printable(finding) for finding in self.findings]
+        heading = "How often each label is possible, and how often it is the only one"
+        sections = [
+            Section("How many labels a row has", _size_lines(self.sets), is_table=True),
+            Section(heading, _label_lines(self.sets), is_table=True),
+            Section("Most often together", _pair_lines(self.sets)),
+            Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
+            Section(
+                "What it costs that labels are not certain", str(self.information).splitlines()
+            ),
+        ]
+        return [section for section in sections if section.lines]
+
+
+def _contents(audit: TableAudit) -> str:
+    n_features = sum(map(len, audit.features.values()))
+    kinds = ", ".join(
+        f"{len(names):,} {_KINDS[kind][len(names) != 1]}" for kind, names in audit.features.items()
+    )
+    features = f"{n_features:,} feature{'s' * (n_features != 1)} ({kinds})"
+    n_labels = audit.sets.n_classes
+    return (
+        f"{row_count(audit.n_rows)}, {features if n_features else 'no usable features'}, "
+        f"{n_labels:,} label{'s' * (n_labels != 1)}. A row has "
+        f"{audit.sets.average_candidates:.2f} labels on average, of which one is right."
+    )
+
+
+def _size_lines(sets: CandidateAudit) -> list[str]:
+    """Return how many rows have how many labels, the largest sizes together."""
+    sizes = sorted(sets.size_histogram.items())
+    shown = [(f"{size:,}", rows) for size, rows in sizes]
+    if len(shown) > _MOST_SIZES:
+        rest = sizes[_MOST_SIZES - 1 :]
+        shown[_MOST_SIZES - 1 :] = [(f"{rest[0][0]:,}+", sum(rows for _, rows in rest))]
+    largest = max((rows for _, rows in shown), default=1)
+    return [
+        f"{size:>6}  {rows:>9,}  {percent(rows / sets.n_samples):>9}  "
+        f"{'#' * -(-_LONGEST_BAR * rows // largest)}"
+        for size, rows in shown
+    ]
+
+
+def _label_lines(sets: CandidateAudit) -> list[str]:
+    """Return the most frequent labels under a header, and how many more there are."""
+    possible, alone = sets.candidate_counts, sets.alone_counts
+    order = np.argsort(-possible, kind="stable")
+    lines = [f"{'label':<{_LONGEST_LABEL}}  {'possible in':>11}  {'the only one in':>15}"]
+    for j in order[:_MOST_LABELS].tolist():
+        label = printable(sets.classes[j], _LONGEST_LABEL)
+        lines.append(f"{label:<{_LONGEST_LABEL}}  {possible[j]:>11,}  {alone[j]:>15,}")
+    rest = possible[order[_MOST_LABELS:]]
+    if len(rest):
+        reach = f"{rest[-1]:,} to {row_count(int(rest[0]))}"
+        lines.append(f"and {len(rest):,} more, possible in {reach} each")
+    return lines
+
+
+def _pair_lines(sets: CandidateAudit) -> list[str]:
+    return [
+        f"{quote_value(first)} and {quote_value(second)}: {row_count(count)}"
+        for first, second, count in sets.most_common_pairs(_MOST_PAIRS)
+    ]

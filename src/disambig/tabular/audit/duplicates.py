@@ -1,0 +1,98 @@
+"""Rows with the same features whose candidate sets differ."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from disambig._core.typing import AnyArray, BoolArray, IntArray
+from disambig.candidates.labels import CandidateLabels
+
+__all__ = ["RepeatedRows", "find_repeated_rows"]
+
+_ROWS_AT_A_TIME = 50_000
+_ODD_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+class RepeatedRows(NamedTuple):
+    """Marks of rows that have the features of another row.
+
+    Attributes
+    ----------
+    differing : array of shape (n_samples,)
+        Rows whose group has different sets, with a label common to all of them.
+    contradicting : array of shape (n_samples,)
+        Rows whose group has no label common to all of its sets.
+    """
+
+    differing: BoolArray
+    contradicting: BoolArray
+
+
+def find_repeated_rows(values: pd.DataFrame, candidates: CandidateLabels) -> RepeatedRows:
+    """Compare the sets of all rows that have the same features.
+
+    Parameters
+    ----------
+    values : DataFrame of n_samples rows
+        Features: numbers, and strings or None.
+    candidates : CandidateLabels of n_samples rows
+        Their sets.
+    """
+    rows, starts = _groups_of_several(_row_hashes(values))
+    differing = np.zeros(len(values), dtype=bool)
+    contradicting = np.zeros(len(values), dtype=bool)
+    # A few groups at a time, because sets can be large.
+    first_rows = np.arange(0, len(rows), _ROWS_AT_A_TIME)
+    cuts = np.unique(np.append(np.searchsorted(starts[:-1], first_rows), len(starts) - 1))
+    for first, last in pairwise(cuts.tolist()):
+        members = rows[starts[first] : starts[last]]
+        ends = starts[first : last + 1] - starts[first]
+        all_same, some_common = _agreement(candidates[members], ends)
+        sizes = np.diff(ends)
+        differing[members] = np.repeat(~all_same & some_common, sizes)
+        contradicting[members] = np.repeat(~some_common, sizes)
+    return RepeatedRows(differing, contradicting)
+
+
+def _agreement(candidates: CandidateLabels, ends: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Tell for every group of rows whether its sets are the same, and whether they overlap."""
+    sizes = np.diff(ends)
+    members = np.arange(len(candidates))
+    groups = sparse.csr_array(
+        (np.ones(len(members), dtype=np.int32), members, ends), shape=(len(sizes), len(members))
+    )
+    rows_with_label = groups @ candidates.to_sparse().astype(np.int32)
+    most = np.maximum.reduceat(rows_with_label.data, rows_with_label.indptr[:-1])
+    fewest = np.minimum.reduceat(rows_with_label.data, rows_with_label.indptr[:-1])
+    return fewest == sizes, most == sizes
+
+
+def _groups_of_several(hashes: AnyArray) -> tuple[IntArray, IntArray]:
+    """Return the rows with a repeated hash, group by group, and where groups begin and end."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    group = np.cumsum(is_first) - 1
+    sizes = np.bincount(group)
+    several = sizes > 1
+    return order[several[group]], np.append(0, np.cumsum(sizes[several]))
+
+
+def _row_hashes(values: pd.DataFrame) -> AnyArray:
+    # One column at a time: a copy of all of them would be as large as the table.
+    hashes = np.zeros(len(values), dtype=np.uint64)
+    for position in range(values.shape[1]):
+        column = _comparable(values.iloc[:, position])
+        hashes = hashes * _ODD_FACTOR + pd.util.hash_array(column)
+    return hashes
+
+
+def _comparable(column: pd.Series) -> AnyArray:
+    if not pd.api.types.is_numeric_dtype(column):
+        return np.asarray(column.to_numpy(dtype=object))
+    numbers = column.to_numpy(dtype=float)
+    # The hash compares bits, and zero and NaN have several representations.
+    return np.where(np.isnan(numbers), np.nan, numbers + 0.0)
