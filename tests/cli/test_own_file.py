@@ -209,7 +209,7 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
     whole = [file.read_bytes() for file in files]
     for file in files:
         file.unlink()
-    from disambig.cli.fit import FitView
+    from disambig.cli.fit_view import FitView
 
     def break_off(self: FitView, title: str) -> None:
         if title == "fold 3 of 3":
