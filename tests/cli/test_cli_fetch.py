@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -92,3 +93,12 @@ def test_a_file_that_is_there_is_not_downloaded_again(
     result = invoke("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone.rar")
     assert result.exit_code == 0
     assert "The data is in" in result.output
+
+
+def test_without_the_extra_it_says_what_to_install(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    result = invoke("fetch", "lost", "--folder", str(tmp_path))
+    assert result.exit_code != 0
+    assert "pip install 'disambig[fetch]'" in " ".join(result.stderr.split())

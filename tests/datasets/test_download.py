@@ -7,6 +7,7 @@ import os
 import random
 import re
 import socket
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-from disambig._core.errors import DatasetNotFoundError, DownloadError, ParameterError
+from disambig._core.errors import (
+    DatasetNotFoundError,
+    DownloadError,
+    MissingExtraError,
+    ParameterError,
+)
 from disambig._core.fingerprint import file_digest
 from disambig.datasets import fetch_dataset, load_dataset
 from disambig.datasets.card import DatasetCard, find_card
@@ -186,7 +192,7 @@ class ProgressRecord:
 @pytest.mark.parametrize("name", ["glass", "Abalone"])
 def test_an_embedded_dataset_has_nothing_to_download(name: str, tmp_path: Path) -> None:
     with pytest.raises(
-        ParameterError, match=rf"nothing to download\. Use load_dataset\('{name.lower()}'\)"
+        ParameterError, match=rf"cannot be downloaded\. Use load_dataset\('{name.lower()}'\)"
     ):
         fetch_dataset(name, folder=tmp_path, url="http://127.0.0.1/glass.mat")
 
@@ -601,3 +607,27 @@ def test_what_macos_adds_to_an_archive_is_overlooked(
 ) -> None:
     archive.write_bytes(make_archive({"toys.mat": CONTENT, "__MACOSX/._toys.mat": b"icons"}))
     assert extract_mat(archive, toy_card) == CONTENT
+
+
+@pytest.mark.parametrize("name", ["pooch", "rarfile"])
+def test_a_download_without_its_libraries_says_what_to_install(
+    name: str, toy_card: DatasetCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    message = rf"This needs {name}, .* Install it: pip install 'disambig\[fetch\]'\."
+    with pytest.raises(MissingExtraError, match=message):
+        fetch_dataset(toy_card, folder=tmp_path, url="http://localhost:1/toy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_downloads_are_found_without_the_libraries_that_made_them(
+    toy_card: DatasetCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.delenv("DISAMBIG_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = cache_folder() / f"{toy_card.name}.mat"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    assert find_file(toy_card) == file

@@ -4,7 +4,6 @@ import logging
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,6 +15,7 @@ from disambig._core.errors import (
 )
 from disambig._core.files import written_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
+from disambig._core.optional import import_extra
 from disambig.datasets.card import DatasetCard, find_card
 
 __all__ = [
@@ -33,9 +33,9 @@ DATA_VARIABLE = "DISAMBIG_DATA"
 
 def cache_folder() -> Path:
     """Return the folder that downloads are kept in."""
-    import pooch  # slow to import, and not needed where the data is at hand
+    from platformdirs import user_cache_dir  # not needed where the data is at hand
 
-    return Path(pooch.os_cache("disambig"))
+    return Path(user_cache_dir("disambig"))
 
 
 def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -> Path:
@@ -50,7 +50,7 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
         files = [path for path in sorted(place.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
         named = [path for path in files if card.is_called(path.stem)]
         if named:
-            return _the_known_one(named, card)
+            return _prefer_known(named, card)
     raise DatasetNotFoundError(
         f"{card.title} needs its file, {card.name}.mat or a usual spelling of it. "
         f"Found none in {' or '.join(looked_in)}. Get it by 'disambig fetch {card.name}', or from "
@@ -59,15 +59,13 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     )
 
 
-def _usual_folders() -> Iterator[Path]:
+def _usual_folders() -> list[Path]:
     named = os.environ.get(DATA_VARIABLE)
-    if named:
-        yield Path(named).expanduser()
-    yield cache_folder()  # not asked for where the file is in the first one
+    return [*([Path(named).expanduser()] if named else []), cache_folder()]
 
 
-def _the_known_one(paths: list[Path], card: DatasetCard) -> Path:
-    """Of several spellings in one folder, prefer the file that the card describes."""
+def _prefer_known(paths: list[Path], card: DatasetCard) -> Path:
+    """Return the file that the card describes, of several spellings in one folder, or the first."""
     if len(paths) > 1:
         for path in paths:
             if has_digest(path.read_bytes(), card.hash):
@@ -81,10 +79,9 @@ _LARGEST_FILE = 2**30
 def extract_mat(archive: Path, card: DatasetCard) -> bytes:
     """Return the content of the dataset's ``.mat`` file.
 
-    Only that one member is read, into memory: nothing in the archive decides where it is written.
+    Only that member is read, into memory, so that no path in the archive is ever written to.
     """
-    import rarfile  # needed here only
-
+    rarfile = import_extra("rarfile", extra="fetch")
     if rarfile.is_rarfile(archive):
         open_archive = rarfile.RarFile
     elif zipfile.is_zipfile(archive):
@@ -102,7 +99,7 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
             "unrar, unar, bsdtar or 7z. Install one and try again, or get and unpack it by "
             f"hand from {card.source}."
         ) from None
-    # A damaged archive is met with whatever the parser or the decompressor stumbles over.
+    # The parsers and decompressors raise all kinds of errors on damaged archives.
     except Exception as error:
         raise DownloadError(
             f"The archive of {card.title} could not be unpacked: {error}."
@@ -112,7 +109,7 @@ def extract_mat(archive: Path, card: DatasetCard) -> bytes:
 def _choose(members: list[Any], card: DatasetCard) -> Any:
     files = [member for member in members if _is_mat(PurePosixPath(member.filename))]
     named = [member for member in files if card.is_called(PurePosixPath(member.filename).stem)]
-    # An archive of one file needs no name to go by.
+    # The only .mat file of an archive may have any name.
     choice = next((choice[0] for choice in (named, files) if len(choice) == 1), None)
     if choice is None:
         held = ", ".join(member.filename for member in members) or "nothing"
@@ -122,7 +119,7 @@ def _choose(members: list[Any], card: DatasetCard) -> Any:
     if choice.file_size > _LARGEST_FILE:
         raise DownloadError(
             f"{choice.filename} in the archive of {card.title} would unpack to "
-            f"{choice.file_size:,} bytes, and no known dataset is above {_LARGEST_FILE:,}."
+            f"{choice.file_size:,} bytes. At most {_LARGEST_FILE:,} are allowed."
         )
     return choice
 
@@ -141,7 +138,8 @@ def fetch_dataset(
 ) -> Path:
     """Download a dataset and return the path of its file; do nothing if it is there already.
 
-    The data is its authors' and for academic purposes only: read ``card.licence``.
+    The data belongs to its authors and is for academic purposes only: read ``card.licence``.
+    Downloading needs the extra ``fetch``: ``pip install 'disambig[fetch]'``.
 
     Parameters
     ----------
@@ -152,8 +150,8 @@ def fetch_dataset(
     url : str, optional
         Another address, for example of a mirror; the content is checked all the same.
     progress : object, optional
-        Told about the download: its ``total`` is set, then ``update``, ``reset`` and ``close``
-        are called, as pooch does.
+        A progress bar as pooch takes it: its ``total`` is set, then ``update``, ``reset`` and
+        ``close`` are called.
     """
     card = find_card(dataset) if isinstance(dataset, str) else dataset
     known_address = card_address(card)
@@ -176,16 +174,16 @@ def card_address(card: DatasetCard) -> str:
     """Return where a dataset can be downloaded; refuse one that is inside the package."""
     if card.url is None:
         raise ParameterError(
-            f"{card.title} is inside the package, there is nothing to download. "
+            f"{card.title} is part of the package and cannot be downloaded. "
             f"Use load_dataset({card.name!r})."
         )
     return card.url
 
 
 def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
-    """Return the content of the dataset's file; nothing else of the download is kept."""
+    """Return the content of the dataset's file; the rest of the download is not kept."""
     by_hand = f"Try another address, or get the file by hand from {card.source}."
-    # A folder of its own: two downloads at once do not meet, and a killed one is not taken up.
+    # In a temporary folder: downloads that run at once do not meet, and none is resumed.
     with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
         try:
             archive = _retrieve(address, Path(workspace), progress)
@@ -203,9 +201,9 @@ def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> b
 
 
 def _retrieve(address: str, folder: Path, progress: Any) -> Path:
-    import pooch  # slow to import
-
-    # pooch would print the archive's hash as an advice to users: the file inside is what counts.
+    pooch = import_extra("pooch", extra="fetch")
+    import_extra("rarfile", extra="fetch")  # or the download would be for nothing
+    # pooch would advise users to note the archive's hash, but the file inside is what counts.
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)
