@@ -43,8 +43,8 @@ def test_people_are_told_what_was_left_out_and_why(table):
     assert notices == [
         "Left out 'id', which is an identifier, because it can give the label away; use --features "
         "(in Python features=) to keep it.",
-        "Left out 'unit', which has one value in all rows: it teaches nothing.",
-        "Left out 'notes', which is empty: it teaches nothing.",
+        "Left out 'unit', which has one value in all rows: nothing can be learned from it.",
+        "Left out 'notes', which is empty: nothing can be learned from it.",
     ]
 
 
@@ -58,7 +58,10 @@ def test_a_counter_is_left_out_with_a_notice():
 def test_long_lists_in_notices_are_cut():
     table = pd.DataFrame({f"c{i}": [1, 1] for i in range(100)} | {"x": [1, 3]})
     _, [notice] = plan_columns(table)
-    assert "'c7' and 92 more, which have one value in all rows: they teach nothing" in notice
+    assert (
+        "'c7' and 92 more, which have one value in all rows: nothing can be learned from them"
+        in notice
+    )
 
 
 def test_remarks_are_cut_too():
@@ -112,7 +115,7 @@ def test_names_that_are_not_in_the_table_are_refused_with_a_guess(table):
 def test_a_column_cannot_be_chosen_and_left_out(table):
     with pytest.raises(TableError, match="'color' was chosen as a feature, and is also to be left"):
         plan_columns(table, features=["height", "color"], ignore=["color"])
-    with pytest.raises(TableError, match="'label' was chosen as a feature, and is also no feature"):
+    with pytest.raises(TableError, match="'label' was chosen as a feature, and is also a label"):
         plan_columns(table, features=["label"], reserved=["label"])
 
 
@@ -127,7 +130,7 @@ def test_columns_can_be_said_to_hold_categories():
 def test_a_category_must_be_a_feature(table):
     with pytest.raises(TableError, match="no column 'colour', .* a category.*Did you mean 'color'"):
         plan_columns(table, categories=["colour"])
-    with pytest.raises(TableError, match="'label' is none: it holds labels"):
+    with pytest.raises(TableError, match="'label' is not: it holds labels"):
         plan_columns(table, reserved=["label"], categories=["label"])
     with pytest.raises(TableError, match="'color' is none: .* or other features were chosen"):
         plan_columns(table, features=["height"], categories=["color"])

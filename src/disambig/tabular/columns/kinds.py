@@ -1,4 +1,4 @@
-"""What a column of a table holds, told from its cells and, for identifiers, its name."""
+"""What a column holds, judged by its cells and, for identifiers, its name."""
 
 import re
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import FloatArray, IntArray
 from disambig.tabular.cell_values import LARGEST_EXACT_INTEGER
 from disambig.tabular.columns.cells import (
-    Cells,
+    ColumnValues,
     are_codes,
     check_sizes,
-    distinct_texts,
+    distinct_strings,
     is_number,
     parse_numbers,
-    read_cells,
+    read_column,
 )
 from disambig.tabular.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
 
@@ -33,10 +33,10 @@ __all__ = [
 FeatureKind = Literal["number", "category", "boolean", "date"]
 Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
 
-# A column of booleans is written with the words of one pair, in any case.
+# A column of booleans uses the words of one pair, in upper or lower case.
 _BOOLEAN_PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 BOOLEAN_WORDS = {word: float(word == pair[0]) for pair in _BOOLEAN_PAIRS for word in pair}
-# As many values of a category have a column of their own; the rarer ones share the last.
+# So many values of a category have a column each; the rarer ones share the last.
 MOST_CATEGORIES = 50
 
 _FEWEST_WORDS_OF_TEXT = 4
@@ -65,11 +65,11 @@ class ColumnKind:
     kind : str
         What it is.
     feature : {"number", "category", "boolean", "date"} or None
-        What it is read as where it becomes a feature; None if it cannot be one.
+        What it is read as if it becomes a feature; None if it cannot be one.
     date_format : str or None
-        How dates are written; None for what holds none.
+        How dates are written; None for other kinds.
     remark : str
-        What people should know about how it was understood; mostly nothing.
+        What people should know about how it was read, if anything.
     """
 
     kind: Kind
@@ -79,50 +79,49 @@ class ColumnKind:
 
 
 def describe_column(column: Any, *, category: bool = False) -> ColumnKind:
-    """Say what a column holds: the same for text and for types.
+    """Say what a column holds, the same for strings and for typed cells.
 
-    Numbers are categories where pandas has them as such, or zeros before them say that they are
-    codes.
+    Numbers are categories if pandas has them as such, or leading zeros say that they are codes.
 
     Parameters
     ----------
     column : Series
         Its cells.
     category : bool, default=False
-        Whether they are known to be categories, whatever they look like.
+        Whether they are categories, whatever they look like.
 
     Raises
     ------
     TableError
         If cells are lists, bytes or other objects, or numbers are infinite.
     """
-    cells = read_cells(column)
+    cells = read_column(column)
     if cells.missing.all():
         return ColumnKind("empty", None)
     numbers = None if category else parse_numbers(cells)
     as_codes = isinstance(column.dtype, pd.CategoricalDtype)
     if numbers is not None and not (as_codes or are_codes(cells)):
         return _kind_of_numbers(cells, numbers)
-    codes, texts = distinct_texts(cells)
-    if len(texts) == 1 and not cells.missing.any():
+    codes, strings = distinct_strings(cells)
+    if len(strings) == 1 and not cells.missing.any():
         return ColumnKind("constant", None)
     if category:
         return ColumnKind("category", "category")
     if numbers is not None:
-        all_differ = 1 < len(texts) == (codes >= 0).sum()
+        all_differ = 1 < len(strings) == (codes >= 0).sum()
         return ColumnKind("identifier" if all_differ else "category", "category")
     if cells.form == "dates":
         return ColumnKind("date", "date", ISO_FORMAT)
-    if _are_boolean(texts):
+    if _are_booleans(strings):
         return ColumnKind("boolean", "boolean")
-    formats = date_formats_of(texts)
+    formats = date_formats_of(strings)
     if formats:
         return ColumnKind("date", "date", formats[0], _remark_on_dates(cells.name, formats))
-    return _kind_of_texts(cells, codes, texts)
+    return _kind_of_strings(cells, codes, strings)
 
 
 def _is_named_like_identifier(name: str) -> bool:
-    """Tell whether a column is called what identifiers are: ``id``, ``userId``, ``Unnamed: 0``."""
+    """Tell whether a name is one for identifiers: ``id``, ``userId``, ``Unnamed: 0``."""
     words = [word.lower() for word in _WORDS_OF_NAME.findall(name)]
     if not words:
         return False
@@ -135,7 +134,7 @@ def _is_named_like_identifier(name: str) -> bool:
     return words[-1] == "key" or (len(words) == 1 and words[0] in _IDENTIFIER_NAMES)
 
 
-def _kind_of_numbers(cells: Cells, numbers: FloatArray) -> ColumnKind:
+def _kind_of_numbers(cells: ColumnValues, numbers: FloatArray) -> ColumnKind:
     present = numbers[~cells.missing]
     complete = len(present) == len(numbers)
     if complete and (present == present[0]).all() and _number_of_distinct(cells, present) == 1:
@@ -161,18 +160,18 @@ def _is_counter(integers: FloatArray) -> bool:
     return integers.max() - integers.min() == n_rows - 1 and len(np.unique(integers)) == n_rows
 
 
-def _number_of_distinct(cells: Cells, present: FloatArray) -> int:
-    # Integers that doubles cannot tell apart are compared as they were written.
+def _number_of_distinct(cells: ColumnValues, present: FloatArray) -> int:
+    # Integers that doubles cannot tell apart are compared as strings.
     if (np.abs(present) >= LARGEST_EXACT_INTEGER).any():
-        return len(distinct_texts(cells)[1])
+        return len(distinct_strings(cells)[1])
     return len(np.unique(present))
 
 
-def _are_boolean(texts: list[str]) -> bool:
-    # Every word can be written in a handful of ways only.
-    if len(texts) > 2 ** len("false"):
+def _are_booleans(strings: list[str]) -> bool:
+    # Upper and lower case give a word of n letters 2**n spellings at most.
+    if len(strings) > 2 ** len("false"):
         return False
-    words = {text.lower() for text in texts}
+    words = {text.lower() for text in strings}
     return any(words <= set(pair) for pair in _BOOLEAN_PAIRS)
 
 
@@ -185,25 +184,25 @@ def _remark_on_dates(name: str, formats: list[DateFormat]) -> str:
     )
 
 
-def _kind_of_texts(cells: Cells, codes: IntArray, texts: list[str]) -> ColumnKind:
+def _kind_of_strings(cells: ColumnValues, codes: IntArray, strings: list[str]) -> ColumnKind:
     n_present = int((codes >= 0).sum())
-    remark = _remark_on_numbers(cells, texts)
-    n_words = sum(len(text.split()) for text in texts) / len(texts)
-    mostly_distinct = len(texts) > n_present / 2
+    remark = _remark_on_numbers(cells, strings)
+    n_words = sum(len(text.split()) for text in strings) / len(strings)
+    mostly_distinct = len(strings) > n_present / 2
     # A few long answers that many rows share are a category.
-    shared = len(texts) <= MOST_CATEGORIES and not mostly_distinct
+    shared = len(strings) <= MOST_CATEGORIES and not mostly_distinct
     if n_words >= _FEWEST_WORDS_OF_TEXT and not shared:
         return ColumnKind("text", None, remark=remark)
-    if len(texts) == n_present and n_present > 1:
+    if len(strings) == n_present and n_present > 1:
         return ColumnKind("identifier", "category", remark=remark)
-    if mostly_distinct and len(texts) > _FEWEST_VALUES_OF_TEXT:
+    if mostly_distinct and len(strings) > _FEWEST_VALUES_OF_TEXT:
         return ColumnKind("text", None, remark=remark)
     return ColumnKind("category", "category", remark=remark)
 
 
-def _remark_on_numbers(cells: Cells, texts: list[str]) -> str:
-    """Point to the first cell that keeps a column from being one of numbers."""
-    looked_at = texts[:_MOST_LOOKED_AT]
+def _remark_on_numbers(cells: ColumnValues, strings: list[str]) -> str:
+    """Name the first cell that keeps a column from being read as numbers."""
+    looked_at = strings[:_MOST_LOOKED_AT]
     like_numbers = sum(_NUMBER_LIKE.fullmatch(text) is not None for text in looked_at)
     if like_numbers <= len(looked_at) / 2:
         return ""

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, and how each is read: decided once, kept with a model."""
+"""Which columns of a table are features, and how each is read; kept with a model."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
@@ -20,7 +20,8 @@ __all__ = [
 ]
 
 _MOST_REMARKS = 5
-_GIVING_AWAY = ("identifier", "counter")
+# They can give the label away.
+_LEAKING = ("identifier", "counter")
 # Why a column is left out, said of one and of several.
 _WHY_LEFT_OUT = {
     "identifier": ("is an identifier", "are identifiers"),
@@ -30,11 +31,11 @@ _WHY_LEFT_OUT = {
 }
 
 
-class _Written(BaseModel):
+class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class PlannedColumn(_Written):
+class PlannedColumn(_Record):
     """A column that is a feature. ``date_format`` goes with dates, and only with them."""
 
     name: str
@@ -42,13 +43,13 @@ class PlannedColumn(_Written):
     date_format: DateFormat | None = None
 
     @model_validator(mode="after")
-    def _has_a_format_if_a_date(self) -> Self:
+    def _check_date_format(self) -> Self:
         if (self.kind == "date") != (self.date_format is not None):
             raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
         return self
 
 
-class ColumnPlan(_Written):
+class ColumnPlan(_Record):
     """The columns that are features, in the order of the table."""
 
     columns: tuple[PlannedColumn, ...] = Field(min_length=1)
@@ -59,14 +60,14 @@ class ColumnPlan(_Written):
         return [column.name for column in self.columns]
 
     def by_kind(self) -> dict[str, list[str]]:
-        """Return the names of the columns that hold each kind of values."""
+        """Return the names of the columns of each kind."""
         kinds: dict[str, list[str]] = {}
         for column in self.columns:
             kinds.setdefault(column.kind, []).append(column.name)
         return kinds
 
     @model_validator(mode="after")
-    def _names_are_distinct(self) -> Self:
+    def _check_names_differ(self) -> Self:
         if len(set(self.names)) < len(self.names):
             raise ValueError("a column is planned twice")
         return self
@@ -87,11 +88,11 @@ def plan_columns(
     frame : DataFrame
         The table.
     features : sequence of str, optional
-        The columns to take, identifiers and counters among them; by default all that can teach.
+        The columns to take, even identifiers and counters. By default all that can be learned from.
     ignore : sequence of str, default=()
         Columns to leave out.
     reserved : sequence of str, default=()
-        Columns that are something else, such as labels, and never features.
+        Columns that are never features, such as labels.
     categories : sequence of str, default=()
         Columns whose values are codes, even if they look like numbers or anything else.
 
@@ -100,7 +101,7 @@ def plan_columns(
     plan : ColumnPlan
         The features.
     notices : list of str
-        What people should know: which columns were left out and why, and what was guessed.
+        Which columns were left out and why, and what was guessed.
 
     Raises
     ------
@@ -116,27 +117,26 @@ def plan_columns(
     columns = [
         PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
         for name, kind in kinds.items()
-        if kind.feature is not None and (by_hand or kind.kind not in _GIVING_AWAY)
+        if kind.feature is not None and (by_hand or kind.kind not in _LEAKING)
     ]
     if not columns:
-        raise TableError(_message_that_none_is_left(kinds))
+        raise TableError(_no_features_message(kinds))
     plan = ColumnPlan(columns=tuple(columns))
     return plan, _notices(kinds, set(plan.names))
 
 
 def check_column_names(frame: Any) -> None:
-    """Refuse a table whose columns cannot be told apart by a text each."""
-    names = list(frame.columns)
-    for name in names:
+    """Refuse a table whose columns are not named by different strings."""
+    for name in frame.columns:
         if not isinstance(name, str):
             raise TableError(
                 f"The columns of a table are known by their names. Got {name!r}, a "
-                f"{type(name).__name__}. Write frame.columns = [...] with a text for each."
+                f"{type(name).__name__}. Write frame.columns = [...] with a string for each."
             )
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()]
         raise TableError(
-            f"The columns of a table need names of their own. More than one is called "
+            "The columns of a table need different names. More than one is called "
             f"{join_names(repr(name) for name in dict.fromkeys(twice))}: rename them."
         )
 
@@ -148,7 +148,7 @@ def chosen_columns(
     ignore: str | Sequence[str] = (),
     reserved: str | Sequence[str] = (),
 ) -> list[str]:
-    """Return the columns that may be features, in the order of the table; refuse slips.
+    """Return the columns that may be features, in the order of the table; refuse unknown names.
 
     The parameters are those of ``plan_columns``.
     """
@@ -160,7 +160,7 @@ def chosen_columns(
         return [name for name in present if name not in left_out]
     chosen = set(_as_names(features))
     _check_present(_as_names(features), present, "a feature" if len(chosen) == 1 else "features")
-    for others, role in ((ignore, "to be left out"), (reserved, "no feature, but a label or such")):
+    for others, role in ((ignore, "to be left out"), (reserved, "a label or the like")):
         both = [name for name in present if name in chosen and name in _as_names(others)]
         if both:
             raise TableError(
@@ -185,11 +185,11 @@ def _check_categories(
     codes: list[str], chosen: list[str], ignored: list[str], present: list[str]
 ) -> None:
     _check_present(codes, present, "a category" if len(codes) == 1 else "categories")
-    # What is left out may be anything.
+    # A column that is left out may be named as well.
     strange = [name for name in codes if name not in {*chosen, *ignored}]
     if strange:
         raise TableError(
-            f"A category must be a feature. {strange[0]!r} is none: it holds labels or names of "
+            f"A category must be a feature. {strange[0]!r} is not: it holds labels or names of "
             f"rows, or other features were chosen.{did_you_mean(strange[0], chosen)}"
         )
 
@@ -208,7 +208,7 @@ def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
     )
 
 
-def _message_that_none_is_left(kinds: dict[str, ColumnKind]) -> str:
+def _no_features_message(kinds: dict[str, ColumnKind]) -> str:
     start = "A table needs at least one column that can be a feature."
     if not kinds:
         return f"{start} Got none besides the labels and what was left out: add features."
@@ -226,7 +226,7 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
     for name, kind in kinds.items():
         if name not in used:
             by_kind.setdefault(kind.kind, []).append(name)
-    notices = [_notice_on(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
+    notices = [_left_out_notice(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
     remarks = [kind.remark for kind in kinds.values() if kind.remark]
     more = len(remarks) - _MOST_REMARKS
     if more > 0:
@@ -234,13 +234,12 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
     return notices + remarks
 
 
-def _notice_on(kind: str, names: list[str]) -> str:
+def _left_out_notice(kind: str, names: list[str]) -> str:
     one = len(names) == 1
-    start = f"Left out {join_names(map(repr, names))}, which {_WHY_LEFT_OUT[kind][0 if one else 1]}"
-    them = "it" if one else "they"
-    if kind in _GIVING_AWAY:
-        return (
-            f"{start}, because {them} can give the label away; use {option('features')} to keep "
-            f"{'it' if one else 'them'}."
-        )
-    return f"{start}: {them} {'teaches' if one else 'teach'} nothing."
+    they, them = ("it", "it") if one else ("they", "them")
+    start = f"Left out {join_names(map(repr, names))}, which {_WHY_LEFT_OUT[kind][not one]}"
+    if kind not in _LEAKING:
+        return f"{start}: nothing can be learned from {them}."
+    return (
+        f"{start}, because {they} can give the label away; use {option('features')} to keep {them}."
+    )

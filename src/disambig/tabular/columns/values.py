@@ -1,4 +1,4 @@
-"""The features of a table as a plan reads them, where a model learns and where it predicts."""
+"""Read the features of a table by a plan, in training and in prediction alike."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from disambig._core.errors import TableError
 from disambig._core.messages import describe_table_rows, quote_value
 from disambig._core.typing import AnyArray, BoolArray, FloatArray
 from disambig.tabular.columns.cells import (
-    Cells,
-    as_texts,
+    ColumnValues,
+    as_strings,
     check_sizes,
-    distinct_texts,
+    distinct_strings,
     is_number,
     parse_numbers,
-    read_cells,
+    read_column,
 )
 from disambig.tabular.columns.dates import DATE_PARTS, date_parts, example_of, parse_dates
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS
@@ -24,19 +24,19 @@ from disambig.tabular.table_columns import missing_columns_message
 
 __all__ = ["column_values", "value_names"]
 
-_BOOLEAN_TEXTS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
+_BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
 
 def column_values(frame: Any, plan: ColumnPlan) -> Any:
-    """Return the features of a table: doubles, and text for categories.
+    """Return the features of a table.
 
     Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing. Categories
-    are text in columns of objects, None where missing. Rows are numbered from zero.
+    are strings in columns of objects, None where missing. Rows are numbered from zero.
 
     Parameters
     ----------
     frame : DataFrame
-        The table; columns that the plan does not name do not matter, nor does their order.
+        The table; other columns and their order do not matter.
     plan : ColumnPlan
         What to read, and how.
 
@@ -52,16 +52,16 @@ def column_values(frame: Any, plan: ColumnPlan) -> Any:
         raise TableError(missing_columns_message(missing, list(frame.columns), what=what))
     values: dict[str, Any] = {}
     for column, names in zip(plan.columns, value_names(plan), strict=True):
-        arrays = _read(read_cells(frame[column.name]), column)
+        arrays = _read(read_column(frame[column.name]), column)
         values.update(zip(names, arrays, strict=True))
-    # Built at once: a frame that grows by a column at a time is slow with thousands of them.
+    # Built at once: adding thousands of columns one by one is slow.
     return pd.DataFrame(values, index=pd.RangeIndex(len(frame)))
 
 
 def value_names(plan: ColumnPlan) -> list[list[str]]:
-    """Return what ``column_values`` calls the values of every planned column.
+    """Return the names that ``column_values`` gives to the values of every planned column.
 
-    They are called as the column; dates have several, ``"day (weekday)"``.
+    That is the name of the column; dates have several, such as ``"day (weekday)"``.
     """
     taken = set(plan.names)
     return [
@@ -79,7 +79,7 @@ def _free_name(name: str, taken: set[str]) -> str:
     return name
 
 
-def _read(cells: Cells, column: PlannedColumn) -> list[Any]:
+def _read(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
     match column.kind:
         case "number":
             return [_numbers(cells)]
@@ -88,44 +88,46 @@ def _read(cells: Cells, column: PlannedColumn) -> list[Any]:
         case "date":
             return list(date_parts(_moments(cells, column)).values())
         case "category":
-            return [pd.Series(as_texts(cells), dtype=object)]
+            return [pd.Series(as_strings(cells), dtype=object)]
 
 
-def _numbers(cells: Cells) -> FloatArray:
+def _numbers(cells: ColumnValues) -> FloatArray:
     numbers = parse_numbers(cells)
     if numbers is None:
-        codes, texts = distinct_texts(cells)
-        bad = np.array([not is_number(text) for text in texts] + [False])[codes]
-        raise _misfit(cells, bad, "numbers", "write them as digits with a decimal point")
+        codes, strings = distinct_strings(cells)
+        bad = np.array([not is_number(text) for text in strings] + [False])[codes]
+        raise _misfit_error(cells, bad, "numbers", "write them as digits with a decimal point")
     check_sizes(cells, numbers)
     return numbers
 
 
-def _booleans(cells: Cells) -> FloatArray:
+def _booleans(cells: ColumnValues) -> FloatArray:
     if cells.form == "booleans":
         return cells.values
-    codes, texts = distinct_texts(cells)
-    known = np.array([_BOOLEAN_TEXTS.get(text.lower(), np.nan) for text in texts] + [np.nan])
+    codes, strings = distinct_strings(cells)
+    known = np.array([_BOOLEAN_STRINGS.get(text.lower(), np.nan) for text in strings] + [np.nan])
     values: FloatArray = known[codes]
     bad = np.isnan(values) & ~cells.missing
     if bad.any():
-        raise _misfit(cells, bad, "booleans", "write true or false")
+        raise _misfit_error(cells, bad, "booleans", "write true or false")
     return values
 
 
-def _moments(cells: Cells, column: PlannedColumn) -> AnyArray:
+def _moments(cells: ColumnValues, column: PlannedColumn) -> AnyArray:
     if cells.form == "dates":
         return cells.values
     assert column.date_format is not None
-    codes, texts = distinct_texts(cells)
-    moments = np.append(parse_dates(texts, column.date_format), np.datetime64("NaT"))[codes]
+    codes, strings = distinct_strings(cells)
+    moments = np.append(parse_dates(strings, column.date_format), np.datetime64("NaT"))[codes]
     bad = np.isnat(moments) & ~cells.missing
     if bad.any():
-        raise _misfit(cells, bad, "dates", f"write them like {example_of(column.date_format)}")
+        raise _misfit_error(
+            cells, bad, "dates", f"write them like {example_of(column.date_format)}"
+        )
     return moments
 
 
-def _misfit(cells: Cells, bad: BoolArray, needed: str, advice: str) -> TableError:
+def _misfit_error(cells: ColumnValues, bad: BoolArray, needed: str, advice: str) -> TableError:
     value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
     return TableError(
         f"Column {cells.name!r} must hold {needed}, as those that its model learns from. Got "
