@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import written_atomically
-from disambig.bench.figures.style import look
+from disambig.bench.figure_style import figure_style
 from disambig.candidates import corrupt_controlled
 from disambig.tabular.files.formats import write_table
 from results_page import FOLDER, markdown_table, write_page
@@ -79,7 +79,7 @@ def errors_found(confidence: np.ndarray, wrong: np.ndarray) -> np.ndarray:
 
 def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
     """Draw the share of errors found over the share of rows reviewed."""
-    with look():
+    with figure_style():
         figure = Figure(figsize=(9, 3.2), layout="constrained")
         axes = figure.subplots(1, len(DATASETS), sharey=True)
         for ax, dataset in zip(axes, DATASETS, strict=True):

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from unittest import mock
 from urllib.parse import unquote
 
 from disambig.bench import (
@@ -41,9 +42,21 @@ def small(*methods, **settings):
 
 
 def written(study, folder):
-    """Run a study, write its report, and return what was made and where it is."""
+    """Run a study, write its report without drawing it, and return what was made and where."""
     report = make_report(result_of(study))
-    return report, write_report(report, folder)
+    return report, write_undrawn(report, folder)
+
+
+def write_undrawn(report, folder, **more):
+    """Write a report whose figures are empty files: drawing takes long, and has its own tests."""
+    with mock.patch("disambig.bench.report._write_figures", _touch_figures):
+        return write_report(report, folder, **more)
+
+
+def _touch_figures(report, folder):
+    for name in report.printed_charts():
+        (folder / f"{name}.png").touch()
+        (folder / f"{name}.svg").touch()
 
 
 def assert_links_lead_somewhere(page):

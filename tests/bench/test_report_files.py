@@ -1,7 +1,10 @@
 """From a report to a folder. Jobs run in this process."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +19,7 @@ from bench.small_reports import (
     assert_links_lead_somewhere,
     result_of,
     small,
+    write_undrawn,
     written,
 )
 from bench.small_studies import own, write_table
@@ -27,13 +31,13 @@ from disambig.bench.run_table import accuracy_by_epoch, study_scores
 def test_every_table_every_figure_all_scores_and_a_page_are_written(tmp_path):
     entry = {"name": "glass", "corruption": CORRUPTION}
     metrics = ["accuracy", "transductive_accuracy"]
-    report, page = written(
-        small("plknn", "sure", datasets=[entry], metrics=metrics), tmp_path / "new" / "out"
-    )
+    study = small("plknn", "sure", datasets=[entry], metrics=metrics)
+    report = make_report(result_of(study))
+    page = write_report(report, tmp_path / "new" / "out")
     assert page == tmp_path / "new" / "out" / "report.md"
     expected = {"report.md", "jobs.csv", "study.json"}
     expected |= {f"{name}.{suffix}" for name in report.tables for suffix in FORMATS}
-    expected |= {f"{name}.{suffix}" for name in report.figures for suffix in ("png", "svg")}
+    expected |= {f"{name}.{suffix}" for name in report.charts for suffix in ("png", "svg")}
     assert {path.name for path in page.parent.iterdir()} == expected
     assert len(expected) == 3 + 3 * 6 + 2 * 2
     for path in page.parent.iterdir():
@@ -47,13 +51,13 @@ def test_every_table_every_figure_all_scores_and_a_page_are_written(tmp_path):
 def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_path):
     missing = ("Missing: a. Get it.", "Missing: b. Get it.")
     report = make_report(plain.result, missing=missing)
-    text = write_report(report, tmp_path, command="disambig study s.toml").read_text("utf-8")
+    text = write_undrawn(report, tmp_path, command="disambig study s.toml").read_text("utf-8")
     assert text.startswith("# small\n\nWhat there is to know.\n\nMade by `disambig study s.toml`")
     assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [jobs.csv](jobs.csv)" in text
     for line in missing:
         assert f"\n- {line}\n" in text
     assert f"## What was found\n\n{list_markdown(report.findings)}" in text
-    for name in report.figures:
+    for name in report.charts:
         assert f"]({name}.png)" in text
     for name in report.tables:
         assert (tmp_path / f"{name}.md").read_text("utf-8").strip() in text
@@ -61,7 +65,7 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
     assert "What failed" not in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
-    assert "Made with disambig" in write_report(report, tmp_path).read_text("utf-8")
+    assert "Made with disambig" in write_undrawn(report, tmp_path).read_text("utf-8")
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
@@ -73,7 +77,7 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 
 
 def test_records_can_be_read_back(plain, tmp_path):
-    frame = pd.read_csv(write_report(plain, tmp_path).with_name("jobs.csv"))
+    frame = pd.read_csv(write_undrawn(plain, tmp_path).with_name("jobs.csv"))
     assert frame.columns.tolist() == plain.scores.columns.tolist()
     assert frame["key"].tolist() == plain.scores["key"].tolist()
     np.testing.assert_allclose(frame["accuracy"], plain.scores["accuracy"], rtol=1e-5)
@@ -90,14 +94,14 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
         protocol={"folds": 2, "by_epoch": True},
     )
     report, page = written(study, tmp_path / "out")
-    assert next(iter(report.figures)) == "epochs_small"
-    epochs = {name: one for name, one in report.figures.items() if name.startswith("epochs")}
+    assert next(iter(report.charts)) == "epochs_small"
+    epochs = {name: one for name, one in report.charts.items() if name.startswith("epochs")}
     assert list(epochs) == ["epochs_small", "epochs_small_p0.2_r1", "epochs_small_p0.6_r1"]
-    (axes,) = epochs["epochs_small_p0.2_r1"].axes
-    assert axes.get_title() == "small, p=0.2, r=1: mean over 2 runs"
+    chart = epochs["epochs_small_p0.2_r1"]
+    assert chart.title == "small, p=0.2, r=1: mean over 2 runs"
     curves = accuracy_by_epoch(report.result)["small, p=0.2, r=1"]
-    for line, runs in zip(axes.get_lines(), curves.values(), strict=True):
-        np.testing.assert_allclose(line.get_ydata(), np.mean(runs, axis=0))
+    for one, runs in zip(chart.series, curves.values(), strict=True):
+        np.testing.assert_allclose(one.y, np.mean(runs, axis=0))
     for name in epochs:
         assert (page.parent / f"{name}.png").is_file()
         assert (page.parent / f"{name}.svg").is_file()
@@ -113,7 +117,7 @@ def test_data_with_any_name_has_figures_that_links_lead_to(name, table, tmp_path
         protocol={"folds": 2, "by_epoch": True},
     )
     report, page = written(study, tmp_path / "out")
-    assert len(report.figures) == 2
+    assert len(report.charts) == 2
     assert [row[0] for row in report.tables["accuracy"].rows] == [name, "win/tie/loss"]
     assert_links_lead_somewhere(page)
     for path in page.parent.iterdir():
@@ -158,7 +162,7 @@ def test_a_failure_with_a_long_message_stays_one_entry_of_the_list(data, tmp_pat
     ((_, record),) = result.failed
     error = record.error | {"message": "first\udcff\n\n# second\n- third"}
     records = result.records | {record.key: replace(record, error=error)}
-    page = write_report(make_report(StudyResult(result.plan, records)), tmp_path / "out")
+    page = write_undrawn(make_report(StudyResult(result.plan, records)), tmp_path / "out")
     text = page.read_text("utf-8")
     assert "\n# second" not in text
     assert "\n- third" not in text
@@ -199,7 +203,7 @@ def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
     published = {"small": {"PLKNN": (0.5, 0.01)}}
     result = result_of(small("plknn", "sure", own(), datasets=[data, entry]))
     report = make_report(result, published=published)
-    text = write_report(report, tmp_path / "out").read_text("utf-8")
+    text = write_undrawn(report, tmp_path / "out").read_text("utf-8")
     parts = [
         "## What was found",
         f"## {report.tables['accuracy_wins'].title}",
@@ -241,7 +245,7 @@ def test_data_whose_names_make_the_same_file_name_have_figures_of_their_own(tabl
         protocol={"folds": 2, "by_epoch": True},
     )
     report = make_report(result_of(study))
-    assert list(report.figures)[:2] == ["epochs_a_b", "epochs_a_b_2"]
+    assert list(report.charts)[:2] == ["epochs_a_b", "epochs_a_b_2"]
 
 
 def test_columns_of_jobs_are_the_same_whatever_failed_first(data):
@@ -255,8 +259,37 @@ def test_columns_of_jobs_are_the_same_whatever_failed_first(data):
     assert plain["choose_seconds"].isna().all()
 
 
-def test_the_reference_of_the_study_stands_out_in_its_figures():
+def test_the_reference_of_the_study_stands_out_in_its_charts():
     entry = {"name": "glass", "corruption": CORRUPTION}
     report = make_report(result_of(small("plknn", "sure", datasets=[entry], reference="SURE")))
-    plknn, sure, *_ = report.figures["accuracy_curves"].axes[0].get_lines()
-    assert sure.get_linewidth() > 2 * plknn.get_linewidth()
+    panel = report.charts["accuracy_curves"].panels["glass", 1]
+    assert [one.name for one in panel.series if one.style.is_strong] == ["SURE"]
+
+
+def test_without_matplotlib_everything_else_is_written_and_the_page_says_why(tmp_path):
+    # In a process of its own, because others here draw. Then matplotlib comes, but not pyplot.
+    code = """
+import sys
+from pathlib import Path
+
+sys.modules["matplotlib"] = None
+from bench.small_reports import result_of, small
+from disambig.bench import make_report, write_report
+from disambig.web import study_page
+
+report = make_report(result_of(small("plknn", "sure")))
+folder = Path(sys.argv[1])
+page = write_report(report, folder / "without", html=study_page(report)).read_text("utf-8")
+assert "pip install 'disambig[figures]'" in page
+assert ".png" not in page
+assert not list(folder.glob("*/*.png")) + list(folder.glob("*/*.svg"))
+assert (folder / "without" / "report.html").is_file()
+assert (folder / "without" / "accuracy.tex").is_file()
+del sys.modules["matplotlib"]
+page = write_report(report, folder / "with").read_text("utf-8")
+assert "disambig[figures]" not in page
+assert (folder / "with" / "accuracy_dots.png").is_file()
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    tests = Path(__file__).parents[1]
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=tests)

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -225,15 +222,6 @@ def test_the_share_that_was_tested_on_has_to_be_given():
 def test_a_method_without_rivals_is_reported_without_tests():
     text = findings(study({"zoo": {"ours": 0.5, "low": 0.2}}, roles=ROLES), "ours")
     assert "ours cannot be tested" in text
-
-
-def test_tables_and_findings_do_without_matplotlib():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None; "
-        "from disambig import report; report.findings; report.comparison_table; "
-        "assert 'draw_curves' in dir(report)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_where_nothing_can_be_tested_nothing_is_said_of_being_behind():

@@ -23,7 +23,7 @@ from disambig.bench.execute import failure
 
 def test_a_study_on_data_with_its_own_sets_has_dots_and_two_tables(plain):
     assert list(plain.tables) == ["accuracy", "accuracy_tests"]
-    assert list(plain.figures) == ["accuracy_dots"]
+    assert list(plain.charts) == ["accuracy_dots"]
     assert plain.tables["accuracy"].header == ("data", "PLKNN", "SURE", FLOOR, CEILING)
 
 
@@ -39,21 +39,23 @@ def test_a_study_on_corrupted_data_has_curves_and_counts_of_wins():
     entry = {"name": "glass", "corruption": {"p": [0.2, 0.6], "r": [1, 2]}}
     report = make_report(result_of(small("plknn", "sure", datasets=[entry])))
     assert list(report.tables) == ["accuracy_wins", "accuracy", "accuracy_tests"]
-    assert list(report.figures) == ["accuracy_curves", "accuracy_curves_r1", "accuracy_curves_r2"]
+    assert list(report.charts) == ["accuracy_curves"]
+    printed = report.printed_charts()
+    assert list(printed) == ["accuracy_curves", "accuracy_curves_r1", "accuracy_curves_r2"]
     assert [row[0] for row in report.tables["accuracy_wins"].rows] == [
         "glass, r=1",
         "glass, r=2",
         "all",
     ]
-    assert len(report.figures["accuracy_curves"].axes) == 2
-    assert len(report.figures["accuracy_curves_r1"].axes) == 1
+    assert len(printed["accuracy_curves"].panels) == 2
+    assert len(printed["accuracy_curves_r1"].panels) == 1
 
 
 def test_three_methods_on_two_datasets_have_a_diagram_of_ranks(data):
     report = make_report(
         result_of(small("plknn", "sure", "average", own(), datasets=["glass", data]))
     )
-    assert list(report.figures) == ["accuracy_dots", "accuracy_ranks"]
+    assert list(report.charts) == ["accuracy_dots", "accuracy_ranks"]
 
 
 def test_corrupted_and_uncorrupted_data_go_into_one_report(data, tmp_path):
@@ -63,11 +65,10 @@ def test_corrupted_and_uncorrupted_data_go_into_one_report(data, tmp_path):
     assert [row[0] for row in report.tables["accuracy"].rows] == [*labels, "win/tie/loss"]
     assert list(report.tables) == ["accuracy_wins", "accuracy", "accuracy_tests"]
     assert [row[0] for row in report.tables["accuracy_wins"].rows] == ["glass, r=1", "all"]
-    assert list(report.figures) == ["accuracy_curves", "accuracy_dots"]
-    titles = [axes.get_title() for axes in report.figures["accuracy_dots"].axes]
+    assert list(report.charts) == ["accuracy_curves", "accuracy_dots"]
+    titles = [panel.title for panel in report.charts["accuracy_dots"].panels]
     assert titles == ["glass", "small"]
-    titles = [axes.get_title() for axes in report.figures["accuracy_curves"].axes]
-    assert titles == ["glass, r = 1"]
+    assert list(report.charts["accuracy_curves"].panels) == [("glass", 1)]
     assert "out of 4 settings" in " ".join(report.findings)
     notes = " ".join(report.tables["accuracy_tests"].notes)
     assert "4 settings of only 2 datasets as if they were independent" in notes
@@ -104,7 +105,7 @@ def test_every_metric_has_its_own_tables_and_figures_and_the_first_makes_the_fin
         "accuracy",
         "accuracy_tests",
     ]
-    assert list(report.figures) == ["brier_score_dots", "accuracy_dots"]
+    assert list(report.charts) == ["brier_score_dots", "accuracy_dots"]
     assert report.tables["brier_score"].title.startswith("Brier score")
     assert "Less is better" in report.tables["brier_score"].notes[0]
     assert report.findings[0].startswith("Best mean Brier score")

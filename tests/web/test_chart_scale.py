@@ -6,11 +6,11 @@ from disambig.web.charts.canvas import (
     Scale,
     estimated_width,
     nice_ticks,
-    number_text,
     range_of,
     shortened,
     thinned,
     tick_texts,
+    value_text,
 )
 
 
@@ -67,7 +67,7 @@ def test_a_range_holds_all_values_and_a_single_one_is_in_the_middle():
 
 def test_numbers_are_short_and_missing_ones_a_dash():
     values = [3.0, 12345.0, 0.12345, 0.00012345, math.nan, -2.5]
-    assert [number_text(value) for value in values] == [
+    assert [value_text(value) for value in values] == [
         "3",
         "12,345",
         "0.123",

@@ -8,39 +8,48 @@ import numpy as np
 import pytest
 
 from disambig import DisambigError
-from disambig.bench.method_looks import N_MARKERS, Look, method_looks, nth_look
-from disambig.web.charts.comparisons import Dot, dot_chart, rank_diagram
+from disambig.bench.charts import Dot, DotPanel, LineChart, RanksChart, Series
+from disambig.bench.line_styles import N_MARKERS, LineStyle, method_styles, nth_style
+from disambig.web.charts.comparisons import dot_chart, rank_diagram
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
-from disambig.web.charts.series import Series, marker, path_of
+from disambig.web.charts.marks import marker, path_through
 from web.page_parts import HOSTILE, Elements, as_tree, assert_safe, numbers, of_class
 
 AXES = {"x_title": "size", "y_title": "rows"}
-FLOOR = Look(None, None, (1, 2))
+FLOOR = LineStyle(None, None, (1, 2))
 
 
 def bars(labels, values, **more):
     return bar_chart("Sizes", labels, values, **AXES, **more)
 
 
+def line(name, x, y, style=None, **more):
+    return Series(name, x, y, style or nth_style(0), **more)
+
+
 def lines(*series, **more):
-    return line_chart("Lines", series, **(AXES | more))
+    return line_chart(LineChart("Lines", series, **(AXES | more)))
 
 
 def hostile_charts():
-    look = nth_look(0)
+    style = nth_style(0)
     return {
         "bars": bar_chart(HOSTILE, [HOSTILE], [1], x_title=HOSTILE, y_title=HOSTILE),
         "lines": line_chart(
-            HOSTILE,
-            [Series(HOSTILE, [1, 2], [0, 1], remarks={0: HOSTILE})],
-            x_title=HOSTILE,
-            y_title=HOSTILE,
-            caption=HOSTILE,
+            LineChart(
+                HOSTILE,
+                [line(HOSTILE, [1, 2], [0, 1], remarks={0: HOSTILE})],
+                x_title=HOSTILE,
+                y_title=HOSTILE,
+                caption=HOSTILE,
+            )
         ),
         "heat map": heat_map(HOSTILE, [HOSTILE], [[1.0]], caption=HOSTILE),
-        "dots": dot_chart(HOSTILE, [Dot(HOSTILE, 0.5, 0.1, look, HOSTILE)], x_title=HOSTILE),
-        "ranks": rank_diagram(HOSTILE, {HOSTILE: 1.2, "b": 1.8}, 0.3, reference=HOSTILE),
+        "dots": dot_chart(DotPanel(HOSTILE, HOSTILE, [Dot(HOSTILE, 0.5, 0.1, style, HOSTILE)])),
+        "ranks": rank_diagram(
+            RanksChart(HOSTILE, {HOSTILE: 1.2, "b": 1.8}, 0.3, reference=HOSTILE)
+        ),
     }
 
 
@@ -123,7 +132,7 @@ def test_bars_need_a_value_for_every_label():
 
 
 def test_lines_go_through_their_points():
-    tree = as_tree(lines(Series("one", [0, 5, 10], [0.0, 0.25, 1.0]), y_range=(0, 1)))
+    tree = as_tree(lines(line("one", [0, 5, 10], [0.0, 0.25, 1.0]), y_range=(0, 1)))
     (path,) = [one for one in of_class(tree, "line") if one.tag == "path"]
     points = [
         tuple(map(float, pair)) for pair in re.findall(r"[ML]([\d.]+) ([\d.]+)", path.get("d"))
@@ -135,7 +144,7 @@ def test_lines_go_through_their_points():
 
 
 def test_a_missing_value_interrupts_its_line():
-    tree = as_tree(lines(Series("one", [1, 2, 3, 4, 5], [0.1, 0.2, math.nan, 0.4, 0.5])))
+    tree = as_tree(lines(line("one", [1, 2, 3, 4, 5], [0.1, 0.2, math.nan, 0.4, 0.5])))
     (path,) = [one for one in of_class(tree, "line") if one.tag == "path"]
     assert re.sub("[^ML]", "", path.get("d")) == "MLML"
     assert len(of_class(tree.find("svg"), "point")) == 4
@@ -144,14 +153,14 @@ def test_a_missing_value_interrupts_its_line():
 
 def test_a_line_is_cut_at_the_lower_edge():
     # Heights grow downwards; the edge at 10 is crossed a quarter of the way, and back at the half.
-    path = path_of([(0, 8), (4, 16), (8, 4)], lowest=10)
+    path = path_through([(0, 8), (4, 16), (8, 4)], lowest=10)
     assert path == "M0.00 8.00 L1.00 10.00 M6.00 10.00 L8.00 4.00"
-    assert path_of([(0, 20), (1, 20)], lowest=10) == "M0.00 10.00"
-    assert path_of([(0, math.nan)], lowest=10) == ""
+    assert path_through([(0, 20), (1, 20)], lowest=10) == "M0.00 10.00"
+    assert path_through([(0, math.nan)], lowest=10) == ""
 
 
 def test_what_is_below_the_range_is_an_arrow_and_the_legend_says_so():
-    series = (Series("one", [1, 2], [0.1, 0.9]), Series("two", [1, 2], [0.2, 0.8]))
+    series = (line("one", [1, 2], [0.1, 0.9]), line("two", [1, 2], [0.2, 0.8]))
     tree = as_tree(lines(*series, y_range=(0.5, 1)))
     arrows = of_class(tree.find("svg"), "arrow")
     assert len(arrows) == 2
@@ -163,7 +172,7 @@ def test_what_is_below_the_range_is_an_arrow_and_the_legend_says_so():
 
 
 def test_a_point_with_a_remark_is_hollow_and_the_tip_says_why():
-    tree = as_tree(lines(Series("one", [1, 2], [0.1, 0.2], remarks={1: "3 of 10 runs"})))
+    tree = as_tree(lines(line("one", [1, 2], [0.1, 0.2], remarks={1: "3 of 10 runs"})))
     full, hollow = of_class(tree.find("svg"), "point")
     assert "hollow" in hollow.get("class")
     assert "hollow" not in full.get("class")
@@ -171,7 +180,7 @@ def test_a_point_with_a_remark_is_hollow_and_the_tip_says_why():
 
 
 def test_tips_have_all_lines_of_a_place_and_lines_may_have_other_places():
-    tree = as_tree(lines(Series("one", [1, 2], [0.5, 0.6]), Series("two", [2, 3], [1, 2])))
+    tree = as_tree(lines(line("one", [1, 2], [0.5, 0.6]), line("two", [2, 3], [1, 2])))
     assert [one.get("data-tip") for one in of_class(tree, "mark")] == [
         "size: 1\none: 0.500",
         "size: 2\none: 0.600\ntwo: 1",
@@ -183,7 +192,14 @@ def test_tips_have_all_lines_of_a_place_and_lines_may_have_other_places():
 
 
 def test_many_points_have_few_markers_and_tips_the_last_among_them():
-    tree = as_tree(lines(*(Series(name, range(1, 501), np.linspace(0, 1, 500)) for name in "ab")))
+    tree = as_tree(
+        lines(
+            *(
+                line(name, range(1, 501), np.linspace(0, 1, 500), nth_style(i))
+                for i, name in enumerate("ab")
+            )
+        )
+    )
     svg = tree.find("svg")
     assert len(of_class(svg, "point")) <= 2 * 13
     marks = of_class(svg, "mark")
@@ -195,9 +211,9 @@ def test_many_points_have_few_markers_and_tips_the_last_among_them():
 
 
 def test_lines_differ_without_colour_and_bounds_are_thin_grey_and_unmarked():
-    looks = method_looks(["NCPD", "SURE"], "NCPD")
-    series = [Series(name, [1, 2], [1, 2], look) for name, look in looks.items()]
-    tree = as_tree(lines(*series, Series("floor", [1, 2], [0, 0], FLOOR)))
+    styles = method_styles(["NCPD", "SURE"], "NCPD")
+    series = [line(name, [1, 2], [1, 2], style) for name, style in styles.items()]
+    tree = as_tree(lines(*series, line("floor", [1, 2], [0, 0], FLOOR)))
     svg = tree.find("svg")
     strong, plain, bound = (of_class(svg, name)[0] for name in ("series-0", "series-1", "bound"))
     widths = [
@@ -213,12 +229,12 @@ def test_lines_differ_without_colour_and_bounds_are_thin_grey_and_unmarked():
 
 
 def test_one_point_and_no_point_at_all():
-    tree = as_tree(lines(Series("one", [3], [0.5])))
+    tree = as_tree(lines(line("one", [3], [0.5])))
     (point,) = of_class(tree.find("svg"), "point")
     x, y = numbers(point, "cx", "cy")
     assert 0 < x < 400
     assert y == pytest.approx((30 + 216) / 2)
-    for series in ((), (Series("one", [1, 2], [math.nan, math.nan]),)):
+    for series in ((), (line("one", [1, 2], [math.nan, math.nan]),)):
         assert "There is nothing to draw." in "".join(as_tree(lines(*series)).itertext())
 
 
@@ -273,13 +289,13 @@ def test_a_heat_map_needs_a_square_and_something_in_it():
 
 
 def dots(*own):
-    return as_tree(dot_chart("glass", own, x_title="accuracy"))
+    return as_tree(dot_chart(DotPanel("glass", "accuracy", own)))
 
 
 def test_dots_have_their_mean_and_spread_on_one_scale():
     tree = dots(
-        Dot("NCPD", 0.5, 0.1, nth_look(0)),
-        Dot("SURE", 0.7, None, nth_look(3)),
+        Dot("NCPD", 0.5, 0.1, nth_style(0)),
+        Dot("SURE", 0.7, None, nth_style(3)),
         Dot("low", 0.3, 0.2, FLOOR),
     )
     svg = tree.find("svg")
@@ -302,19 +318,19 @@ def test_dots_have_their_mean_and_spread_on_one_scale():
 
 def test_a_dot_with_a_remark_is_hollow_and_one_without_a_mean_not_there():
     tree = dots(
-        Dot("a", 0.5, 0.1, nth_look(0), "3 of 10 runs"), Dot("b", math.nan, None, nth_look(1))
+        Dot("a", 0.5, 0.1, nth_style(0), "3 of 10 runs"), Dot("b", math.nan, None, nth_style(1))
     )
     (point,) = of_class(tree, "point")
     assert "hollow" in point.get("class")
     tips = [one.get("data-tip") for one in of_class(tree, "mark")]
     assert tips == ["a: 0.500 ± 0.100 (3 of 10 runs)", "b: -"]
-    nothing = dots(Dot("b", math.nan, None, nth_look(1)))
+    nothing = dots(Dot("b", math.nan, None, nth_style(1)))
     assert "There is nothing to draw." in "".join(nothing.itertext())
 
 
 def test_the_diagram_of_ranks_has_ticks_bars_and_names_on_both_sides():
     ranks = {"a": 1.5, "b": 3.75, "c": 2.0, "d": 2.75}
-    tree = as_tree(rank_diagram("Ranks", ranks, 1.0, reference="c"))
+    tree = as_tree(rank_diagram(RanksChart("Ranks", ranks, 1.0, reference="c")))
     svg = tree.find("svg")
     ticks = {one.text: float(one.get("x")) for one in svg.iter("text") if one.text.isdigit()}
     assert list(ticks) == ["1", "2", "3", "4"]
@@ -344,7 +360,7 @@ def test_the_diagram_of_ranks_has_ticks_bars_and_names_on_both_sides():
 def test_a_long_ruler_and_long_names_stay_inside_the_diagram():
     names = [f"a method with a very long name, number {i}" for i in range(3)]
     ranks = dict(zip(names, (1.1, 1.9, 3.0), strict=True))
-    tree = as_tree(rank_diagram("Ranks", ranks, 4.7))
+    tree = as_tree(rank_diagram(RanksChart("Ranks", ranks, 4.7)))
     (svg,) = tree.iter("svg")
     width = float(svg.get("viewbox").split()[2])
     (words,) = [one for one in svg.iter("text") if "critical" in one.text]

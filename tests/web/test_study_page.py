@@ -1,11 +1,7 @@
 """The page of a study. Jobs run in this process."""
 
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -182,19 +178,3 @@ def test_what_is_not_there_has_no_section(data):
     page = study_page(make_report(result_of(small("plknn", datasets=[data]))))
     sections = [one.get("id") for one in Elements(page).named("section")]
     assert sections == ["found", "main", "accuracy-dots", "tables", "run"]
-
-
-def test_a_page_does_without_matplotlib():
-    code = (
-        "import sys; from bench.small_reports import result_of, small; "
-        "from disambig.bench.report import make_report; "
-        "from disambig.web.study_report import study_page; "
-        "study_page(make_report(result_of(small('plknn', 'sure')))); "
-        "assert 'matplotlib' not in sys.modules"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        cwd=Path(__file__).parents[1],
-        env=os.environ | {"PYTHONPATH": "."},
-    )

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from disambig.bench.ranking import Ranking, rank_methods
-from disambig.bench.run_table import Cells, read_cells
-from disambig.bench.significance import best_methods, count_verdicts, duel
+from disambig.bench.comparisons import Ranking, WinTieLoss, pairwise_test, rank_methods
+from disambig.bench.run_table import RunTable
 from disambig.bench.statistics import corrected_t_test, paired_t_test
 from disambig.bench.wording import (
     count_by_dataset,
@@ -47,75 +46,77 @@ def findings(
     alpha : float, default=0.05
         Level of significance.
     """
-    cells = read_cells(scores, metric)
-    cells.check_reference(reference)
-    ranking = rank_methods(cells, alpha)
+    runs = RunTable.from_scores(scores, metric)
+    runs.check_reference(reference)
+    ranking = rank_methods(runs, alpha)
     return (
-        *_best(cells, reference),
-        *_best_or_level(cells, reference, alpha),
-        *_verdicts(cells, reference, alpha, test_share),
-        *_behind(cells, reference, alpha),
-        *_gaps(cells, reference),
-        *_below_floors(cells),
+        *_best(runs, reference),
+        *_best_or_level(runs, reference, alpha),
+        *_verdicts(runs, reference, alpha, test_share),
+        *_behind(runs, reference, alpha),
+        *_gaps(runs, reference),
+        *_below_floors(runs),
         friedman_sentence(ranking, alpha),
-        *_ranks(cells, ranking, reference),
+        *_ranks(runs, ranking, reference),
         *repeated_data_sentence(ranking, has_p_values=ranking.friedman is not None),
-        *_few_runs(cells),
-        *_missing(cells),
-        *selection_notes(cells),
+        *_few_runs(runs),
+        *_missing(runs),
+        *selection_notes(runs),
     )
 
 
-def _best(cells: Cells, reference: str) -> list[str]:
-    best = [best_methods(cells, data) for data in cells.data]
-    counts = {method: sum(method in names for names in best) for method in cells.methods}
+def _best(runs: RunTable, reference: str) -> list[str]:
+    best = [runs.best_methods(data) for data in runs.data]
+    counts = {method: sum(method in names for names in best) for method in runs.methods}
     ordered = sorted(counts, key=lambda method: -counts[method])
     shown = [method for method in ordered if counts[method] or method == reference]
     if not any(best):
-        return [f"No method has any {metric_title(cells.metric)} to show."]
+        return [f"No method has any {metric_title(runs.metric)} to show."]
     shared = " (ties count for each)" if any(len(names) > 1 for names in best) else ""
     return [
-        f"Best mean {metric_title(cells.metric)}, out of {_count(cells, len(cells.data))}{shared}: "
-        f"{', '.join(f'{cells.shown(method)} {counts[method]}' for method in shown)}."
+        f"Best mean {metric_title(runs.metric)}, out of {_count(runs, len(runs.data))}{shared}: "
+        f"{', '.join(f'{runs.display_name(method)} {counts[method]}' for method in shown)}."
     ]
 
 
-def _best_or_level(cells: Cells, reference: str, alpha: float) -> list[str]:
+def _best_or_level(runs: RunTable, reference: str, alpha: float) -> list[str]:
     """Say on how much data no better mean is significantly better."""
     n_level, behind, untested = 0, [], []
-    for data in cells.data:
-        best = best_methods(cells, data)
-        tests = {method: duel(cells, data, reference, method, paired_t_test) for method in best}
+    for data in runs.data:
+        best = runs.best_methods(data)
+        tests = {
+            method: pairwise_test(runs, data, reference, method, paired_t_test) for method in best
+        }
         ahead = [name for name, test in tests.items() if test and test.verdict(alpha) == "worse"]
         if reference in best or (any(tests.values()) and not ahead):
             n_level += 1
         elif ahead:
-            behind.append(f"{data} ({', '.join(cells.shown(name) for name in ahead)})")
+            behind.append(f"{data} ({', '.join(runs.display_name(name) for name in ahead)})")
         else:
             untested.append(data)
-    if len(untested) == len(cells.data) or not cells.rivals(reference):
+    if len(untested) == len(runs.data) or not runs.rivals(reference):
         return []
     but = f"; not on {join_data(behind)}" if behind else ""
     if untested:
         but += f"; it cannot be tested on {join_data(untested)}"
     return [
-        f"{cells.shown(reference)} is the best, or not significantly behind the best, on "
-        f"{n_level} of {_count(cells, len(cells.data))} (paired t-test){but}."
+        f"{runs.display_name(reference)} is the best, or not significantly behind the best, on "
+        f"{n_level} of {_count(runs, len(runs.data))} (paired t-test){but}."
     ]
 
 
-def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float) -> list[str]:
-    shown = cells.shown(reference)
-    pairs = [(data, rival) for data in cells.data for rival in cells.rivals(reference)]
-    plain = [duel(cells, data, reference, rival, paired_t_test) for data, rival in pairs]
+def _verdicts(runs: RunTable, reference: str, alpha: float, test_share: float) -> list[str]:
+    shown = runs.display_name(reference)
+    pairs = [(data, rival) for data in runs.data for rival in runs.rivals(reference)]
+    plain = [pairwise_test(runs, data, reference, rival, paired_t_test) for data, rival in pairs]
     n_tests = len(plain) - plain.count(None)
     if n_tests == 0:
-        why = "no two runs in common" if cells.rivals(reference) else "there is none"
+        why = "no two runs in common" if runs.rivals(reference) else "there is none"
         return [f"{shown} cannot be tested against another method: {why}."]
-    counts = count_verdicts(plain, alpha)
+    counts = WinTieLoss.count(plain, alpha)
     test = partial(corrected_t_test, test_share=test_share)
-    fair = count_verdicts(
-        (duel(cells, data, reference, rival, test) for data, rival in pairs), alpha
+    fair = WinTieLoss.count(
+        (pairwise_test(runs, data, reference, rival, test) for data, rival in pairs), alpha
     )
     by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
     tests = f"{n_tests} paired t-test{'s' if n_tests > 1 else ''}"
@@ -127,14 +128,14 @@ def _verdicts(cells: Cells, reference: str, alpha: float, test_share: float) -> 
     ]
 
 
-def _behind(cells: Cells, reference: str, alpha: float) -> list[str]:
+def _behind(runs: RunTable, reference: str, alpha: float) -> list[str]:
     """Say where the reference loses, the rival with most wins first."""
-    shown = cells.shown(reference)
+    shown = runs.display_name(reference)
     losses: dict[str, list[tuple[float, str]]] = {}
     is_tested = False
-    for rival in cells.rivals(reference):
-        for data in cells.data:
-            test = duel(cells, data, reference, rival, paired_t_test)
+    for rival in runs.rivals(reference):
+        for data in runs.data:
+            test = pairwise_test(runs, data, reference, rival, paired_t_test)
             is_tested |= test is not None
             if test is not None and test.verdict(alpha) == "worse":
                 losses.setdefault(rival, []).append((-test.difference, data))
@@ -144,103 +145,103 @@ def _behind(cells: Cells, reference: str, alpha: float) -> list[str]:
     for rival, behind in sorted(losses.items(), key=lambda item: -len(item[1])):
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
         sentences.append(
-            f"{shown} is significantly behind {cells.shown(rival)} on {len(behind)} of "
-            f"{_count(cells, len(cells.data))}: {join_data(places)}."
+            f"{shown} is significantly behind {runs.display_name(rival)} on {len(behind)} of "
+            f"{_count(runs, len(runs.data))}: {join_data(places)}."
         )
     return sentences
 
 
-def _gaps(cells: Cells, reference: str) -> list[str]:
+def _gaps(runs: RunTable, reference: str) -> list[str]:
     """Say how far the reference is from each floor and ceiling."""
     sentences = []
-    for bound in cells.bounds:
-        gaps = _gaps_between(cells, reference, bound)
+    for bound in runs.bounds:
+        gaps = _gaps_between(runs, reference, bound)
         if not gaps:
             continue
         gap = float(np.mean(list(gaps.values())))
         # A floor should be below the reference and a ceiling above it; say so where it is not.
-        side = 1 if cells.roles[bound] == "floor" else -1
-        wrong = [data for data, own in gaps.items() if side * own < 0]
+        side = 1 if runs.roles[bound] == "floor" else -1
+        wrong = [data for data, its_gap in gaps.items() if side * its_gap < 0]
         beyond = "below the floor" if side > 0 else "above the ceiling"
-        more = f"; {beyond} on {len(wrong)}: {count_by_dataset(cells, wrong)}" if wrong else ""
+        more = f"; {beyond} on {len(wrong)}: {count_by_dataset(runs, wrong)}" if wrong else ""
         how = f"{abs(gap):.3f} {'better' if gap > 0 else 'worse'} than" if gap else "as good as"
         sentences.append(
-            f"{cells.shown(reference)} is on average {how} {cells.shown(bound)}"
-            f"{_range(cells, list(gaps.values()))}{more}."
+            f"{runs.display_name(reference)} is on average {how} {runs.display_name(bound)}"
+            f"{_range(runs, list(gaps.values()))}{more}."
         )
     return sentences
 
 
-def _gaps_between(cells: Cells, method: str, bound: str) -> dict[str, float]:
+def _gaps_between(runs: RunTable, method: str, bound: str) -> dict[str, float]:
     """Return by how much a method is better than a bound, where they share runs."""
     gaps = {}
-    for data in cells.data:
-        shared = cells.shared_runs(data, (method, bound))
+    for data in runs.data:
+        shared = runs.shared_runs(data, (method, bound))
         if len(shared):
-            means = direction(cells.metric) * shared.mean(axis=0)
+            means = direction(runs.metric) * shared.mean(axis=0)
             gaps[data] = float(means[0] - means[1])
     return gaps
 
 
-def _below_floors(cells: Cells) -> list[str]:
+def _below_floors(runs: RunTable) -> list[str]:
     """Say which methods have a mean below a floor, and on how much of which dataset."""
     sentences = []
-    floors = cells.in_role("floor")
+    floors = runs.in_role("floor")
     for floor in floors:
         methods = []
-        unit = f" {cells.unit}s"  # said once
-        for method in cells.methods:
-            gaps = _gaps_between(cells, method, floor)
-            total = Counter(cells.settings[data].dataset for data in gaps)
-            below = Counter(cells.settings[data].dataset for data in gaps if gaps[data] < 0)
+        unit = f" {runs.unit}s"  # said once
+        for method in runs.methods:
+            gaps = _gaps_between(runs, method, floor)
+            total = Counter(runs.settings[data].dataset for data in gaps)
+            below = Counter(runs.settings[data].dataset for data in gaps if gaps[data] < 0)
             places = []
             for dataset, number in below.items():
-                of = f" ({number} of {total[dataset]}{unit})" if cells.unit == "setting" else ""
+                of = f" ({number} of {total[dataset]}{unit})" if runs.unit == "setting" else ""
                 places.append(f"{dataset}{of}")
                 unit = ""
             if places:
-                methods.append(f"{cells.shown(method)} on {', '.join(places)}")
+                methods.append(f"{runs.display_name(method)} on {', '.join(places)}")
         if methods:
             name = f" {floor}" if len(floors) > 1 else ""
             sentences.append(f"Below the floor{name}: {'; '.join(methods)}.")
     return sentences
 
 
-def _range(cells: Cells, gaps: list[float]) -> str:
+def _range(runs: RunTable, gaps: list[float]) -> str:
     if len(gaps) == 1:
         return ""
-    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {_count(cells, len(gaps))})"
+    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {_count(runs, len(gaps))})"
 
 
-def _ranks(cells: Cells, ranking: Ranking, reference: str) -> list[str]:
+def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:
     difference, ranks = ranking.critical_difference, ranking.ranks
     if difference is None:
         return []
     ordered = sorted(ranks, key=lambda method: ranks[method])
-    each = ", ".join(f"{cells.shown(method)} {ranks[method]:.2f}" for method in ordered)
+    each = ", ".join(f"{runs.display_name(method)} {ranks[method]:.2f}" for method in ordered)
     sentence = f"Average ranks, 1 is best: {each}."
     if reference not in ranks:
         return [sentence]
-    own = ranks[reference]
-    ahead = [cells.shown(method) for method in ordered if own - ranks[method] > difference]
-    behind = [cells.shown(method) for method in ordered if ranks[method] - own > difference]
+    gaps = {method: ranks[method] - ranks[reference] for method in ordered}
+    ahead = [runs.display_name(method) for method, gap in gaps.items() if -gap > difference]
+    behind = [runs.display_name(method) for method, gap in gaps.items() if gap > difference]
     return [
-        f"{sentence} By the critical difference of {difference:.2f} {cells.shown(reference)} is "
-        f"better than {', '.join(behind) or 'no other'} and worse than "
-        f"{', '.join(ahead) or 'no other'}."
+        f"{sentence} By the critical difference of {difference:.2f} "
+        f"{runs.display_name(reference)} is better than {', '.join(behind) or 'no other'} and "
+        f"worse than {', '.join(ahead) or 'no other'}."
     ]
 
 
-def _few_runs(cells: Cells) -> list[str]:
-    if not 1 < cells.n_runs < _FEW_RUNS or len(cells.methods) < 2:
+def _few_runs(runs: RunTable) -> list[str]:
+    if not 1 < runs.n_runs < _FEW_RUNS or len(runs.methods) < 2:
         return []
-    return [f"Tests over {cells.n_runs} runs, as here, can say little."]
+    return [f"Tests over {runs.n_runs} runs, as here, can say little."]
 
 
-def _missing(cells: Cells) -> list[str]:
-    columns = cells.methods + cells.bounds
-    expected = cells.n_runs * len(columns) * len(cells.data)
-    finished = sum(len(cells.values(data, method)) for data in cells.data for method in columns)
+def _missing(runs: RunTable) -> list[str]:
+    columns = runs.methods + runs.bounds
+    expected = runs.n_runs * len(columns) * len(runs.data)
+    finished = sum(len(runs.values(data, method)) for data in runs.data for method in columns)
     if finished == expected:
         return []
     return [
@@ -249,5 +250,5 @@ def _missing(cells: Cells) -> list[str]:
     ]
 
 
-def _count(cells: Cells, number: int) -> str:
-    return f"{number} {cells.unit}{'' if number == 1 else 's'}"
+def _count(runs: RunTable, number: int) -> str:
+    return f"{number} {runs.unit}{'' if number == 1 else 's'}"

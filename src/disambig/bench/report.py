@@ -1,29 +1,40 @@
-"""Which tables, figures and findings a study has, and how they are written."""
+"""The report of a study: its tables, charts and findings, and the folder they are written to."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from disambig._core.errors import StudyError
 from disambig._core.files import written_atomically
 from disambig._version import __version__
+from disambig.bench.charts import Chart, CurvesChart
 from disambig.bench.conclusions import findings
 from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to_latex, to_markdown
-from disambig.bench.ranking import rank_methods
-from disambig.bench.run_details import STUDY_FILE, ReportedStudy, study_file_text
-from disambig.bench.run_table import Cells, accuracy_by_epoch, read_cells, study_scores
-from disambig.bench.significance import significance_table
+from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, study_file_text
+from disambig.bench.run_table import study_scores
 from disambig.bench.store import StudyResult
-from disambig.bench.tables import Published, comparison_table, published_table, win_table
+from disambig.bench.study_charts import study_charts
+from disambig.bench.tables import (
+    Published,
+    comparison_table,
+    published_table,
+    significance_table,
+    win_table,
+)
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["NO_FIGURES", "Published", "Report", "can_draw_figures", "make_report", "write_report"]
 
-__all__ = ["Published", "Report", "make_report", "write_report"]
+NO_FIGURES = (
+    "Figures for print were left out: they need matplotlib. Install it by pip install "
+    "'disambig[figures]' and run the same command again."
+)
+# Longer tables are not on the page, which has a link to them.
+_MOST_ROWS = 30
+_FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +52,7 @@ class Report:
     findings : tuple of str
         What was found, in sentences.
     missing : tuple of str
-        Data that was not at hand, each with how to get it.
+        Datasets that were not available, each with how to get it.
     """
 
     result: StudyResult
@@ -51,14 +62,18 @@ class Report:
     missing: tuple[str, ...] = ()
 
     @cached_property
-    def figures(self) -> dict[str, "Figure"]:
-        """By the name of their files, those by epoch first; drawn when they are asked for."""
-        study = self.result.plan.study
-        reference = study.reference_title
-        figures = _epoch_figures(self.result, reference, read_cells(self.scores, "accuracy"))
-        for metric in study.metrics:
-            figures |= _figures(self.scores, metric, reference)
-        return figures
+    def charts(self) -> dict[str, Chart]:
+        """What charts show, by the name of their files, those by epoch first."""
+        return study_charts(self.result, self.scores)
+
+    def printed_charts(self) -> dict[str, Chart]:
+        """Return the charts for print: of curves with several r, all of them and each r alone."""
+        charts: dict[str, Chart] = {}
+        for name, chart in self.charts.items():
+            charts[name] = chart
+            if isinstance(chart, CurvesChart) and len(chart.rs) > 1:
+                charts |= {f"{name}_r{r:g}": chart.with_r(r) for r in chart.rs}
+        return charts
 
     def tables_in_order(self) -> Iterator[str]:
         """Return the names of all tables as a page has them: tests before scores."""
@@ -72,7 +87,7 @@ class Report:
 def make_report(
     result: StudyResult, *, published: Published | None = None, missing: tuple[str, ...] = ()
 ) -> Report:
-    """Make the tables and figures that fit a study.
+    """Make the tables, charts and findings that fit a study.
 
     Corrupted data has counts of wins and curves, data with its own candidate sets has dots; a
     study may have both.
@@ -82,18 +97,24 @@ def make_report(
     result : StudyResult
         A study that has run; some of its jobs may have failed.
     published : mapping, optional
-        Figures of a paper to show beside, mean and standard deviation by dataset and method.
+        Figures of a paper to show beside ours, mean and standard deviation by dataset and method.
     missing : tuple of str, optional
-        Data that was not at hand, each with how to get it.
+        Datasets that were not available, each with how to get it.
     """
     if not any(record.is_done for _, record in result.jobs()):
         raise StudyError("There is nothing to report: every job failed. Their records say why.")
     scores = study_scores(result)
     study = result.plan.study
     reference, test_share = study.reference_title, study.protocol.held_out_share
+    corrupted = scores[scores["p"].notna()]
     tables: dict[str, Table] = {}
     for metric in study.metrics:
-        tables |= _tables(scores, metric, reference, test_share)
+        if len(corrupted):
+            tables[f"{metric}_wins"] = win_table(corrupted, metric, reference=reference)
+        tables[metric] = comparison_table(scores, metric, reference=reference)
+        tables[f"{metric}_tests"] = significance_table(
+            scores, metric, reference=reference, test_share=test_share
+        )
     if published is not None:
         beside = published_table(scores, published)
         if beside.rows:
@@ -103,68 +124,9 @@ def make_report(
     return Report(result, scores, tables, found, missing)
 
 
-def _tables(scores: Any, metric: str, reference: str, test_share: float) -> dict[str, Table]:
-    tables = {}
-    corrupted = scores[scores["p"].notna()]
-    if len(corrupted):
-        tables[f"{metric}_wins"] = win_table(corrupted, metric, reference=reference)
-    tables[metric] = comparison_table(scores, metric, reference=reference)
-    tables[f"{metric}_tests"] = significance_table(
-        scores, metric, reference=reference, test_share=test_share
-    )
-    return tables
-
-
-def _figures(scores: Any, metric: str, reference: str) -> dict[str, "Figure"]:
-    from disambig.bench.figures.critical_difference import draw_critical_difference
-    from disambig.bench.figures.curves import draw_curves
-    from disambig.bench.figures.dots import draw_dots
-
-    figures = {}
-    is_corrupted = scores["p"].notna()
-    if is_corrupted.any():
-        figures[f"{metric}_curves"] = draw_curves(scores, metric, reference=reference)
-        levels = sorted(scores["r"].dropna().unique())
-        for r in levels if len(levels) > 1 else ():
-            figures[f"{metric}_curves_r{r:g}"] = draw_curves(
-                scores, metric, reference=reference, r=r
-            )
-    if not is_corrupted.all():
-        figures[f"{metric}_dots"] = draw_dots(scores[~is_corrupted], metric, reference=reference)
-    if rank_methods(read_cells(scores, metric)).critical_difference is not None:
-        figures[f"{metric}_ranks"] = draw_critical_difference(scores, metric, reference=reference)
-    return figures
-
-
-def _epoch_figures(result: StudyResult, reference: str, cells: Cells) -> dict[str, "Figure"]:
-    from disambig.bench.figures.epochs import draw_epochs
-
-    figures: dict[str, Figure] = {}
-    for data, curves in accuracy_by_epoch(result).items():
-        n_runs = max(len(runs) for runs in curves.values())
-        figures[_file_name(f"epochs_{data}", figures)] = draw_epochs(
-            curves,
-            title=f"{data}: mean over {n_runs} runs",
-            reference=reference,
-            names={method: cells.shown(method) for method in curves},
-        )
-    return figures
-
-
-def _file_name(title: str, taken: Iterable[str]) -> str:
-    """Return a name for files and links that is not taken; titles of data may have any sign."""
-    name = re.sub(r"[^\w.+-]+", "_", title.replace("=", "")).rstrip("_.")
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
-
-
-# Tables with more rows are not on the page, which has a link to them.
-_MOST_ROWS = 30
-_FOR_BROWSERS = "report.html"
-_FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+def can_draw_figures() -> bool:
+    """Whether matplotlib, which draws figures for print, is installed."""
+    return find_spec("matplotlib") is not None
 
 
 def write_report(
@@ -176,7 +138,8 @@ def write_report(
 ) -> Path:
     """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all jobs (CSV), and a page on top.
 
-    Beside them goes what it takes to make the report again from the records, ``study.json``.
+    Figures are left out, and the page says so, where matplotlib is not installed. Beside them goes
+    what it takes to make the report again from the records, ``study.json``.
 
     Parameters
     ----------
@@ -185,7 +148,7 @@ def write_report(
     folder : path
         Made if it is not there; files of the same names are replaced.
     command : str, optional
-        What made it, for the page.
+        The command that made it, for the page.
     html : str, optional
         The report for a browser, from ``disambig.web.study_page``; becomes ``report.html``.
 
@@ -194,23 +157,29 @@ def write_report(
     page : Path
         The page, in Markdown.
     """
-    from disambig.bench.figures.style import save_figure  # with matplotlib, slow to import
-
     folder = Path(folder)
     for name, table in report.tables.items():
         for suffix, render in _FORMATS.items():
             _write(folder / f"{name}{suffix}", render(table))
-    for name, figure in report.figures.items():
-        save_figure(figure, folder / name)
+    if can_draw_figures():
+        _write_figures(report, folder)
     _write(folder / "jobs.csv", report.scores.to_csv(index=False, float_format="%.6g"))
     study = report.result.plan.study
     reported = ReportedStudy(study, command, report.missing, "published" in report.tables)
     _write(folder / STUDY_FILE, study_file_text(reported, folder))
     if html is not None:
-        _write(folder / _FOR_BROWSERS, html)
+        _write(folder / "report.html", html)
     page = folder / "report.md"
     _write(page, "\n".join(_page(report, command)))
     return page
+
+
+def _write_figures(report: Report, folder: Path) -> None:
+    from disambig.bench.figure_style import save_figure  # matplotlib is an extra
+    from disambig.bench.figures import draw_figure
+
+    for name, chart in report.printed_charts().items():
+        save_figure(draw_figure(chart), folder / name)
 
 
 def _page(report: Report, command: str | None) -> Iterator[str]:
@@ -229,10 +198,7 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
     yield f"## What was found\n\n{list_markdown(report.findings)}"
     main, *others = report.tables_in_order()
     yield to_markdown(report.tables[main])
-    for name in report.figures:
-        # Of curves by r and all in one, those by r can be read on a page.
-        if not any(other.startswith(f"{name}_r") for other in report.figures):
-            yield f"![{name.replace('_', ' ')}]({name}.png)\n"
+    yield from _figure_links(report)
     for name in others:
         table = report.tables[name]
         if len(table.rows) > _MOST_ROWS:
@@ -248,7 +214,18 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
             yield f"- {as_markdown(what)}"
 
 
+def _figure_links(report: Report) -> Iterator[str]:
+    if not can_draw_figures():
+        yield f"{NO_FIGURES}\n"
+        return
+    names = report.printed_charts()
+    for name in names:
+        # Curves of all r in one figure are too small for a page; those of each r are not.
+        if not any(other.startswith(f"{name}_r") for other in names):
+            yield f"![{name.replace('_', ' ')}]({name}.png)\n"
+
+
 def _write(path: Path, text: str) -> None:
     with written_atomically(path) as temporary:
-        # A message of a method may hold anything, halves of characters too.
+        # Error messages of methods may hold lone surrogates.
         temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Records as a table of runs by method and data."""
+"""The records of a study: a row per job, and one metric as runs by method and data."""
 
 import json
 import math
@@ -14,34 +14,24 @@ from disambig.bench.plan import PlannedJob
 from disambig.bench.record import Record
 from disambig.bench.store import StudyResult
 from disambig.bench.trial import METRICS
+from disambig.metrics import direction
 
-__all__ = ["STEPS", "Cells", "Setting", "accuracy_by_epoch", "read_cells", "study_scores"]
+__all__ = ["DECIMALS", "STEPS", "RunTable", "Setting", "accuracy_by_epoch", "study_scores"]
 
-
-# Of a job, each of which is timed.
+# The steps of a job; each is timed.
 STEPS = ("choose", "fit", "predict")
+# Scores are shown, and called equal, to this many decimals.
+DECIMALS = 3
+_COLUMNS = ("dataset", "p", "r", "data", "method", "role", "seed", "fold", "selection")
+_ROLES = ("method", "floor", "ceiling")
+Run = tuple[int, int]
 
 
 def study_scores(result: StudyResult) -> Any:
-    """Return a pandas frame with a row for every job; what failed has no metrics."""
+    """Return a pandas frame with a row for every job; failed ones have no metrics."""
     import pandas as pd  # slow to import
 
     return pd.DataFrame([_row(planned, record) for planned, record in result.jobs()])
-
-
-def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[float]]]]:
-    """Return held-out accuracy by run and epoch, by data and method, where it was followed."""
-    curves: dict[str, dict[str, list[list[float]]]] = {}
-    for planned, record in result.jobs():
-        if record.by_epoch is not None:
-            of_data = curves.setdefault(planned.data_title, {})
-            of_data.setdefault(planned.method_title, []).append(record.by_epoch)
-    return curves
-
-
-def _without_half_characters(text: str) -> str:
-    """Spell out what no UTF-8 has: Arrow, where pandas uses it, takes no such text."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
@@ -61,14 +51,24 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "selection": job.selection.criterion if job.selection else None,
         "chosen": json.dumps(record.chosen) if record.chosen else None,
         "status": record.status,
-        "error": _without_half_characters(record.error["message"]) if record.error else None,
+        "error": _without_surrogates(record.error["message"]) if record.error else None,
         "key": record.key,
     }
 
 
-_COLUMNS = ("dataset", "p", "r", "data", "method", "role", "seed", "fold", "selection")
-_ROLES = ("method", "floor", "ceiling")
-Run = tuple[int, int]
+def _without_surrogates(message: str) -> str:
+    """Spell out lone surrogates: Arrow, where pandas uses it, refuses such strings."""
+    return message.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[float]]]]:
+    """Return held-out accuracy by run and epoch, by data and method, where it was followed."""
+    curves: dict[str, dict[str, list[list[float]]]] = {}
+    for planned, record in result.jobs():
+        if record.by_epoch is not None:
+            methods = curves.setdefault(planned.data_title, {})
+            methods.setdefault(planned.method_title, []).append(record.by_epoch)
+    return curves
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,10 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """One metric of a study. Data and methods are in the order of their first appearance.
+class RunTable:
+    """One metric of a study: a cell for all data and every method, with a score for every run.
+
+    Data and methods are in the order of their first appearance.
 
     Attributes
     ----------
@@ -94,7 +96,7 @@ class Cells:
         "method", "floor" or "ceiling" for every method.
     selections : mapping
         For methods with a grid: by what their parameters were chosen.
-    runs : mapping
+    finished : mapping
         The finished runs of (data, method), by (seed, fold).
     n_runs : int
         Number of runs of the fullest cell, finished or not.
@@ -104,8 +106,51 @@ class Cells:
     settings: Mapping[str, Setting]
     roles: Mapping[str, str]
     selections: Mapping[str, tuple[str, ...]]
-    runs: Mapping[tuple[str, str], Mapping[Run, float]]
+    finished: Mapping[tuple[str, str], Mapping[Run, float]]
     n_runs: int
+
+    @classmethod
+    def from_scores(cls, scores: Any, metric: str) -> "RunTable":
+        """Sort the records of a study, a pandas frame, into cells of one metric.
+
+        Records without a value of the metric count as missing.
+        """
+        missing = [name for name in (*_COLUMNS, metric) if name not in scores.columns]
+        if missing:
+            raise ParameterError(
+                f"Study records need the columns {', '.join(missing)}. Got "
+                f"{', '.join(scores.columns)}."
+            )
+        if scores.empty:
+            raise ParameterError("There are no study records: no job has finished.")
+        settings: dict[str, Setting] = {}
+        roles: dict[str, str] = {}
+        selections: dict[str, tuple[str, ...]] = {}
+        runs: dict[tuple[str, str], dict[Run, float]] = {}
+        columns = [*_COLUMNS, metric]
+        for record in zip(*(scores[name].tolist() for name in columns), strict=True):
+            dataset, p, r, data, method, role, seed, fold, selection, value = record
+            settings.setdefault(data, Setting(dataset, _number(p), _number(r)))
+            if roles.setdefault(method, role) != role or role not in _ROLES:
+                raise ParameterError(
+                    f"A method has one role, {', '.join(_ROLES)}. {method!r} has {role!r}"
+                    f"{'' if roles[method] == role else f' and {roles[method]!r}'}."
+                )
+            if isinstance(selection, str):
+                selections[method] = tuple(dict.fromkeys([*selections.get(method, ()), selection]))
+            cell = runs.setdefault((data, method), {})
+            if (seed, fold) in cell:
+                raise ParameterError(
+                    f"A run must be there once. {method!r} on {data!r} has seed {seed}, fold "
+                    f"{fold} twice. Give variants of a method different labels."
+                )
+            cell[seed, fold] = _number(value)
+        finished = {
+            key: {run: value for run, value in cell.items() if not math.isnan(value)}
+            for key, cell in runs.items()
+        }
+        n_runs = max(len(cell) for cell in runs.values())
+        return cls(metric, settings, roles, selections, finished, n_runs)
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -130,13 +175,13 @@ class Cells:
 
     def in_role(self, role: str) -> tuple[str, ...]:
         """Return the methods with this role."""
-        return tuple(method for method, own in self.roles.items() if own == role)
+        return tuple(method for method, its_role in self.roles.items() if its_role == role)
 
     def rivals(self, reference: str) -> tuple[str, ...]:
         """Return the methods that the reference is compared with."""
         return tuple(method for method in self.methods if method != reference)
 
-    def shown(self, method: str) -> str:
+    def display_name(self, method: str) -> str:
         """Return the method's name with what a reader must not overlook."""
         marks = [] if self.roles[method] == "method" else [self.roles[method]]
         if "oracle" in self.selections.get(method, ()):
@@ -145,65 +190,37 @@ class Cells:
 
     def values(self, data: str, method: str) -> FloatArray:
         """Return the scores of a cell; empty where nothing finished."""
-        return np.array(list(self.runs.get((data, method), {}).values()), dtype=float)
+        return np.array(list(self.finished.get((data, method), {}).values()), dtype=float)
 
-    def is_complete(self, data: str, method: str) -> bool:
-        """Whether all runs of a cell finished."""
-        return len(self.runs.get((data, method), {})) == self.n_runs
+    def mean(self, data: str, method: str) -> float:
+        """Return the mean over the runs of a cell; NaN where nothing finished."""
+        values = self.values(data, method)
+        return float(np.mean(values)) if len(values) else math.nan
 
     def shared_runs(self, data: str, methods: Iterable[str]) -> FloatArray:
         """Return the scores of runs that all these methods have: a row per run."""
-        cells = [self.runs.get((data, method), {}) for method in methods]
+        cells = [self.finished.get((data, method), {}) for method in methods]
         shared = sorted(set.intersection(*(set(cell) for cell in cells)))
         rows = [[cell[run] for cell in cells] for run in shared]
         return np.array(rows, dtype=float).reshape(len(shared), len(cells))
+
+    def best_methods(self, data: str) -> list[str]:
+        """Return the methods with the best mean as shown, among those with the most runs."""
+        counts = {method: len(self.values(data, method)) for method in self.methods}
+        most = max(counts.values())
+        if most == 0:
+            return []
+        means = {
+            method: direction(self.metric) * round(self.mean(data, method), DECIMALS)
+            for method, count in counts.items()
+            if count == most
+        }
+        return [method for method, mean in means.items() if mean == max(means.values())]
 
     def check_reference(self, reference: str) -> None:
         """Refuse a reference that is not one of the methods compared."""
         if reference not in self.methods:
             raise UnknownNameError("method to compare with", reference, self.methods)
-
-
-def read_cells(scores: Any, metric: str) -> Cells:
-    """Sort the records of a study, a pandas frame, into cells of one metric.
-
-    Records without a value of the metric count as missing.
-    """
-    missing = [name for name in (*_COLUMNS, metric) if name not in scores.columns]
-    if missing:
-        raise ParameterError(
-            f"Study records need the columns {', '.join(missing)}. Got {', '.join(scores.columns)}."
-        )
-    if scores.empty:
-        raise ParameterError("There are no study records: no job has finished.")
-    settings: dict[str, Setting] = {}
-    roles: dict[str, str] = {}
-    selections: dict[str, tuple[str, ...]] = {}
-    runs: dict[tuple[str, str], dict[Run, float]] = {}
-    columns = [*_COLUMNS, metric]
-    for record in zip(*(scores[name].tolist() for name in columns), strict=True):
-        dataset, p, r, data, method, role, seed, fold, selection, value = record
-        settings.setdefault(data, Setting(dataset, _number(p), _number(r)))
-        if roles.setdefault(method, role) != role or role not in _ROLES:
-            raise ParameterError(
-                f"A method has one role, {', '.join(_ROLES)}. {method!r} has {role!r}"
-                f"{'' if roles[method] == role else f' and {roles[method]!r}'}."
-            )
-        if isinstance(selection, str):
-            selections[method] = tuple(dict.fromkeys([*selections.get(method, ()), selection]))
-        cell = runs.setdefault((data, method), {})
-        if (seed, fold) in cell:
-            raise ParameterError(
-                f"A run must be there once. {method!r} on {data!r} has seed {seed}, fold {fold} "
-                "twice; give variants of a method labels of their own."
-            )
-        cell[seed, fold] = _number(value)
-    finished = {
-        key: {run: value for run, value in cell.items() if not math.isnan(value)}
-        for key, cell in runs.items()
-    }
-    n_runs = max(len(cell) for cell in runs.values())
-    return Cells(metric, settings, roles, selections, finished, n_runs)
 
 
 def _number(value: Any) -> float:

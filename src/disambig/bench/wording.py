@@ -1,16 +1,15 @@
-"""Numbers as text, and the sentences that more than one table needs."""
+"""Scores as text, and the sentences that several tables and the findings share."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 from disambig._core.messages import join_names
 from disambig._core.typing import FloatArray
+from disambig.bench.comparisons import Ranking
 from disambig.bench.crossval import mean_and_std
-from disambig.bench.ranking import Ranking
-from disambig.bench.run_table import Cells
+from disambig.bench.run_table import DECIMALS, RunTable
 
 __all__ = [
-    "DECIMALS",
     "MARKS",
     "MISSING",
     "count_by_dataset",
@@ -25,10 +24,8 @@ __all__ = [
 ]
 
 MISSING = "-"
-# What a test says of the reference, behind the score of a rival.
+# Verdict of a test on the reference, beside the score of a rival.
 MARKS = {"better": " •", "worse": " ◦", "tie": ""}
-# Scores are shown, and called equal, to so many decimals.
-DECIMALS = 3
 
 
 def score_text(mean: float, deviation: float | None) -> str:
@@ -61,27 +58,26 @@ def join_data(names: Iterable[str]) -> str:
     return join_names(names, most=5, longest=None, separator=";")
 
 
-def count_by_dataset(cells: Cells, data: Iterable[str]) -> str:
+def count_by_dataset(runs: RunTable, data: Iterable[str]) -> str:
     """Return how many settings of each dataset these are; where a dataset comes once, its name."""
-    counts = Counter(cells.settings[own].dataset for own in data)
-    if cells.unit == "dataset":
+    counts = Counter(runs.settings[title].dataset for title in data)
+    if runs.unit == "dataset":
         return join_data(counts)
     return ", ".join(f"{dataset} {number}" for dataset, number in counts.items())
 
 
-def selection_notes(cells: Cells) -> list[str]:
+def selection_notes(runs: RunTable) -> list[str]:
     """Say how parameters were chosen, true labels first."""
     chosen: dict[str, list[str]] = {}
-    for method, selections in cells.selections.items():
+    for method, selections in runs.selections.items():
         for selection in selections:
             chosen.setdefault(selection, []).append(method)
     notes = []
     for selection, methods in sorted(chosen.items(), key=lambda item: item[0] != "oracle"):
-        by = selection.replace("_", " ")
-        how = f"chosen by the {by}"
+        how = f"by the {selection.replace('_', ' ')}"
         if selection == "oracle":
-            how = "chosen with true labels (oracle selection)"
-        notes.append(f"Parameters {how}: {', '.join(methods)}.")
+            how = "with true labels (oracle selection)"
+        notes.append(f"Parameters chosen {how}: {', '.join(methods)}.")
     return notes
 
 

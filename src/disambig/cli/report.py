@@ -80,7 +80,7 @@ def _model_rows(folder: Path) -> "Disambiguated":
 def _study_page(source: Path, store: Path) -> str:
     from disambig.bench.paper import published_accuracies
     from disambig.bench.report import make_report
-    from disambig.bench.run_details import ReportedStudy, read_study_file
+    from disambig.bench.reported_study import ReportedStudy, read_study_file
     from disambig.bench.settings import Study
     from disambig.bench.store import read_results
     from disambig.cli.console import say_notices

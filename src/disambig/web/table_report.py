@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from disambig.bench.charts import LineChart, Series
 from disambig.bench.formats import Table
+from disambig.bench.line_styles import nth_style
 from disambig.bench.wording import MISSING
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
-from disambig.web.charts.series import Series
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.markup import details_list, element, fragment, note, table_html
 from disambig.web.shell import Section, render_page, render_template
@@ -75,8 +76,8 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS
         sections.append(Section("details", "How it was made", details_list(rows.about.items())))
     return render_page(
         title=title,
-        lead="Every row has candidate labels of which one is right. This page shows which one is "
-        "believed, how much, and where a second look pays.",
+        lead="Every row has candidate labels, and one of them is right. This page shows the chosen "
+        "label for each row, how sure it is, and which rows to check.",
         sections=sections,
         scripts=("charts.js", "tables.js", *SETTLE_SCRIPTS),
         data={"doubtful": doubtful_data(rows, most=most_rows)},
@@ -104,8 +105,8 @@ def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
         parts.append(element("p", None, rows.accuracy))
     parts.append(
         note(
-            "A label of confidence c is expected to be wrong with probability 1 - c. No true label "
-            "is needed for that, and it is as good as the confidences are.",
+            "A label of confidence c is expected to be wrong with probability 1 - c. That needs no "
+            "true labels; the estimate is only as good as the model's confidences.",
         )
     )
     return fragment(*parts)
@@ -146,24 +147,26 @@ def _pair_chart(audit: CandidateAudit) -> Markup:
 
 
 def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Markup:
-    series = []
+    series: list[Series] = []
     for name, title in _MEASURES.items():
         runs = [history[name] for history in histories if name in history]
         if runs:
             means = _means_by_epoch(runs)
-            series.append(Series(title, list(range(1, len(means) + 1)), means))
+            style = nth_style(len(series))
+            series.append(Series(title, range(1, len(means) + 1), means, style))
     n = len(histories)
     whose = f"the mean over {n} trainings" if n > 1 else "one training"
-    return line_chart(
+    chart = LineChart(
         "By epoch",
         series,
         x_title="epoch",
         y_title="share",
         y_range=(0, 1),
-        caption=f"As seen while training, with dropout; {whose}. Simple rows are those a network "
-        "has singled a candidate out for; the others are held at equal confidences. The covering "
-        "rate is the share of predictions inside the candidate sets.",
+        caption=f"As seen while training, with dropout; {whose}. A row is simple once a network "
+        "has singled out one candidate for it; the others are held at equal confidences. The "
+        "covering rate is the share of predictions inside the candidate sets.",
     )
+    return line_chart(chart)
 
 
 def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:

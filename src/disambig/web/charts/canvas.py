@@ -1,4 +1,4 @@
-"""The ground of a chart: scale, axes, text that fits, the frame around."""
+"""What every chart is drawn on: text that fits, scales, axes, and the figure around them."""
 
 import math
 import unicodedata
@@ -24,31 +24,35 @@ __all__ = [
     "left_room",
     "mark",
     "nice_ticks",
-    "number_text",
     "range_of",
     "shortened",
     "text",
     "thinned",
     "tick_texts",
+    "value_text",
     "vertical_grid",
 ]
 
-
-# The type of charts, as in the style sheet; widths are in parts of it, on the large side, because
-# which font there is only the browser knows.
+# As wide as a phone, nearly: type of 12 is not shrunk below 10 there.
+PANEL_WIDTH = 400.0
+# The size of type in charts, as in the style sheet. Widths of characters are shares of it, rather
+# too large, because only the browser knows which font there is.
 _TYPE = 12.0
 _NARROW = frozenset("iljtfrI.,:;|!'()[]{}/\\ -1")
 _BROAD = frozenset("mwMW@%—…")
 _ELLIPSIS = "…"
+_ROUND_STEPS = (1, 2, 2.5, 5, 10)
+# Share of the height that is empty above the highest and below the lowest value.
+_MARGIN = 0.06
 
 
 def estimated_width(text: str) -> float:
-    """Return about how wide a text is in a chart, rather too much than too little."""
+    """Return about how wide a string is in a chart, rather too much than too little."""
     return _TYPE * sum(map(_width, text))
 
 
 def shortened(text: str, room: float) -> str:
-    """Return the text, or as much of it as fits and an ellipsis."""
+    """Return the string, or as much of it as fits and an ellipsis."""
     if estimated_width(text) <= room:
         return text
     left = room - estimated_width(_ELLIPSIS)
@@ -57,7 +61,7 @@ def shortened(text: str, room: float) -> str:
 
 
 def thinned(texts: Sequence[str], places: Sequence[float], *, gap: float = 6) -> list[int]:
-    """Return which of centred texts to show: every one, or every second, or third, and so on.
+    """Return which of centred labels to show: every one, or every second, or third, and so on.
 
     Parameters
     ----------
@@ -66,7 +70,7 @@ def thinned(texts: Sequence[str], places: Sequence[float], *, gap: float = 6) ->
     places : sequence of float
         Where their middles are.
     gap : float, default=6
-        What must be free between two texts.
+        Least space between two labels.
     """
     halves = [estimated_width(text) / 2 for text in texts]
     for step in range(1, len(texts) + 1):
@@ -76,21 +80,16 @@ def thinned(texts: Sequence[str], places: Sequence[float], *, gap: float = 6) ->
     return []
 
 
-def _width(sign: str) -> float:
-    if unicodedata.east_asian_width(sign) in "WF":
+def _width(character: str) -> float:
+    if unicodedata.east_asian_width(character) in "WF":
         return 1.05
-    if unicodedata.combining(sign):
+    if unicodedata.combining(character):
         return 0.0
-    if sign in _NARROW:
+    if character in _NARROW:
         return 0.4
-    if sign in _BROAD:
+    if character in _BROAD:
         return 1.02
-    return 0.74 if sign.isupper() else 0.64
-
-
-_ROUND_STEPS = (1, 2, 2.5, 5, 10)
-# Of the height: empty parts above the highest and below the lowest value.
-_MARGIN = 0.06
+    return 0.74 if character.isupper() else 0.64
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def range_of(values: Iterable[float]) -> tuple[float, float]:
     if not finite:
         return 0.0, 1.0
     low, high = min(finite), max(finite)
-    # A single value is in the middle of something.
+    # A single value is in the middle.
     margin = _MARGIN * (high - low) or 0.1 * abs(high) or 0.5
     return low - margin, high + margin
 
@@ -135,7 +134,7 @@ def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -
     low, high : float
         Ends of an axis; they differ.
     most : int, default=6
-        No more ticks than these.
+        Greatest number of ticks.
     whole : bool, default=False
         Only whole numbers, for counts.
     """
@@ -144,7 +143,7 @@ def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -
     for step in steps:
         if whole and step % 1:
             continue
-        # A hair of room, so that 0.3 is a tick of an axis that ends at 0.1 + 0.2.
+        # With a tolerance, so that 0.3 is a tick of an axis that ends at 0.1 + 0.2.
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most:
             return [number * step for number in range(first, last + 1)]
@@ -152,7 +151,7 @@ def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -
 
 
 def tick_texts(ticks: Sequence[float]) -> list[str]:
-    """Return ticks as texts with the same number of decimals, no more than tell them apart."""
+    """Return ticks as strings with the same number of decimals, as few as tell them apart."""
     for decimals in range(10):
         texts = [f"{tick:,.{decimals}f}" for tick in ticks]
         if all(
@@ -165,18 +164,13 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
     return [text.removeprefix("-") if float(text.replace(",", "")) == 0 else text for text in texts]
 
 
-def number_text(value: float) -> str:
-    """Return a value for a tip or a table: counts whole, others to three decimals, or figures."""
+def value_text(value: float) -> str:
+    """Return a value for a tip or a table: counts whole, others to three decimals or digits."""
     if not math.isfinite(value):
         return MISSING
     if value == round(value) and abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:,.3f}" if abs(value) >= 0.001 else f"{value:.3g}"
-
-
-# As wide as a phone, nearly: type of 12 is not shrunk below 10 there.
-PANEL_WIDTH = 400.0
-_TICK_TYPE_HEIGHT = 4.0
 
 
 @dataclass(frozen=True)
@@ -197,11 +191,11 @@ def left_room(ticks: Sequence[float]) -> float:
 def left_axis(plot: Plot, scale: Scale, ticks: Sequence[float], title: str) -> Markup:
     """Return lines across the plot at ticks, their texts, and the title above them."""
     parts = [text(title, 0, plot.top - 15, classes="quiet", room=plot.right)]
-    for tick, words in zip(ticks, tick_texts(ticks), strict=True):
+    for tick, label in zip(ticks, tick_texts(ticks), strict=True):
         y = scale(tick)
         line = {"class": "grid", "x1": plot.left, "x2": plot.right, "y1": y, "y2": y}
         parts.append(element("line", line))
-        parts.append(text(words, plot.left - 6, y + _TICK_TYPE_HEIGHT, anchor="end"))
+        parts.append(text(label, plot.left - 6, y + 4, anchor="end"))
     return fragment(*parts)
 
 
@@ -214,17 +208,8 @@ def bottom_axis(plot: Plot, places: Sequence[float], texts: Sequence[str], title
         # Texts at the ends stay inside the drawing.
         x = max(half, min(places[i], PANEL_WIDTH - half))
         parts.append(text(texts[i], x, plot.bottom + 16, anchor="middle"))
-    middle = (plot.left + plot.right) / 2
-    parts.append(
-        text(
-            title,
-            middle,
-            plot.bottom + 34,
-            anchor="middle",
-            classes="quiet",
-            room=plot.right - plot.left,
-        )
-    )
+    x, y, room = (plot.left + plot.right) / 2, plot.bottom + 34, plot.right - plot.left
+    parts.append(text(title, x, y, anchor="middle", classes="quiet", room=room))
     return fragment(*parts)
 
 
@@ -235,7 +220,7 @@ def vertical_grid(plot: Plot, places: Sequence[float]) -> Markup:
 
 
 def text(
-    words: str,
+    content: str,
     x: float,
     y: float,
     *,
@@ -243,8 +228,8 @@ def text(
     classes: str | None = None,
     room: float | None = None,
 ) -> Markup:
-    """Return a text at a place, shortened where it has only so much room."""
-    shown = words if room is None else shortened(words, room)
+    """Return a string at a place, shortened to the room it has."""
+    shown = content if room is None else shortened(content, room)
     return element("text", {"x": x, "y": y, "text-anchor": anchor, "class": classes}, shown)
 
 
@@ -274,8 +259,7 @@ def box(left: float, top: float, right: float, bottom: float) -> dict[str, objec
 
 def mark(tag: str, tip: str, attributes: dict[str, object], kind: str) -> Markup:
     """Return a part of a drawing that has a tip; its kind is a class of the style sheet."""
-    own = {"class": f"mark {kind}", "data-tip": tip}
-    return element(tag, own | attributes)
+    return element(tag, {"class": f"mark {kind}", "data-tip": tip} | attributes)
 
 
 def figure(

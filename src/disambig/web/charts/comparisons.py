@@ -1,13 +1,10 @@
 """Methods compared: dots with deviations, and average ranks."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from disambig.bench.method_looks import Look
-from disambig.bench.ranking import bar_levels, bars_alike, rank_sides
+from disambig.bench.charts import Dot, DotPanel, DotsChart, RanksChart
 from disambig.bench.wording import MISSING, score_text
 from disambig.web.charts.canvas import (
     PANEL_WIDTH,
@@ -27,11 +24,16 @@ from disambig.web.charts.canvas import (
     tick_texts,
     vertical_grid,
 )
-from disambig.web.charts.series import marker, marker_size, own_color, stroke
+from disambig.web.charts.marks import (
+    color_class,
+    legend_list,
+    line_attributes,
+    marker,
+    marker_size,
+)
 from disambig.web.markup import element, fragment
 
-__all__ = ["Dot", "dot_chart", "rank_diagram"]
-
+__all__ = ["dot_chart", "dot_charts", "rank_diagram"]
 
 _ROW = 24.0
 _ABOVE = 8.0
@@ -40,112 +42,84 @@ _MOST_NAME_ROOM = 140.0
 _CAP = 4.0
 
 
-@dataclass(frozen=True)
-class Dot:
-    """A mean and its spread.
-
-    Attributes
-    ----------
-    name : str
-        What it is the mean of.
-    mean : float
-        NaN where there is none.
-    spread : float or None
-        Standard deviation, where there are several values.
-    look : Look
-        A floor or ceiling is a line from top to bottom.
-    remark : str
-        What the tip adds; then the marker is hollow.
-    """
-
-    name: str
-    mean: float
-    spread: float | None
-    look: Look
-    remark: str = ""
-
-    @property
-    def shown(self) -> str:
-        """The value in words."""
-        value = score_text(self.mean, self.spread) if math.isfinite(self.mean) else MISSING
-        return f"{value} ({self.remark})" if self.remark else value
-
-
-def dot_chart(title: str, dots: Sequence[Dot], *, x_title: str, caption: str = "") -> Markup:
-    """Return a row for every method, and a line for every floor and ceiling.
-
-    Parameters
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    dots : sequence of Dot
-        From top to bottom.
-    x_title : str
-        What the values are.
-    """
-    is_drawn = any(math.isfinite(dot.mean) for dot in dots)
-    return figure(
-        title,
-        _draw_dots(title, dots, x_title) if is_drawn else None,
-        caption=caption,
-        header=("method", x_title),
-        rows=[(dot.name, dot.shown) for dot in dots],
+def dot_charts(chart: DotsChart) -> Markup:
+    """Return all panels under one legend."""
+    return fragment(
+        legend_list(chart.legend),
+        element("div", {"class": "charts small"}, *map(dot_chart, chart.panels)),
     )
 
 
-def _draw_dots(title: str, dots: Sequence[Dot], x_title: str) -> Markup:
-    methods = [dot for dot in dots if not dot.look.is_bound]
-    bounds = [dot for dot in dots if dot.look.is_bound]
-    widest = max((estimated_width(dot.name) for dot in methods), default=0)
+def dot_chart(panel: DotPanel) -> Markup:
+    """Return a row for every method, and a line for every floor and ceiling."""
+    is_drawn = any(math.isfinite(dot.mean) for dot in panel.dots)
+    return figure(
+        panel.title,
+        _draw_dots(panel) if is_drawn else None,
+        caption="",
+        header=("method", panel.x_title),
+        rows=[(dot.name, _dot_text(dot)) for dot in panel.dots],
+    )
+
+
+def _dot_text(dot: Dot) -> str:
+    value = score_text(dot.mean, dot.spread) if math.isfinite(dot.mean) else MISSING
+    return f"{value} ({dot.remark})" if dot.remark else value
+
+
+def _draw_dots(panel: DotPanel) -> Markup:
+    rows = panel.rows
+    widest = max((estimated_width(dot.name) for dot in rows), default=0)
     room = min(_MOST_NAME_ROOM, widest) + 10
-    plot = Plot(room, PANEL_WIDTH - 14, _ABOVE, _ABOVE + _ROW * max(1, len(methods)))
-    low, high = range_of(end for dot in dots for end in _ends(dot))
+    plot = Plot(room, PANEL_WIDTH - 14, _ABOVE, _ABOVE + _ROW * max(1, len(rows)))
+    low, high = range_of(end for dot in panel.dots for end in _ends(dot))
     scale = Scale(low, high, plot.left, plot.right)
     ticks = nice_ticks(low, high, most=5)
     places = [scale(tick) for tick in ticks]
     return drawing(
-        title,
+        panel.title,
         PANEL_WIDTH,
         plot.bottom + _BELOW,
         vertical_grid(plot, places),
-        bottom_axis(plot, places, tick_texts(ticks), x_title),
-        *(_bound(dot, scale, plot) for dot in bounds if math.isfinite(dot.mean)),
-        *(_row(dot, i, scale, plot) for i, dot in enumerate(methods)),
+        bottom_axis(plot, places, tick_texts(ticks), panel.x_title),
+        *(_bound(dot, scale, plot) for dot in panel.bounds if math.isfinite(dot.mean)),
+        *(_row(dot, i, scale, plot) for i, dot in enumerate(rows)),
     )
 
 
 def _ends(dot: Dot) -> tuple[float, float]:
     spread = dot.spread or 0.0
     # Lines of bounds have no spread in the drawing.
-    return (dot.mean, dot.mean) if dot.look.is_bound else (dot.mean - spread, dot.mean + spread)
+    return (dot.mean, dot.mean) if dot.style.is_bound else (dot.mean - spread, dot.mean + spread)
 
 
 def _bound(dot: Dot, scale: Scale, plot: Plot) -> Markup:
     x = scale(dot.mean)
     ends = {"x1": x, "x2": x, "y1": plot.top, "y2": plot.bottom}
-    return element("g", {"class": own_color(dot.look)}, element("line", stroke(dot.look) | ends))
+    line = element("line", line_attributes(dot.style) | ends)
+    return element("g", {"class": color_class(dot.style)}, line)
 
 
 def _row(dot: Dot, number: int, scale: Scale, plot: Plot) -> Markup:
     top = plot.top + number * _ROW
     y = top + _ROW / 2
-    strong = "strong" if dot.look.is_strong else None
+    strong = "strong" if dot.style.is_strong else None
     parts = [text(dot.name, plot.left - 8, y + 4, anchor="end", classes=strong, room=plot.left - 8)]
     if math.isfinite(dot.mean):
         if dot.spread:
             low, high = (scale(end) for end in _ends(dot))
             whiskers = f"M{low:.2f} {y:.2f}H{high:.2f}"
             caps = "".join(f"M{x:.2f} {y - _CAP:.2f}v{2 * _CAP:g}" for x in (low, high))
-            width = 2.4 if dot.look.is_strong else 1.5
+            width = 2.4 if dot.style.is_strong else 1.5
             parts.append(
                 element("path", {"class": "line", "stroke-width": width, "d": whiskers + caps})
             )
-        if dot.look.marker is not None:
-            size, is_hollow = marker_size(dot.look) + 0.6, bool(dot.remark)
-            parts.append(marker(dot.look.marker, scale(dot.mean), y, size, is_hollow=is_hollow))
+        if dot.style.marker is not None:
+            size, is_hollow = marker_size(dot.style) + 0.6, bool(dot.remark)
+            parts.append(marker(dot.style.marker, scale(dot.mean), y, size, is_hollow=is_hollow))
     whole = box(0, top, PANEL_WIDTH, top + _ROW)
-    parts.append(mark("rect", f"{dot.name}: {dot.shown}", whole, "band"))
-    return element("g", {"class": own_color(dot.look)}, *parts)
+    parts.append(mark("rect", f"{dot.name}: {_dot_text(dot)}", whole, "band"))
+    return element("g", {"class": color_class(dot.style)}, *parts)
 
 
 _AXIS = 200.0
@@ -157,72 +131,48 @@ _GAP = 6.0
 _MOST_SHRUNK = 1.05 * PANEL_WIDTH
 
 
-def rank_diagram(
-    title: str,
-    ranks: Mapping[str, float],
-    difference: float,
-    *,
-    caption: str = "",
-    reference: str | None = None,
-) -> Markup:
-    """Return the diagram for these average ranks and this critical difference.
-
-    The better half of the methods is named on the left, best first; the others on the right.
-
-    Parameters
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    ranks : mapping of str to float
-        Average ranks by method, 1 is best; two methods or more.
-    difference : float
-        Ranks that are farther apart differ significantly.
-    reference : str, optional
-        The method that stands out.
-    """
-    ordered = sorted(ranks, key=lambda name: ranks[name])
+def rank_diagram(chart: RanksChart) -> Markup:
+    """Return the diagram; the better half of the methods is named on the left, best first."""
     return figure(
-        title,
-        _draw_ranks(title, ranks, difference, reference),
-        caption=caption,
+        chart.title,
+        _draw_ranks(chart),
+        caption=chart.caption,
         header=("method", "average rank"),
-        rows=[(name, f"{ranks[name]:.2f}") for name in ordered],
+        rows=[(name, f"{chart.ranks[name]:.2f}") for name in chart.names],
     )
 
 
-def _draw_ranks(
-    title: str, ranks: Mapping[str, float], difference: float, reference: str | None
-) -> Markup:
-    sides, bars = rank_sides(ranks), bars_alike(ranks, difference)
+def _draw_ranks(chart: RanksChart) -> Markup:
+    ranks, difference = chart.ranks, chart.difference
     shown = {
         name: f"{shortened(name, _MOST_RANK_NAME_ROOM)}  {rank:.2f}" for name, rank in ranks.items()
     }
     # Type of the reference is bold, and so broader.
     room = 1.08 * max(map(estimated_width, shown.values())) + 2 * _GAP
     scale = Scale(1, len(ranks), room, room + _AXIS)
-    levels = bar_levels(bars, gap=14 * (len(ranks) - 1) / _AXIS)
+    levels = chart.bar_levels(gap=14 * (len(ranks) - 1) / _AXIS)
     first_label = _AXIS_HEIGHT + 22 + _BAR_STEP * max(levels, default=0)
     parts = [_ruler(scale, difference), _axis(scale, len(ranks))]
-    for (best, worst), level in zip(bars, levels, strict=True):
+    for (best, worst), level in zip(chart.bars, levels, strict=True):
         y = _AXIS_HEIGHT + 9 + _BAR_STEP * level
         ends = {"x1": scale(best) - 4, "x2": scale(worst) + 4, "y1": y, "y2": y}
         parts.append(element("line", {"class": "line", "stroke-width": 4} | ends))
     width = 2 * room + _AXIS
     ruler_end = scale(1 + difference) + 8 + estimated_width(_ruler_text(difference))
-    for names, edge, side in ((sides.left, room, -1), (sides.right, room + _AXIS, 1)):
+    for names, edge, side in ((chart.left, room, -1), (chart.right, room + _AXIS, 1)):
         for i, name in enumerate(names):
             y = first_label + i * _LABEL_STEP
             end = edge + side * _GAP
-            label = _label(shown[name], end + side * 4, y, side, is_strong=name == reference)
+            label = _label(shown[name], end + side * 4, y, side, is_strong=name == chart.reference)
             path = f"M{scale(ranks[name]):.2f} {_AXIS_HEIGHT:g}V{y:.2f}H{end:.2f}"
             parts += [element("path", {"class": "line", "stroke-width": 1, "d": path}), label]
             left, right = (0, room) if side < 0 else (room + _AXIS, width)
             whole = box(left, y - _LABEL_STEP / 2, right, y + _LABEL_STEP / 2)
             parts.append(mark("rect", f"{name}: average rank {ranks[name]:.2f}", whole, "band"))
-    height = first_label + _LABEL_STEP * len(sides.left)
+    height = first_label + _LABEL_STEP * len(chart.left)
     width = max(width, ruler_end)
     # Wider than a phone, it scrolls rather than shrinks.
-    return drawing(title, round(width), round(height), *parts, own_size=width > _MOST_SHRUNK)
+    return drawing(chart.title, round(width), round(height), *parts, own_size=width > _MOST_SHRUNK)
 
 
 def _label(words: str, x: float, y: float, side: int, *, is_strong: bool) -> Markup:

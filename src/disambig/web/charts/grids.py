@@ -19,9 +19,9 @@ from disambig.web.charts.canvas import (
     left_room,
     mark,
     nice_ticks,
-    number_text,
     shortened,
     text,
+    value_text,
 )
 from disambig.web.markup import element, fragment
 
@@ -68,7 +68,7 @@ def bar_chart(
             f"{title!r} needs a value, and a tip if there are any, for each label. Got "
             f"{len(labels)} labels, {len(values)} values{given}."
         )
-    rows = [(label, number_text(value)) for label, value in zip(labels, values, strict=True)]
+    rows = [(label, value_text(value)) for label, value in zip(labels, values, strict=True)]
     drawn = _draw_bars(title, labels, values, x_title, y_title, tips) if labels else None
     return figure(title, drawn, caption=caption, header=(x_title, y_title), rows=rows)
 
@@ -90,7 +90,7 @@ def _draw_bars(
     places = [plot.left + (i + 0.5) * step for i in range(len(labels))]
     bars = []
     for i, (place, value) in enumerate(zip(places, values, strict=True)):
-        tip = tips[i] if tips is not None else f"{labels[i]}: {number_text(value)}"
+        tip = tips[i] if tips is not None else f"{labels[i]}: {value_text(value)}"
         if math.isfinite(value):
             half = step * _FILLED / 2
             bar = box(place - half, scale(value), place + half, plot.bottom)
@@ -141,7 +141,7 @@ def heat_map(
     values = [[float(value) for value in row] for row in matrix]
     if len(values) != len(names) or any(len(row) != len(names) for row in values):
         raise ParameterError(f"{title!r} needs a row and a column for each of {len(names)} names.")
-    rows = [(name, *map(number_text, row)) for name, row in zip(names, values, strict=True)]
+    rows = [(name, *map(value_text, row)) for name, row in zip(names, values, strict=True)]
     has_values = any(math.isfinite(value) for row in values for value in row)
     return figure(
         title,
@@ -171,25 +171,27 @@ def _draw_cells(title: str, names: Sequence[str], values: Sequence[Sequence[floa
     known = [value for row in values for value in row if math.isfinite(value)]
     most = max(known)
     # Numbers are in all cells or in none.
-    has_room = max(estimated_width(number_text(value)) for value in known) <= cell - 5
+    has_room = max(estimated_width(value_text(value)) for value in known) <= cell - 5
     for i, row in enumerate(values):
         for j, value in enumerate(row):
             if math.isfinite(value):
-                tip = f"{names[i]} with {names[j]}: {number_text(value)}"
+                tip = f"{names[i]} with {names[j]}: {value_text(value)}"
                 share = value / most if most else 0.0
-                shown = number_text(value) if has_room and value else ""
+                shown = value_text(value) if has_room and value else ""
                 parts.append(_cell(tip, share, shown, room + j * cell, above + i * cell, cell))
     width = room + size + beyond + 2
     return drawing(title, width, above + size + 2, *parts, own_size=True)
 
 
 def _cell(tip: str, share: float, shown: str, x: float, y: float, size: float) -> Markup:
-    own = box(x, y, x + size - 1, y + size - 1) | {"fill-opacity": opacity_of(share)}
+    square = box(x, y, x + size - 1, y + size - 1) | {"fill-opacity": opacity_of(share)}
     if not shown:
-        return mark("rect", tip, own, "cell")
+        return mark("rect", tip, square, "cell")
     place = {"x": x + (size - 1) / 2, "y": y + size / 2 + 4, "text-anchor": "middle"}
     kind = "on-faint" if share <= _FAINT_UP_TO else "on-full"
-    return fragment(mark("rect", tip, own, "cell"), element("text", place | {"class": kind}, shown))
+    return fragment(
+        mark("rect", tip, square, "cell"), element("text", place | {"class": kind}, shown)
+    )
 
 
 def opacity_of(share: float) -> float:

@@ -1,4 +1,4 @@
-"""Lines: how values go on, over epochs or over the share of corrupted rows."""
+"""Lines: how values change over epochs, or with the share of corrupted rows."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from disambig.bench.curve_limits import MOST_ARROW_ROWS, ROW_OF_ARROWS
-from disambig.bench.method_looks import Look
+from disambig.bench.charts import ARROW_ROW_HEIGHT, CurvesChart, LineChart, Series
 from disambig.bench.wording import MISSING
 from disambig.web.charts.canvas import (
     PANEL_WIDTH,
@@ -21,177 +20,143 @@ from disambig.web.charts.canvas import (
     left_room,
     mark,
     nice_ticks,
-    number_text,
     range_of,
     tick_texts,
+    value_text,
 )
-from disambig.web.charts.series import (
-    Series,
+from disambig.web.charts.marks import (
     arrow,
-    legend,
-    looks_of,
+    color_class,
+    legend_list,
+    line_attributes,
     marker,
     marker_size,
-    own_color,
-    path_of,
-    stroke,
+    path_through,
 )
-from disambig.web.markup import element
+from disambig.web.markup import element, fragment
 
-__all__ = ["line_chart"]
+__all__ = ["curve_charts", "line_chart"]
 
 _HEIGHT = 260.0
 _BELOW = 44.0
 _ABOVE = 30.0
-# More points than these have no markers, bands and rows of their own, but every second, or third.
-_MOST_POINTS = 12
-_MOST_BANDS = 50
+# With more points, only every second, or third, has a marker, or a tip and a row of the table.
+_MOST_MARKERS = 12
+_MOST_TIPS = 50
 
 
-def line_chart(
-    title: str,
-    series: Sequence[Series],
-    *,
-    x_title: str,
-    y_title: str,
-    caption: str = "",
-    y_range: tuple[float, float] | None = None,
-    x_ticks: Sequence[float] | None = None,
-    has_legend: bool = True,
-) -> Markup:
+def curve_charts(chart: CurvesChart) -> Markup:
+    """Return all panels under one legend; with several r, a block of them for each dataset."""
+    blocks: dict[str, list[Markup]] = {}
+    for (dataset, _), panel in sorted(chart.panels.items(), key=lambda item: item[0][1]):
+        block = dataset if len(chart.rs) > 1 else ""
+        blocks.setdefault(block, []).append(line_chart(panel, has_legend=False))
+    return fragment(
+        legend_list(chart.legend),
+        *(element("div", {"class": "charts small"}, *block) for block in blocks.values()),
+    )
+
+
+def line_chart(chart: LineChart, *, has_legend: bool = True) -> Markup:
     """Return lines over a common axis; a tip has the values of all of them at one place.
 
     Parameters
     ----------
-    title, caption : str
-        What it shows, and how to read it.
-    series : sequence of Series
-        The lines.
-    x_title, y_title : str
-        What is drawn over what.
-    y_range : (float, float), optional
-        Lower and upper end, by default around all values. What is below is an arrow at the edge.
-    x_ticks : sequence of float, optional
-        Values to name, by default round ones.
+    chart : LineChart
+        What to draw.
     has_legend : bool, default=True
-        Whether the chart says itself which line is which; several may share one.
+        Whether the chart says itself which line is which; several may share one legend.
     """
-    xs = sorted({x for one in series for x in one.x})
-    step = max(1, math.ceil(len(xs) / _MOST_BANDS))
-    shown = [x for i, x in enumerate(xs) if i % step == 0 or i == len(xs) - 1]
-    values = [_texts_by_x(one) for one in series]
-    rows = [(f"{x:g}", *(own.get(x, MISSING) for own in values)) for x in shown]
-    looks = looks_of(series)
-    is_drawn = any(math.isfinite(y) for one in series for y in one.y)
+    xs = sorted({x for one in chart.series for x in one.x})
+    step = max(1, math.ceil(len(xs) / _MOST_TIPS))
+    places = [x for i, x in enumerate(xs) if i % step == 0 or i == len(xs) - 1]
+    values = [_texts_by_x(one) for one in chart.series]
+    is_drawn = any(math.isfinite(y) for one in chart.series for y in one.y)
     return figure(
-        title,
-        _drawn(title, series, looks, shown, x_title, y_title, y_range, x_ticks)
-        if is_drawn
-        else None,
-        caption=caption,
-        header=(x_title, *(one.name for one in series)),
-        rows=rows,
-        legend=_own_legend(series, looks, y_range) if has_legend else "",
+        chart.title,
+        _draw(chart, places, values) if is_drawn else None,
+        caption=chart.caption,
+        header=(chart.x_title, *(one.name for one in chart.series)),
+        rows=[(f"{x:g}", *(texts.get(x, MISSING) for texts in values)) for x in places],
+        legend=legend_list(chart.legend) if has_legend else "",
     )
 
 
-def _own_legend(
-    series: Sequence[Series], looks: Sequence[Look], y_range: tuple[float, float] | None
-) -> Markup:
-    has_arrows = y_range is not None and any(y < y_range[0] for one in series for y in one.y)
-    has_hollow = any(one.remarks for one in series)
-    names = [one.name for one in series]
-    return legend(names, looks, has_hollow=has_hollow, has_arrows=has_arrows)
+def _texts_by_x(one: Series) -> dict[float, str]:
+    """Return the values of a line by place, with the remarks on them."""
+    remarks = {i: f" ({remark})" for i, remark in one.remarks.items()}
+    points = enumerate(zip(one.x, one.y, strict=True))
+    return {x: value_text(y) + remarks.get(i, "") for i, (x, y) in points}
 
 
-def _drawn(
-    title: str,
-    series: Sequence[Series],
-    looks: Sequence[Look],
-    bands: Sequence[float],
-    x_title: str,
-    y_title: str,
-    y_range: tuple[float, float] | None,
-    x_ticks: Sequence[float] | None,
-) -> Markup:
-    low, high = y_range or range_of(y for one in series for y in one.y)
+def _draw(chart: LineChart, places: Sequence[float], values: Sequence[dict[float, str]]) -> Markup:
+    low, high = chart.y_range or range_of(y for one in chart.series for y in one.y)
     ticks = nice_ticks(low, high)
     plot = Plot(left_room(ticks), PANEL_WIDTH - 14, _ABOVE, _HEIGHT - _BELOW)
     height = Scale(low, high, plot.bottom, plot.top)
     # A single place is in the middle.
-    first, last = (bands[0], bands[-1]) if len(bands) > 1 else (bands[0] - 1, bands[0] + 1)
+    first, last = (places[0], places[-1]) if len(places) > 1 else (places[0] - 1, places[0] + 1)
     across = Scale(first, last, plot.left + 8, plot.right)
+    x_ticks = chart.x_ticks
     if x_ticks is None:
-        whole = all(float(x).is_integer() for x in bands)
-        x_ticks = nice_ticks(first, last, whole=whole) if len(bands) > 1 else bands
-    # Strong lines are below the others, so that they hide none of them.
-    order = sorted(range(len(series)), key=lambda i: not looks[i].is_strong)
-    below = [i for i, one in enumerate(series) if any(y < low for y in one.y)]
-    step = ROW_OF_ARROWS * (plot.bottom - plot.top)
-    rows = {i: plot.bottom - step * (row % MOST_ARROW_ROWS) - 2 for row, i in enumerate(below)}
+        whole = all(float(x).is_integer() for x in places)
+        x_ticks = nice_ticks(first, last, whole=whole) if len(places) > 1 else places
+    # Strong lines are drawn first, so that they hide none of the others.
+    order = sorted(range(len(chart.series)), key=lambda i: not chart.series[i].style.is_strong)
+    row_height = ARROW_ROW_HEIGHT * (plot.bottom - plot.top)
+    arrows_at = {i: plot.bottom - row_height * row - 2 for i, row in chart.arrow_rows().items()}
     return drawing(
-        title,
+        chart.title,
         PANEL_WIDTH,
         _HEIGHT,
-        left_axis(plot, height, ticks, y_title),
-        bottom_axis(plot, [across(x) for x in x_ticks], tick_texts(x_ticks), x_title),
+        left_axis(plot, height, ticks, chart.y_title),
+        bottom_axis(plot, [across(x) for x in x_ticks], tick_texts(x_ticks), chart.x_title),
         *(
-            _line(series[i], looks[i], across, height, shift=i / len(series), arrows_at=rows.get(i))
+            _line(chart.series[i], across, height, i / len(chart.series), arrows_at.get(i))
             for i in order
         ),
-        *_bands(series, bands, across, plot, x_title),
+        *_tips(chart, places, values, across, plot),
     )
 
 
 def _line(
-    one: Series,
-    look: Look,
-    across: Scale,
-    height: Scale,
-    *,
-    shift: float,
-    arrows_at: float | None,
+    one: Series, across: Scale, height: Scale, shift: float, arrows_at: float | None
 ) -> Markup:
     """Return a line with its markers, and an arrow for every point below the axis."""
-    places = [(across(x), height(y)) for x, y in zip(one.x, one.y, strict=True)]
-    parts = [element("path", stroke(look) | {"d": path_of(places, height.start)})]
+    points = [(across(x), height(y)) for x, y in zip(one.x, one.y, strict=True)]
+    path = {"d": path_through(points, height.start)}
+    parts = [element("path", line_attributes(one.style) | path)]
     # Every line has its markers at other points, so that they do not cover each other.
-    step = max(1, math.ceil(len(places) / _MOST_POINTS))
+    step = max(1, math.ceil(len(points) / _MOST_MARKERS))
     first = math.floor(shift * step)
-    for i, (x, y) in enumerate(places):
+    for i, (x, y) in enumerate(points):
         if math.isnan(y):
             continue
         if y > height.start:
             parts.append(arrow(x, arrows_at or height.start))
-        elif look.marker is not None and (i % step == first or i in one.remarks):
-            size, is_hollow = marker_size(look), i in one.remarks
-            parts.append(marker(look.marker, x, y, size, is_hollow=is_hollow))
-    return element("g", {"class": own_color(look)}, *parts)
+        elif one.style.marker is not None and (i % step == first or i in one.remarks):
+            size, is_hollow = marker_size(one.style), i in one.remarks
+            parts.append(marker(one.style.marker, x, y, size, is_hollow=is_hollow))
+    return element("g", {"class": color_class(one.style)}, *parts)
 
 
-def _bands(
-    series: Sequence[Series], bands: Sequence[float], across: Scale, plot: Plot, x_title: str
+def _tips(
+    chart: LineChart,
+    places: Sequence[float],
+    values: Sequence[dict[float, str]],
+    across: Scale,
+    plot: Plot,
 ) -> list[Markup]:
     """Return a column for every place, whose tip has the values of all lines there."""
-    places = [across(x) for x in bands]
-    middles = [(a + b) / 2 for a, b in pairwise(places)]
+    middles = [(across(a) + across(b)) / 2 for a, b in pairwise(places)]
     edges = [plot.left, *middles, PANEL_WIDTH]
-    values = [_texts_by_x(one) for one in series]
-    marks = []
-    for i, x in enumerate(bands):
-        lines = [f"{x_title}: {x:g}"]
-        for one, own in zip(series, values, strict=True):
-            if x in own:
-                lines.append(f"{one.name}: {own[x]}")
-        column = box(edges[i], plot.top, edges[i + 1], plot.bottom)
-        marks.append(mark("rect", "\n".join(lines), column, "band"))
-    return marks
-
-
-def _texts_by_x(one: Series) -> dict[float, str]:
-    """Return the value of a line by place, with what is to be remarked on it."""
-    texts = {}
-    for i, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
-        remark = f" ({one.remarks[i]})" if i in one.remarks else ""
-        texts[x] = number_text(y) + remark
-    return texts
+    columns = []
+    for x, left, right in zip(places, edges, edges[1:], strict=False):
+        tip = [f"{chart.x_title}: {x:g}"]
+        for one, texts in zip(chart.series, values, strict=True):
+            if x in texts:
+                tip.append(f"{one.name}: {texts[x]}")
+        columns.append(
+            mark("rect", "\n".join(tip), box(left, plot.top, right, plot.bottom), "band")
+        )
+    return columns

@@ -7,7 +7,7 @@ from bench.small_reports import result_of, small
 from disambig import DisambigError
 from disambig.bench import Study, make_report, write_report
 from disambig.bench.plan import make_plan
-from disambig.bench.run_details import ReportedStudy, read_study_file, study_file_text
+from disambig.bench.reported_study import ReportedStudy, read_study_file, study_file_text
 
 
 def written_into(folder, **settings):
@@ -84,7 +84,7 @@ def test_a_folder_of_results_makes_nobody_import_code(method, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     study = {"name": "a", "datasets": ["glass"], "methods": [method]}
     (tmp_path / "study.json").write_text(json.dumps(NOTHING | {"study": study}))
-    with pytest.raises(DisambigError, match=r"code from elsewhere.*TOML file"):
+    with pytest.raises(DisambigError, match=r"code outside disambig.*TOML file"):
         read_study_file(tmp_path)
     assert not (tmp_path / "ran").exists()
 

@@ -1,32 +1,63 @@
-"""Average ranks, and the bars of a critical difference diagram."""
+"""Methods compared: pairwise tests on each dataset, ranks over all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from disambig._core.typing import FloatArray
-from disambig.bench.run_table import Cells
+from disambig.bench.run_table import RunTable
 from disambig.bench.statistics import (
     FriedmanTest,
+    PairedTest,
     RivalTest,
     average_ranks,
     critical_difference,
     friedman_test,
-    groups_alike,
     wilcoxon_holm,
 )
 from disambig.metrics import direction
 
 __all__ = [
-    "RankSides",
     "Ranking",
-    "bar_levels",
-    "bars_alike",
+    "Test",
+    "WinTieLoss",
+    "pairwise_test",
     "rank_methods",
-    "rank_sides",
     "tests_against_rivals",
 ]
+
+Test = Callable[[FloatArray, FloatArray], PairedTest]
+
+
+def pairwise_test(
+    runs: RunTable, data: str, first: str, second: str, test: Test
+) -> PairedTest | None:
+    """Test ``first`` against ``second`` on the runs that both have.
+
+    Oriented so that a positive difference is good for ``first``, whatever the metric. None where
+    they share fewer than two runs.
+    """
+    shared = direction(runs.metric) * runs.shared_runs(data, (first, second))
+    return test(shared[:, 0], shared[:, 1]) if len(shared) > 1 else None
+
+
+@dataclass(frozen=True)
+class WinTieLoss:
+    """How often the reference is significantly better, neither, and significantly worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    @classmethod
+    def count(cls, tests: Iterable[PairedTest | None], alpha: float) -> "WinTieLoss":
+        """Count what tests of the reference say; those not made do not count."""
+        verdicts = [test.verdict(alpha) for test in tests if test is not None]
+        return cls(verdicts.count("better"), verdicts.count("tie"), verdicts.count("worse"))
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
 
 
 @dataclass(frozen=True)
@@ -66,26 +97,35 @@ class Ranking:
         return None
 
 
-def rank_methods(cells: Cells, alpha: float = 0.05) -> Ranking:
+def rank_methods(runs: RunTable, alpha: float = 0.05) -> Ranking:
     """Rank the methods; those without a single value of the metric are left out."""
-    methods = [method for method in cells.methods if _has_values(cells, method)]
-    means = {data: _shared_means(cells, data, methods) for data in cells.data}
-    ranked = tuple(data for data in cells.data if means[data] is not None)
-    left_out = tuple(data for data in cells.data if means[data] is None)
+    methods = [
+        name for name in runs.methods if any(runs.finished.get((d, name)) for d in runs.data)
+    ]
+    means = {data: _shared_means(runs, data, methods) for data in runs.data}
+    ranked = tuple(data for data in runs.data if means[data] is not None)
     matrix = np.array([means[data] for data in ranked]).reshape(len(ranked), len(methods))
     testable = len(methods) > 2 and len(ranked) > 1
     ranks = average_ranks(matrix).tolist() if len(methods) > 1 and ranked else []
     return Ranking(
         data=ranked,
-        left_out=left_out,
+        left_out=tuple(data for data in runs.data if means[data] is None),
         means=dict(zip(methods, matrix.T, strict=True)),
         ranks=dict(zip(methods, ranks, strict=False)),
         friedman=friedman_test(matrix) if testable else None,
         critical_difference=(
             critical_difference(len(methods), len(ranked), alpha=alpha) if testable else None
         ),
-        n_datasets=len({cells.settings[data].dataset for data in ranked}),
+        n_datasets=len({runs.settings[data].dataset for data in ranked}),
     )
+
+
+def _shared_means(runs: RunTable, data: str, methods: list[str]) -> FloatArray | None:
+    shared = runs.shared_runs(data, methods) if methods else np.empty((0, 0))
+    if len(shared) == 0:
+        return None
+    means: FloatArray = direction(runs.metric) * shared.mean(axis=0)
+    return means
 
 
 def tests_against_rivals(ranking: Ranking, reference: str) -> Mapping[str, RivalTest]:
@@ -94,59 +134,3 @@ def tests_against_rivals(ranking: Ranking, reference: str) -> Mapping[str, Rival
         return {}
     rivals = {method: means for method, means in ranking.means.items() if method != reference}
     return wilcoxon_holm(ranking.means[reference], rivals)
-
-
-def _has_values(cells: Cells, method: str) -> bool:
-    return any(cells.runs.get((data, method)) for data in cells.data)
-
-
-def _shared_means(cells: Cells, data: str, methods: list[str]) -> FloatArray | None:
-    if not methods:
-        return None
-    shared = cells.shared_runs(data, methods)
-    if len(shared) == 0:
-        return None
-    means: FloatArray = direction(cells.metric) * shared.mean(axis=0)
-    return means
-
-
-Bar = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class RankSides:
-    """Methods from the best to the worst, and which of them are named on which side.
-
-    Attributes
-    ----------
-    left, right : tuple of str
-        The better half, the best first, and the others, the worst first.
-    """
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-
-
-def rank_sides(ranks: Mapping[str, float]) -> RankSides:
-    """Return which methods are named on the left and on the right of the axis, from the top."""
-    names = sorted(ranks, key=lambda name: ranks[name])
-    n_left = (len(names) + 1) // 2
-    return RankSides(tuple(names[:n_left]), tuple(names[n_left:][::-1]))
-
-
-def bars_alike(ranks: Mapping[str, float], difference: float) -> list[Bar]:
-    """Return the best and the worst rank of every group that cannot be told apart."""
-    ordered = sorted(ranks.values())
-    return [(ordered[group[0]], ordered[group[-1]]) for group in groups_alike(ordered, difference)]
-
-
-def bar_levels(bars: Sequence[Bar], gap: float) -> list[int]:
-    """Return the lowest level for each bar, from left to right, where it stays clear of others."""
-    ends: list[float] = []
-    levels = []
-    for best, worst in bars:
-        free = [level for level, end in enumerate(ends) if end + gap < best]
-        level = free[0] if free else len(ends)
-        ends[level : level + 1] = [worst]
-        levels.append(level)
-    return levels

@@ -1,25 +1,25 @@
-"""The lines and markers of a chart, and their legend."""
+"""The lines, markers and arrows of a chart, and its legend."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from disambig.bench.method_looks import Look, nth_look
+from disambig.bench.charts import Legend
+from disambig.bench.line_styles import LineStyle
 from disambig.web.markup import element
 
 __all__ = [
-    "Series",
     "arrow",
-    "legend",
-    "looks_of",
+    "color_class",
+    "legend_list",
+    "line_attributes",
     "marker",
     "marker_size",
-    "own_color",
-    "path_of",
-    "stroke",
+    "path_through",
 ]
+
+_SIZE, _STRONG_SIZE = 3.6, 4.6
 
 
 def _polygon(n_corners: int, turned: float = 0.0) -> list[tuple[float, float]]:
@@ -38,7 +38,7 @@ def _star() -> list[tuple[float, float]]:
 
 
 def _cross(arm: float, turned: float) -> list[tuple[float, float]]:
-    """Return a cross whose arms are so broad, turned by degrees."""
+    """Return a cross with arms of this width, turned by degrees."""
     corner = [(arm, -1.1), (arm, -arm), (1.1, -arm)]
     points = [
         (x * cos - y * sin, x * sin + y * cos)
@@ -52,7 +52,7 @@ def _cross(arm: float, turned: float) -> list[tuple[float, float]]:
     ]
 
 
-# In the order of the markers of figures; the circle has no corners.
+# In the order of the markers in print; the circle has no corners.
 _SHAPES: tuple[list[tuple[float, float]] | None, ...] = (
     None,
     [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
@@ -84,71 +84,35 @@ def marker(number: int, x: float, y: float, size: float, *, is_hollow: bool = Fa
     is_hollow : bool, default=False
         Whether only its outline is drawn.
     """
-    own: dict[str, object] = {"class": "point hollow" if is_hollow else "point"}
+    kind: dict[str, object] = {"class": "point hollow" if is_hollow else "point"}
     shape = _SHAPES[number]
     if shape is None:
-        return element("circle", own | {"cx": x, "cy": y, "r": size})
-    return element(
-        "polygon", own | {"points": _points((x + size * a, y + size * b) for a, b in shape)}
-    )
+        return element("circle", kind | {"cx": x, "cy": y, "r": size})
+    corners = " ".join(f"{x + size * a:.2f},{y + size * b:.2f}" for a, b in shape)
+    return element("polygon", kind | {"points": corners})
 
 
-def _points(corners: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.2f},{y:.2f}" for x, y in corners)
-
-
-_SIZE, _STRONG_SIZE = 3.6, 4.6
-
-
-@dataclass(frozen=True)
-class Series:
-    """A line of a chart.
-
-    Attributes
-    ----------
-    name : str
-        What it is.
-    x, y : sequences of float
-        Its points, from left to right; the line is interrupted where y is NaN.
-    look : Look, optional
-        By default the next one in the order of lines.
-    remarks : mapping of int to str
-        What the tip adds to the value of a point, by its number; such a point is hollow.
-    """
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    look: Look | None = None
-    remarks: Mapping[int, str] = field(default_factory=dict)
-
-
-def looks_of(series: Sequence[Series]) -> list[Look]:
-    """Return the look of every line."""
-    return [one.look or nth_look(i) for i, one in enumerate(series)]
-
-
-def own_color(look: Look) -> str:
+def color_class(style: LineStyle) -> str:
     """Return the class of the style sheet that has the colour."""
-    return "bound" if look.color is None else f"series-{look.color}"
+    return "bound" if style.color is None else f"series-{style.color}"
 
 
-def marker_size(look: Look) -> float:
+def marker_size(style: LineStyle) -> float:
     """Return the size of the markers of a line."""
-    return _STRONG_SIZE if look.is_strong else _SIZE
+    return _STRONG_SIZE if style.is_strong else _SIZE
 
 
-def stroke(look: Look) -> dict[str, object]:
-    """Return the attributes of a line with this look."""
-    width = 2.8 if look.is_strong else 1.6
+def line_attributes(style: LineStyle) -> dict[str, object]:
+    """Return the attributes of a line in this style."""
+    width = 2.8 if style.is_strong else 1.6
     return {
         "class": "line",
-        "stroke-width": width if not look.is_bound else 1.3,
-        "stroke-dasharray": " ".join(f"{length * 1.3:g}" for length in look.dash) or None,
+        "stroke-width": 1.3 if style.is_bound else width,
+        "stroke-dasharray": " ".join(f"{length * 1.3:g}" for length in style.dash) or None,
     }
 
 
-def path_of(points: Sequence[tuple[float, float]], lowest: float) -> str:
+def path_through(points: Sequence[tuple[float, float]], lowest: float) -> str:
     """Return the path through points; it is cut where it goes below, and where a point is missing.
 
     Parameters
@@ -183,35 +147,27 @@ def arrow(x: float, y: float) -> Markup:
     return element("path", {"class": "arrow", "d": f"M{x:.2f} {y - 8:.2f}v8m-3.5 -4l3.5 4l3.5 -4"})
 
 
-def legend(
-    names: Sequence[str],
-    looks: Sequence[Look],
-    *,
-    has_hollow: bool = False,
-    has_arrows: bool = False,
-) -> Markup:
-    """Return a list of lines with their names; it says what hollow markers and arrows are."""
-    entries = [
-        (own_color(look), _sample(look), name) for name, look in zip(names, looks, strict=True)
-    ]
-    if has_hollow:
+def legend_list(legend: Legend) -> Markup:
+    """Return lines with their names; it says what hollow markers and arrows are."""
+    entries = [(color_class(style), _sample(style), label) for label, style in legend.entries]
+    if legend.has_hollow:
         hollow = _box(marker(0, 19, 7, _SIZE, is_hollow=True))
         entries.append(("bound", hollow, "hollow: some runs are missing"))
-    if has_arrows:
+    if legend.has_arrows:
         entries.append(("bound", _box(arrow(19, 11)), "arrow: below the axis"))
     return element(
         "ul",
         {"class": "legend"},
         *(
-            element("li", {"class": color}, sample, element("span", None, words))
-            for color, sample, words in entries
+            element("li", {"class": color}, sample, element("span", None, label))
+            for color, sample, label in entries
         ),
     )
 
 
-def _sample(look: Look) -> Markup:
-    line = element("line", stroke(look) | {"x1": 1, "x2": 37, "y1": 7, "y2": 7})
-    point = "" if look.marker is None else marker(look.marker, 19, 7, marker_size(look))
+def _sample(style: LineStyle) -> Markup:
+    line = element("line", line_attributes(style) | {"x1": 1, "x2": 37, "y1": 7, "y2": 7})
+    point = "" if style.marker is None else marker(style.marker, 19, 7, marker_size(style))
     return _box(line, point)
 
 

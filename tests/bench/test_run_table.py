@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from disambig import DisambigError
-from disambig.bench.run_table import read_cells
+from disambig.bench.run_table import RunTable
 
 
 def record(method, fold, accuracy, **more):
@@ -22,10 +22,10 @@ def test_data_and_methods_keep_the_order_of_their_first_appearance():
             record("sure", 0, 0.5),
         ]
     )
-    cells = read_cells(scores, "accuracy")
-    assert cells.data == ("zoo", "glass")
-    assert cells.methods == ("sure", "aggd")
-    assert cells.bounds == ("floor", "top")
+    runs = RunTable.from_scores(scores, "accuracy")
+    assert runs.data == ("zoo", "glass")
+    assert runs.methods == ("sure", "aggd")
+    assert runs.bounds == ("floor", "top")
 
 
 def test_methods_are_paired_by_seed_and_fold_whatever_the_order_of_the_records():
@@ -36,15 +36,15 @@ def test_methods_are_paired_by_seed_and_fold_whatever_the_order_of_the_records()
             record("b", 2, 0.9, seed=1),
         ]
     )
-    shared = read_cells(scores, "accuracy").shared_runs("glass", ("a", "b"))
+    shared = RunTable.from_scores(scores, "accuracy").shared_runs("glass", ("a", "b"))
     np.testing.assert_allclose(shared, [[0, 0], [0.2, 0.02], [0.3, 0.03]])
 
 
 def test_a_record_without_a_value_counts_as_missing():
     scores = pd.DataFrame([record("a", 0, np.nan), record("a", 1, 0.5), record("b", 0, None)])
-    cells = read_cells(scores, "accuracy")
-    assert cells.values("glass", "a").tolist() == [0.5]
-    assert len(cells.values("glass", "b")) == 0
+    runs = RunTable.from_scores(scores, "accuracy")
+    assert runs.values("glass", "a").tolist() == [0.5]
+    assert len(runs.values("glass", "b")) == 0
 
 
 def test_names_say_floor_ceiling_and_choice_by_true_labels():
@@ -55,8 +55,8 @@ def test_names_say_floor_ceiling_and_choice_by_true_labels():
             record("c", 0, 0.5, role="floor"),
         ]
     )
-    cells = read_cells(scores, "accuracy")
-    assert [cells.shown(name) for name in "abc"] == [
+    runs = RunTable.from_scores(scores, "accuracy")
+    assert [runs.display_name(name) for name in "abc"] == [
         "a (chosen by true labels)",
         "b",
         "c (floor)",
@@ -67,7 +67,7 @@ def test_rivals_are_the_other_methods():
     scores = pd.DataFrame(
         [record("a", 0, 0.5), record("b", 0, 0.5), record("c", 0, 0.5, role="floor")]
     )
-    assert read_cells(scores, "accuracy").rivals("b") == ("a",)
+    assert RunTable.from_scores(scores, "accuracy").rivals("b") == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_rivals_are_the_other_methods():
 )
 def test_records_that_cannot_be_sorted_are_refused(records, message):
     with pytest.raises(DisambigError, match=message):
-        read_cells(pd.DataFrame(records), "accuracy")
+        RunTable.from_scores(pd.DataFrame(records), "accuracy")
 
 
 def test_no_records_are_refused():
     scores = pd.DataFrame([record("a", 0, 0.5)]).iloc[:0]
     with pytest.raises(DisambigError, match="no job has finished"):
-        read_cells(scores, "accuracy")
+        RunTable.from_scores(scores, "accuracy")

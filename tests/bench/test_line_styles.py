@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from disambig.bench.figures.style import look, method_styles
+from disambig.bench.figure_style import color_of, figure_style, line_keywords
+from disambig.bench.line_styles import method_styles, role_styles
 
 LABELS = ["NCPD", "SURE", "AGGD", "IPAL", "PL-KNN", "CLPL", "M3PL", "PL-SVM", "EM", "LSB-CMM"]
 
@@ -28,20 +29,24 @@ def test_neighbours_in_the_order_differ_in_colour_dash_and_marker():
 def test_the_reference_is_the_broadest_line_and_keeps_colour_and_marker(reference):
     labels = [*LABELS, "mine"]
     styles, plain = method_styles(labels, reference), method_styles(labels)
-    others = [style.width for label, style in styles.items() if label != reference]
-    assert styles[reference].width > 2 * max(others)
+    others = [width(style) for label, style in styles.items() if label != reference]
+    assert width(styles[reference]) > 2 * max(others)
     assert styles[reference].color == plain[reference].color
     assert styles[reference].marker == plain[reference].marker
 
 
 def test_without_a_reference_no_line_is_broader_than_others():
-    assert len({style.width for style in method_styles(LABELS).values()}) == 1
+    assert len({width(style) for style in method_styles(LABELS).values()}) == 1
 
 
 def test_the_methods_of_the_paper_are_apart_in_grey():
     styles = method_styles(["NCPD", "PLKNN", "M3PL", "IPAL", "SURE", "AGGD"], "NCPD")
-    greys = sorted(grey(style.color) for style in styles.values())
+    greys = sorted(grey(color_of(style)) for style in styles.values())
     assert min(np.diff(greys)) > 0.1
+
+
+def width(style):
+    return line_keywords(style)["linewidth"]
 
 
 def grey(color):
@@ -61,11 +66,21 @@ def test_unknown_labels_take_the_next_free_style_in_their_order():
 
 def test_no_colour_is_too_faint_for_white_paper():
     for style in method_styles([f"method {i}" for i in range(20)]).values():
-        assert grey(style.color) < 0.7
+        assert grey(color_of(style)) < 0.7
 
 
 def test_the_settings_of_matplotlib_are_left_as_they_were():
     before = dict(mpl.rcParams)
-    with look():
+    with figure_style():
         assert mpl.rcParams["svg.hashsalt"] == "disambig"
     assert dict(mpl.rcParams) == before
+
+
+def test_floors_and_ceilings_come_last_and_differ_by_their_dashes_alone():
+    roles = {"low": "floor", "NCPD": "method", "top": "ceiling", "chance": "floor"}
+    styles = role_styles(roles, "NCPD")
+    assert list(styles) == ["NCPD", "low", "chance", "top"]
+    bounds = list(styles.values())[1:]
+    assert all(style.is_bound and style.marker is None for style in bounds)
+    assert len({style.dash for style in bounds}) == 3
+    assert len({color_of(style) for style in bounds}) == 1

@@ -1,0 +1,273 @@
+"""What a chart shows, without how it is drawn: pages and print draw the same descriptions."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from disambig._core.errors import ParameterError
+from disambig.bench.line_styles import LineStyle
+from disambig.bench.statistics import groups_alike
+
+__all__ = [
+    "ARROW_ROW_HEIGHT",
+    "MAX_ARROW_ROWS",
+    "Chart",
+    "CurvesChart",
+    "Dot",
+    "DotPanel",
+    "DotsChart",
+    "Legend",
+    "LineChart",
+    "RanksChart",
+    "Series",
+]
+
+# Share of a panel's height that a row of arrows takes. Lines beyond the last row share rows.
+ARROW_ROW_HEIGHT = 0.07
+MAX_ARROW_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Which line is which, and what hollow markers and arrows are where there are any."""
+
+    entries: tuple[tuple[str, LineStyle], ...]
+    has_hollow: bool = False
+    has_arrows: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a chart.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    x, y : sequences of float
+        Its points, from left to right; the line is interrupted where y is NaN.
+    style : LineStyle
+        How it is told from others.
+    remarks : mapping of int to str
+        What is to be said of a point, by its number; such a point is hollow.
+    label : str, optional
+        What the legend says, by default the name.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    style: LineStyle
+    remarks: Mapping[int, str] = field(default_factory=dict)
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """Lines over one pair of axes.
+
+    Attributes
+    ----------
+    title, caption : str
+        What it shows, and how to read it.
+    series : sequence of Series
+        The lines.
+    x_title, y_title : str
+        What is drawn over what.
+    y_range : (float, float), optional
+        Ends of the vertical axis, by default around all values. Points below are arrows at the
+        lower edge.
+    x_ticks : sequence of float, optional
+        Values to name, by default round ones.
+    """
+
+    title: str
+    series: Sequence[Series]
+    x_title: str
+    y_title: str
+    caption: str = ""
+    y_range: tuple[float, float] | None = None
+    x_ticks: Sequence[float] | None = None
+
+    @property
+    def legend(self) -> Legend:
+        """What the lines are."""
+        return Legend(
+            tuple((one.label or one.name, one.style) for one in self.series),
+            has_hollow=any(one.remarks and one.style.marker is not None for one in self.series),
+            has_arrows=bool(self.arrow_rows()),
+        )
+
+    def arrow_rows(self) -> dict[int, int]:
+        """Return the row of arrows, from below, for the number of every line that needs one."""
+        low = self.y_range[0] if self.y_range else -math.inf
+        below = [i for i, one in enumerate(self.series) if any(y < low for y in one.y)]
+        return {i: row % MAX_ARROW_ROWS for row, i in enumerate(below)}
+
+
+@dataclass(frozen=True)
+class CurvesChart:
+    """Scores against the share p of corrupted rows.
+
+    Attributes
+    ----------
+    panels : mapping of (str, float) to LineChart
+        By dataset and r. All have the same lines; those of a dataset share their scale.
+    """
+
+    panels: Mapping[tuple[str, float], LineChart]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Names of the datasets, in their order."""
+        return list(dict.fromkeys(dataset for dataset, _ in self.panels))
+
+    @property
+    def rs(self) -> list[float]:
+        """The numbers of false labels, from the smallest."""
+        return sorted({r for _, r in self.panels})
+
+    @property
+    def legend(self) -> Legend:
+        """What the lines of all panels are."""
+        legends = [panel.legend for panel in self.panels.values()]
+        return Legend(
+            legends[0].entries,
+            has_hollow=any(legend.has_hollow for legend in legends),
+            has_arrows=any(legend.has_arrows for legend in legends),
+        )
+
+    def with_r(self, r: float) -> "CurvesChart":
+        """Return the panels of one r; their scale stays that of all."""
+        if r not in self.rs:
+            known = ", ".join(f"{level:g}" for level in self.rs)
+            raise ParameterError(
+                f"'r' must be one that data was corrupted with: {known}. Got {r:g}."
+            )
+        panels = {key: panel for key, panel in self.panels.items() if key[1] == r}
+        return replace(self, panels=panels)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A mean and its spread.
+
+    Attributes
+    ----------
+    name : str
+        What it is the mean of.
+    mean : float
+        NaN where there is none.
+    spread : float or None
+        Standard deviation, where there are several values.
+    style : LineStyle
+        A floor or ceiling is a line across all rows.
+    remark : str
+        What is to be said of it; then the marker is hollow.
+    """
+
+    name: str
+    mean: float
+    spread: float | None
+    style: LineStyle
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class DotPanel:
+    """The methods below each other, a mean in each row.
+
+    Attributes
+    ----------
+    title, x_title : str
+        On what, and what the values are.
+    dots : sequence of Dot
+        From top to bottom, then floors and ceilings.
+    """
+
+    title: str
+    x_title: str
+    dots: Sequence[Dot]
+
+    @property
+    def rows(self) -> list[Dot]:
+        """The methods."""
+        return [dot for dot in self.dots if not dot.style.is_bound]
+
+    @property
+    def bounds(self) -> list[Dot]:
+        """Floors and ceilings."""
+        return [dot for dot in self.dots if dot.style.is_bound]
+
+
+@dataclass(frozen=True)
+class DotsChart:
+    """Mean scores with their spread: a panel for all data, with the same methods in each."""
+
+    panels: Sequence[DotPanel]
+
+    @property
+    def legend(self) -> Legend:
+        """What the lines are; rows have names of their own."""
+        dots = [dot for panel in self.panels for dot in panel.rows]
+        bounds = tuple((dot.name, dot.style) for dot in self.panels[0].bounds)
+        return Legend(bounds, has_hollow=any(dot.remark for dot in dots))
+
+
+@dataclass(frozen=True)
+class RanksChart:
+    """Demsar's diagram: average ranks on a line, and bars over methods that are alike.
+
+    Attributes
+    ----------
+    title, caption : str
+        What it shows, and how to read it.
+    ranks : mapping of str to float
+        Average ranks by method, 1 is best; two methods or more.
+    difference : float
+        Ranks that are farther apart differ significantly.
+    reference : str, optional
+        The method that stands out.
+    """
+
+    title: str
+    ranks: Mapping[str, float]
+    difference: float
+    caption: str = ""
+    reference: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The methods, the best first."""
+        return sorted(self.ranks, key=lambda name: self.ranks[name])
+
+    @property
+    def left(self) -> list[str]:
+        """The better half, named on the left from the top: the best first."""
+        return self.names[: (len(self.ranks) + 1) // 2]
+
+    @property
+    def right(self) -> list[str]:
+        """The other half, named on the right from the top: the worst first."""
+        return self.names[(len(self.ranks) + 1) // 2 :][::-1]
+
+    @property
+    def bars(self) -> list[tuple[float, float]]:
+        """The best and the worst rank of every group that cannot be told apart."""
+        ranks = sorted(self.ranks.values())
+        groups = groups_alike(ranks, self.difference)
+        return [(ranks[group[0]], ranks[group[-1]]) for group in groups]
+
+    def bar_levels(self, gap: float) -> list[int]:
+        """Return a level for each bar, the lowest at which so many ranks stay free before it."""
+        ends: list[float] = []
+        levels = []
+        for best, worst in self.bars:
+            free = [level for level, end in enumerate(ends) if end + gap < best]
+            level = free[0] if free else len(ends)
+            ends[level : level + 1] = [worst]
+            levels.append(level)
+        return levels
+
+
+Chart = LineChart | CurvesChart | DotsChart | RanksChart

@@ -1,0 +1,115 @@
+"""The file beside a report from which the report can be made again."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from disambig._core.errors import ParameterError, StudyError
+from disambig.bench.entries import Settings
+from disambig.bench.settings import Study, described, given_settings, place_data
+
+__all__ = ["STUDY_FILE", "ReportedStudy", "read_study_file", "study_file_text"]
+
+STUDY_FILE = "study.json"
+
+
+@dataclass(frozen=True)
+class ReportedStudy:
+    """What a report was made from.
+
+    Attributes
+    ----------
+    study : Study
+        What was run.
+    command : str or None
+        The command that ran it.
+    missing : tuple of str
+        Datasets that were not available, each with how to get it.
+    has_published : bool
+        Whether the paper's figures are shown beside ours.
+    """
+
+    study: Study
+    command: str | None = None
+    missing: tuple[str, ...] = ()
+    has_published: bool = False
+
+
+class _Content(Settings):
+    """The content of the file."""
+
+    study: dict[str, Any]
+    command: str | None
+    missing: list[str]
+    published: bool
+
+
+def study_file_text(reported: ReportedStudy, folder: str | os.PathLike[str]) -> str:
+    """Return the content of the file; paths of data in it are relative to its folder."""
+    content = _Content(
+        study=given_settings(reported.study, lambda path: _relative(path, folder)),
+        command=reported.command,
+        missing=list(reported.missing),
+        published=reported.has_published,
+    )
+    return json.dumps(content.model_dump(), indent=1) + "\n"
+
+
+def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
+    """Read what the report in a folder was made from.
+
+    Parameters
+    ----------
+    folder : path
+        A folder with the results of a study.
+    """
+    path = Path(folder) / STUDY_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StudyError(
+            f"There is no {path}. Name a folder that 'disambig study' or 'disambig reproduce' "
+            "wrote, or the TOML file of a study."
+        ) from None
+    except OSError as error:
+        raise StudyError(
+            f"{path} cannot be read: {error.strerror}. Check whether you may read it."
+        ) from None
+    except UnicodeDecodeError:
+        raise StudyError(
+            f"{path} must be JSON, and is not text. Run 'disambig study' again."
+        ) from None
+    try:
+        content = _Content.model_validate_json(text)
+        place_data(content.study, Path(folder))
+        _refuse_code(content.study.get("methods"), path)
+        study = Study(**content.study)
+    except (ValidationError, StudyError) as error:
+        problem = described(error) if isinstance(error, ValidationError) else str(error)
+        raise StudyError(
+            f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
+        ) from None
+    return ReportedStudy(study, content.command, tuple(content.missing), content.published)
+
+
+def _refuse_code(methods: Any, path: Path) -> None:
+    """Refuse methods from other modules: results may be from anybody, so they run no code."""
+    for entry in methods if isinstance(methods, list) else []:
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        if isinstance(name, str) and ":" in name:
+            raise ParameterError(
+                f"{path} names the method {name!r}, which is code outside disambig. A folder of "
+                "results is read without running such code. If you trust it, give the TOML file "
+                "of the study instead."
+            )
+
+
+def _relative(path: str, folder: str | os.PathLike[str]) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:
+        return path  # on another drive of Windows
