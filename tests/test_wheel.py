@@ -123,7 +123,7 @@ def test_commands_on_a_table_run_with_runtime_dependencies_only(
 
 
 def test_what_only_developers_and_extras_need_is_not_there(programs: Path) -> None:
-    names = ["pytest", "hypothesis", "openpyxl", "pyarrow", "starlette", "distributed"]
+    names = ["pytest", "matplotlib", "openpyxl", "pyarrow", "starlette", "distributed"]
     assert all(importlib.util.find_spec(name) for name in names)
     code = f"import importlib.util as u; print([n for n in {names} if u.find_spec(n)])"
     assert run(programs / "python", "-c", code) == "[]\n"

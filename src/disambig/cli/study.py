@@ -46,7 +46,7 @@ def run_and_report(
     from rich.markdown import Markdown  # keeps --help quick
 
     from disambig.bench.formats import list_markdown
-    from disambig.bench.report import make_report, write_report
+    from disambig.bench.report import NO_FIGURES, can_draw_figures, make_report, write_report
     from disambig.web.study_report import study_page
 
     folder = out / study.name
@@ -71,6 +71,8 @@ def run_and_report(
             soft_wrap=True,
             markup=False,
         )
+        if not can_draw_figures():
+            console.print(NO_FIGURES, soft_wrap=True, markup=False)
     if result.failed:
         console.print(
             f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
