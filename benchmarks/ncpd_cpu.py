@@ -23,11 +23,11 @@ from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.rule import TrainingData
 from disambig.engine.training import Training, TrainingSettings
-from disambig.methods.ncpd.rule import ProgressiveCooperation
+from disambig.methods.ncpd import ProgressiveCooperation
 from results_page import markdown_table, write_page
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from methods.ncpd.literal import LiteralNCPD, MultiBirthGroups, make_perceptron
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+from ncpd_in_one_file import LiteralNCPD, MultiBirthGroups, make_perceptron
 
 HIDDEN, BATCH, DROPOUT, RAMP = 1024, 128, 0.5, 100
 AIM = 3
@@ -224,7 +224,7 @@ def main() -> None:
         "benchmarks/ncpd_cpu.py",
         f"Two networks of {HIDDEN} units, batch norm, dropout {DROPOUT}, mini-batches of {BATCH}, "
         "float32, one thread. *Literal*: rows duplicated, plain torch with autograd "
-        "(`tests/methods/ncpd/literal.py`). *Matrix products*: the five of a step, nothing else.",
+        "(`examples/ncpd_in_one_file.py`). *Matrix products*: the five of a step, nothing else.",
         markdown_table(
             ["data", "times faster than literal", "goal", "multiple of the matrix products", "aim"],
             [[*row, f"{AIM:.0f}"] for row in rows],

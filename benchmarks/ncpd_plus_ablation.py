@@ -12,7 +12,7 @@ from typing import Any
 
 from disambig.bench import Study
 from disambig.bench.statistics import corrected_t_test
-from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
+from disambig.methods.ncpd_plus.selection import CONFIGURATIONS
 from fold_scores import fold_scores
 from fold_trials import CORRUPTION, REAL
 from results_page import FOLDER, markdown_table, write_page

@@ -16,9 +16,8 @@ from disambig import NCPDClassifier, NCPDPlusClassifier, load_dataset
 from disambig._core.typing import FloatArray
 from disambig.bench.trial import Trial
 from disambig.methods import PartialLabelClassifier, fit_many
-from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
 from disambig.methods.ncpd_plus.members import compare_scouts
-from disambig.methods.ncpd_plus.selection import Selection
+from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, Selection
 from disambig.metrics import accuracy
 from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from disambig.candidates.audit import audit_candidates
     from disambig.candidates.labels import CandidateLabels
     from disambig.datasets.catalogue import list_datasets, load_dataset
+    from disambig.methods.cc import CC
     from disambig.methods.classical.aggd import AGGD
     from disambig.methods.classical.clpl import CLPL
     from disambig.methods.classical.em import EMClassifier
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from disambig.methods.classical.plknn import PLKNN
     from disambig.methods.classical.plsvm import PLSVM
     from disambig.methods.classical.sure import SURE
-    from disambig.methods.ncpd.estimator import NCPDClassifier
+    from disambig.methods.ncpd import NCPDClassifier
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
+    from disambig.methods.networks.base import NetworkClassifier
+    from disambig.methods.proden import PRODEN
     from disambig.methods.registry import all_methods, get_method
     from disambig.methods.scaling import FeatureScaler
     from disambig.tabular.audit.table_audit import audit_table
@@ -35,12 +38,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGGD",
+    "CC",
     "CLPL",
     "IPAL",
     "LSBCMM",
     "M3PL",
     "PLKNN",
     "PLSVM",
+    "PRODEN",
     "SURE",
     "CandidateLabels",
     "DisambigError",
@@ -49,6 +54,7 @@ __all__ = [
     "LabelColumns",
     "NCPDClassifier",
     "NCPDPlusClassifier",
+    "NetworkClassifier",
     "__version__",
     "all_methods",
     "audit_candidates",
@@ -66,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "AGGD": "disambig.methods.classical.aggd",
+        "CC": "disambig.methods.cc",
         "CLPL": "disambig.methods.classical.clpl",
         "CandidateLabels": "disambig.candidates.labels",
         "DisambigError": "disambig._core.errors",
@@ -75,10 +82,12 @@ __getattr__, __dir__ = lazy_names(
         "LabelColumns": "disambig.tabular.labels.label_columns",
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
-        "NCPDClassifier": "disambig.methods.ncpd.estimator",
+        "NCPDClassifier": "disambig.methods.ncpd",
         "NCPDPlusClassifier": "disambig.methods.ncpd_plus.estimator",
+        "NetworkClassifier": "disambig.methods.networks.base",
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",
+        "PRODEN": "disambig.methods.proden",
         "SURE": "disambig.methods.classical.sure",
         "all_methods": "disambig.methods.registry",
         "audit_candidates": "disambig.candidates.audit",

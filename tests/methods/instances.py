@@ -2,12 +2,14 @@
 
 from disambig.methods import (
     AGGD,
+    CC,
     CLPL,
     IPAL,
     LSBCMM,
     M3PL,
     PLKNN,
     PLSVM,
+    PRODEN,
     SURE,
     AverageClassifier,
     EMClassifier,
@@ -20,6 +22,7 @@ from disambig.methods import (
 INSTANCES = {
     "aggd": AGGD(n_neighbors=5, max_iter=3),
     "average": AverageClassifier(),
+    "cc": CC(hidden=32, epochs=20, batch_size=32, learning_rate=0.01, random_state=0),
     "clpl": CLPL(),
     "em": EMClassifier(),
     "ipal": IPAL(n_neighbors=5),
@@ -32,6 +35,7 @@ INSTANCES = {
     "oracle": OracleClassifier(),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=300, random_state=0),
+    "proden": PRODEN(hidden=32, epochs=20, batch_size=32, learning_rate=0.01, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "sure": SURE(max_iter=20),
 }

@@ -96,9 +96,7 @@ def test_a_method_that_is_not_where_it_should_be_is_refused(module, name, reason
 
 @pytest.mark.parametrize("name", ["Alien", "number"])
 def test_something_that_is_no_method_is_refused(module, name):
-    with pytest.raises(
-        ParameterError, match=f"'{module}:{name}' is not a method. A method is a cla"
-    ):
+    with pytest.raises(ParameterError, match=f"'{module}:{name}' is not a method. A method"):
         get_method(f"{module}:{name}")
 
 

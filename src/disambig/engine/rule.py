@@ -78,6 +78,15 @@ class Batch(NamedTuple):
     state: dict[str, Tensor]
     phase: Hashable
 
+    def log_weights(self) -> Tensor:
+        """Return the logarithm of every candidate's prior over the largest of its row.
+
+        Exactly zero where candidates weigh the same; minus infinity in slots that are not used.
+        """
+        largest = self.prior.amax(-1, keepdim=True)
+        # A filler row has no weights at all.
+        return (self.prior / largest.masked_fill(largest == 0, 1)).log_()
+
     def candidate_probabilities(self) -> Tensor:
         """Return every network's probabilities restricted to the candidates; rows sum to one.
 

@@ -6,6 +6,7 @@ from disambig._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
+    from disambig.methods.cc import CC
     from disambig.methods.classical.aggd import AGGD
     from disambig.methods.classical.clpl import CLPL
     from disambig.methods.classical.em import EMClassifier
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from disambig.methods.classical.plknn import PLKNN
     from disambig.methods.classical.plsvm import PLSVM
     from disambig.methods.classical.sure import SURE
-    from disambig.methods.ncpd.estimator import NCPDClassifier
+    from disambig.methods.ncpd import NCPDClassifier
     from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
+    from disambig.methods.networks.base import NetworkClassifier
+    from disambig.methods.proden import PRODEN
     from disambig.methods.reference import (
         AverageClassifier,
         OracleClassifier,
@@ -28,18 +31,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGGD",
+    "CC",
     "CLPL",
     "IPAL",
     "LSBCMM",
     "M3PL",
     "PLKNN",
     "PLSVM",
+    "PRODEN",
     "SURE",
     "AverageClassifier",
     "EMClassifier",
     "FeatureScaler",
     "NCPDClassifier",
     "NCPDPlusClassifier",
+    "NetworkClassifier",
     "OracleClassifier",
     "PartialLabelClassifier",
     "RandomCandidateClassifier",
@@ -53,17 +59,20 @@ __getattr__, __dir__ = lazy_names(
     {
         "AGGD": "disambig.methods.classical.aggd",
         "AverageClassifier": "disambig.methods.reference",
+        "CC": "disambig.methods.cc",
         "CLPL": "disambig.methods.classical.clpl",
         "EMClassifier": "disambig.methods.classical.em",
         "FeatureScaler": "disambig.methods.scaling",
         "IPAL": "disambig.methods.classical.ipal",
         "LSBCMM": "disambig.methods.classical.lsbcmm",
         "M3PL": "disambig.methods.classical.m3pl",
-        "NCPDClassifier": "disambig.methods.ncpd.estimator",
+        "NCPDClassifier": "disambig.methods.ncpd",
         "NCPDPlusClassifier": "disambig.methods.ncpd_plus.estimator",
+        "NetworkClassifier": "disambig.methods.networks.base",
         "OracleClassifier": "disambig.methods.reference",
         "PLKNN": "disambig.methods.classical.plknn",
         "PLSVM": "disambig.methods.classical.plsvm",
+        "PRODEN": "disambig.methods.proden",
         "PartialLabelClassifier": "disambig.methods.base",
         "RandomCandidateClassifier": "disambig.methods.reference",
         "SURE": "disambig.methods.classical.sure",

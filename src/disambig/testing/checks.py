@@ -405,11 +405,18 @@ def check_bad_input(estimator: Any) -> None:
 
 
 def check_documentation(estimator: Any) -> None:
-    """The docstring lists the parameters as the signature does, and only attributes that exist."""
+    """Docstrings list the parameters as the signature does, and only attributes that exist.
+
+    A parameter may be described by the docstring of a base class.
+    """
     method = type(estimator)
     parameters = [name for name in inspect.signature(method).parameters if name != "self"]
+    described = {name for base in method.__mro__ for name in _documented(base, "Parameters")}
+    missing = [name for name in parameters if name not in described]
+    assert not missing, f"parameters without a description: {missing}"
     documented = _documented(method, "Parameters")
-    assert documented == parameters, f"documented {documented}, the signature has {parameters}"
+    in_order = [name for name in parameters if name in documented]
+    assert documented == in_order, f"documented {documented}, the signature has {parameters}"
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y)
     for name in _documented(method, "Attributes"):
@@ -424,7 +431,7 @@ def _numpy_state() -> tuple[bytes, int]:
 
 def _documented(method: type, section: str) -> list[str]:
     """Return the names in one section of a numpydoc docstring."""
-    text = inspect.getdoc(method) or ""
+    text = inspect.cleandoc(method.__doc__ or "")
     match = re.search(
         rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
     )

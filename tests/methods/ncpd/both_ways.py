@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from ncpd_in_one_file import LiteralNCPD, MultiBirthGroups, Step, make_perceptron
 from torch import Tensor, nn
 
 from disambig import CandidateLabels
 from disambig.engine.batches import Batches
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData
-from methods.ncpd.literal import LiteralNCPD, MultiBirthGroups, Step, make_perceptron
 
 Sets = list[list[int]]
 Weights = list[list[float]] | None

@@ -12,7 +12,7 @@ from methods.ncpd.examples import NEW_X, X, Y, quick
 
 # Its children are forked off a process that has imported everything and computed nothing.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["disambig.methods.ncpd.estimator", "safetensors.torch"])
+PROCESSES.set_forkserver_preload(["disambig.methods.ncpd", "safetensors.torch"])
 
 
 def exit_code_of(function, *arguments):

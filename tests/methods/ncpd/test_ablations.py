@@ -5,12 +5,12 @@ import copy
 import numpy as np
 import pytest
 import torch
+from ncpd_in_one_file import LiteralNCPD, make_perceptron
 
 from disambig import NCPDClassifier
 from disambig._core.errors import ParameterError
 from disambig.datasets import make_partial_label_dataset
 from methods.ncpd.both_ways import random_data
-from methods.ncpd.literal import LiteralNCPD, make_perceptron
 
 DATA = make_partial_label_dataset(60, 4, 3, average_candidates=1.8, overlap=0.2, random_state=0)
 

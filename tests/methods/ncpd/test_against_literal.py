@@ -13,12 +13,19 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from ncpd_in_one_file import (
+    LiteralNCPD,
+    MultiBirthGroups,
+    disambiguate,
+    exchanged,
+    make_perceptron,
+    weighted_loss,
+)
 
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.training import Training, TrainingSettings
-from disambig.methods.ncpd.reliable import has_small_loss, reliable_candidates
-from disambig.methods.ncpd.rule import ProgressiveCooperation
+from disambig.methods.ncpd import ProgressiveCooperation, has_small_loss, reliable_candidates
 from methods.ncpd.both_ways import (
     Data,
     Recording,
@@ -30,14 +37,6 @@ from methods.ncpd.both_ways import (
     random_weights,
     taught,
     train_literally,
-)
-from methods.ncpd.literal import (
-    LiteralNCPD,
-    MultiBirthGroups,
-    disambiguate,
-    exchanged,
-    make_perceptron,
-    weighted_loss,
 )
 
 EPOCHS, BATCH_SIZE = 5, 8

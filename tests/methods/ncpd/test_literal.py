@@ -5,16 +5,16 @@ import copy
 import numpy as np
 import pytest
 import torch
-
-from disambig.datasets import make_partial_label_dataset
-from methods.ncpd.both_ways import random_data
-from methods.ncpd.literal import (
+from ncpd_in_one_file import (
     MultiBirthGroups,
     disambiguated,
     make_perceptron,
     small_losses,
     train_epochs,
 )
+
+from disambig.datasets import make_partial_label_dataset
+from methods.ncpd.both_ways import random_data
 
 X = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
 

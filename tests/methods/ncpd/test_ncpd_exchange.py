@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.methods.ncpd.cooperation import exchange
+from disambig.methods.ncpd import exchange
 
 # What each of four networks thinks of the two candidates of one row.
 FOUND = torch.tensor([[[1.0, 0.0]], [[0.5, 0.5]], [[0.0, 1.0]], [[0.2, 0.8]]])

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.methods.ncpd.confidence import disambiguated_confidences, group_confidences
+from disambig.methods.ncpd import disambiguated_confidences, group_confidences
 
 
 def eq_1(*losses, dtype=torch.float64):

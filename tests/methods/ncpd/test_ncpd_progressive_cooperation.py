@@ -8,13 +8,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from ncpd_in_one_file import make_perceptron
 from torch import nn
 from torch.nn import functional
 
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.training import Training, TrainingSettings
-from disambig.methods.ncpd.rule import ProgressiveCooperation
+from disambig.methods.ncpd import ProgressiveCooperation
 from methods.ncpd.both_ways import (
     Data,
     Recording,
@@ -26,7 +27,6 @@ from methods.ncpd.both_ways import (
     random_sets,
     taught,
 )
-from methods.ncpd.literal import make_perceptron
 
 SELFISH = ProgressiveCooperation(ramp_epochs=100, cooperation=False, progressive=True)
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.methods.ncpd.reliable import has_small_loss, reliable_candidates
+from disambig.methods.ncpd import has_small_loss, reliable_candidates
 from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disambig.methods.ncpd.rule import ProgressiveCooperation
-from disambig.methods.ncpd.schedule import share_of_small_losses
+from disambig.methods.ncpd import ProgressiveCooperation, share_of_small_losses
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from scipy import sparse
 
 from disambig.engine.rule import TrainingData
 from disambig.engine.training import Training, TrainingSettings
-from disambig.methods.ncpd.rule import ProgressiveCooperation
-from disambig.methods.ncpd_plus.class_shares import ClassShares
-from disambig.methods.ncpd_plus.rule import BalancedCooperation
+from disambig.methods.ncpd import ProgressiveCooperation
+from disambig.methods.ncpd_plus.class_shares import BalancedCooperation, ClassShares
 from engine.small_problems import make_problem, networks_of
 from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets, taught
 from methods.ncpd.examples import X, Y

@@ -4,7 +4,7 @@ import pytest
 
 from disambig import NCPDPlusClassifier
 from disambig._core.errors import ParameterError
-from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS, Configuration
+from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, Configuration
 from methods.ncpd.examples import X, Y
 from methods.ncpd_plus.plus_examples import quick_mix
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MinMaxScaler
 
-from disambig.methods.ncpd_plus.views import FeatureViews
+from disambig.methods.networks.plan import FeatureViews
 from disambig.methods.scaling import FeatureScaler
 from methods.ncpd.examples import NEW_X, X
 

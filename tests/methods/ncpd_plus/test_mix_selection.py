@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 
 from disambig import CandidateLabels
-from disambig.methods.ncpd_plus.mixture import mixture_weights
-from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, compare
+from disambig.methods.ncpd_plus.selection import (
+    ConfigurationScore,
+    Selection,
+    compare,
+    mixture_weights,
+)
 from disambig.metrics import approximated_accuracy, covering_rate
 
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from disambig.methods.ncpd_plus.mixture import mixture_weights
+from disambig.methods.ncpd_plus.selection import mixture_weights
 
 
 def random_masses(seed, n_models=3, n_rows=80):

@@ -9,8 +9,7 @@ from disambig import CandidateLabels, NCPDClassifier
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
-from disambig.methods.ncpd_plus.configurations import CONFIGURATIONS
-from disambig.methods.ncpd_plus.selection import compare
+from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, compare
 from disambig.methods.scaling import FeatureScaler
 from methods.ncpd.examples import EASY, NEW_X, Diary, X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import EVERY_PART, SMALL, quick_mix, quick_single

@@ -5,10 +5,10 @@ import pytest
 
 from disambig import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
-from disambig.methods.ncpd.validation import ValidationMonitor
 from disambig.methods.ncpd_plus import members
+from disambig.methods.ncpd_plus.members import WatchedRows, mixed_covering_rates
 from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection
-from disambig.methods.ncpd_plus.watched_rows import WatchedRows, mixed_covering_rates
+from disambig.methods.networks.validation import ValidationMonitor
 from disambig.metrics import covering_rate
 from methods.ncpd.examples import X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import quick_mix, quick_single

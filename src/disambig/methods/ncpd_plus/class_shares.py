@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.rule import TrainingData
+from disambig.engine.rule import Batch, TrainingData
+from disambig.methods.ncpd import ProgressiveCooperation, group_confidences
 
-__all__ = ["ClassShares"]
+__all__ = ["BalancedCooperation", "ClassShares"]
+
 
 # Shares below this count as this: a class that is nowhere true is not to be conjured up.
 _SMALLEST_SHARE = 1e-3
@@ -73,3 +75,48 @@ class ClassShares:
 
 def _log_shares(shares: Tensor) -> Tensor:
     return shares.clamp(min=_SMALLEST_SHARE).log()
+
+
+class BalancedCooperation(ProgressiveCooperation):
+    """NCPD's rule, with two corrections in Eq. 1.
+
+    Class shares are held near those that the sets imply. And weights that came with the candidates
+    count in Eq. 1 too, as what is known of a row besides its features; without any, nothing
+    changes.
+
+    Parameters
+    ----------
+    ramp_epochs, cooperation, progressive, device
+        As in ``ProgressiveCooperation``.
+    shares : ClassShares
+        What corrects the log-probabilities before they become confidences.
+    """
+
+    def __init__(
+        self,
+        ramp_epochs: int,
+        cooperation: bool,
+        progressive: bool,
+        device: torch.device | str = "cpu",
+        *,
+        shares: ClassShares,
+    ) -> None:
+        super().__init__(ramp_epochs, cooperation, progressive, device)
+        self.shares = shares
+
+    def begin_epoch(self, epoch: int) -> bool:
+        """Take over what the last epoch found."""
+        self.shares.begin_epoch(epoch)
+        return super().begin_epoch(epoch)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the shares."""
+        return self.shares.state()
+
+    def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
+        # Networks of the user may be of another precision, and are taught in their own.
+        corrections = self.shares.corrections_of(batch.columns).to(batch.losses.dtype)
+        corrected = batch.losses - corrections - batch.log_weights()
+        found = group_confidences(corrected, batch.prior, simple)
+        self.shares.add(batch.columns, found)
+        return found

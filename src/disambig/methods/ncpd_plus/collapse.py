@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig.engine.history import History
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["FEWEST_KEPT", "CollapseGuard", "choices_kept"]
+__all__ = ["FEWEST_KEPT", "CollapseGuard", "choices_kept", "has_collapsed"]
 
 # From this epoch on first choices are remembered, as soon as there is something learned in them:
 # predictions in the sets this much of the way from as many as by chance to all.
@@ -67,24 +68,24 @@ class CollapseGuard:
         learned = covered - self._by_chance >= _LEARNED * (1 - self._by_chance)
         for number in np.flatnonzero(learned):
             self._first.setdefault(int(number), now[number])
-        kept = np.array([self._kept(number, places) for number, places in enumerate(now)])
+        kept = np.array([self._kept(number, slots) for number, slots in enumerate(now)])
         are_few = kept[:, 0] + _STANDARD_ERRORS * kept[:, 1] < FEWEST_KEPT
         self._collapsed |= are_few & (training.measures["simple"] >= _FEWEST_SIMPLE)
         training.note("kept", kept[:, 0])
-        training.note("collapsed", self._collapsed)
+        training.note(_COLLAPSED, self._collapsed)
         if self._stops and self._collapsed.all():
             training.stop()
 
     def state(self) -> dict[str, Tensor]:
         """Return what a resumed training must know of the first choices, and what came of them."""
-        first = {str(number): places for number, places in self._first.items()}
+        first = {str(number): slots for number, slots in self._first.items()}
         return {**first, _COLLAPSED: torch.tensor(self._collapsed)}
 
     def resume(self, state: dict[str, Tensor]) -> None:
         """Go on from what ``state()`` was."""
-        first = {int(name): places for name, places in state.items() if name != _COLLAPSED}
-        for number, places in first.items():
-            if places.shape != self._set_sizes[number].shape:
+        first = {int(name): slots for name, slots in state.items() if name != _COLLAPSED}
+        for number, slots in first.items():
+            if slots.shape != self._set_sizes[number].shape:
                 raise ValueError(f"{len(self._set_sizes[number])} rows need as many choices")
         if state[_COLLAPSED].shape != self._collapsed.shape:
             raise ValueError(f"{len(self._collapsed)} problems need as many verdicts")
@@ -95,6 +96,11 @@ class CollapseGuard:
         """Return how many first choices a problem has kept; all, where none are remembered."""
         first = self._first.get(number, now)
         return choices_kept(first.cpu().numpy(), now.cpu().numpy(), self._set_sizes[number])
+
+
+def has_collapsed(history: History) -> bool:
+    """Return whether a guard found that the training collapsed."""
+    return _COLLAPSED in history and bool(np.nanmax(history[_COLLAPSED]) == 1)
 
 
 def choices_kept(first: IntArray, now: IntArray, set_sizes: IntArray) -> FloatArray:

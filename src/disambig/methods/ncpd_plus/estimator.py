@@ -1,27 +1,30 @@
 """NCPD+ as a scikit-learn classifier."""
 
+import copy
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from disambig._core.errors import ParameterError
+from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
-from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
+from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
+from disambig.engine.rule import Rule, TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.ncpd.estimator import NCPDClassifier
-from disambig.methods.ncpd.fitting import Trained
-from disambig.methods.ncpd_plus.fitting import PreparedPlusFit, train_guarded
-from disambig.methods.ncpd_plus.members import Mix, fit_mixes
+from disambig.methods.ncpd import NCPDClassifier
+from disambig.methods.ncpd_plus.class_shares import BalancedCooperation, ClassShares
+from disambig.methods.ncpd_plus.collapse import CollapseGuard, has_collapsed
+from disambig.methods.ncpd_plus.members import fit_mixes
 from disambig.methods.ncpd_plus.selection import Selection
-from disambig.methods.ncpd_plus.views import FeatureViews
-from disambig.methods.ncpd_plus.watched_rows import WatchedRows, mixed_history
+from disambig.methods.networks.model_file import named
+from disambig.methods.networks.plan import TrainingPlan
 from disambig.methods.scaling import check_scaling
 
 __all__ = ["NCPDPlusClassifier"]
@@ -35,6 +38,8 @@ _DECIDED = {
     "noise_from": 1,
     "prior_correction": 0.0,
 }
+# A training that has collapsed begins again with a ramp so many times shorter.
+_RAMP_DIVISOR = 10
 
 
 class NCPDPlusClassifier(NCPDClassifier):
@@ -46,6 +51,8 @@ class NCPDPlusClassifier(NCPDClassifier):
     by weight. With ``select="none"`` one configuration is trained, the one that the parameters
     describe; with the parts off, as they are by default, and ``guard=False`` that is NCPD to the
     bit.
+
+    Its other parameters are those of ``NCPDClassifier`` and ``NetworkClassifier``.
 
     Parameters
     ----------
@@ -68,47 +75,11 @@ class NCPDPlusClassifier(NCPDClassifier):
     guard : bool, default=True
         Whether a training that parts from its own first choices is stopped and begun again with
         a ramp ten times shorter. See ``collapse.py``.
-    hidden : int or sequence of int, default=1024
-        Units of the hidden layer, or of each of them.
-    epochs : int, default=200
-        Times that every row is seen.
-    ramp_epochs : int, default=100
-        Epoch from which every loss counts as small (t_r in the paper).
-    batch_size : int, default=128
-        Most rows in a mini-batch.
-    learning_rate : float, default=0.001
-        Of Adam.
-    dropout : float, default=0.5
-        Share of hidden units left out in a training step, to the nearest 1/256.
-    activation : {"relu", "gelu", "mish", "silu", "tanh"}, default="relu"
-        Of the hidden units.
-    batch_norm : bool, default=True
-        Whether hidden layers are normalised over the mini-batch.
-    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
-        How features are scaled; see ``FeatureScaler``.
-    n_networks : int, default=2
-        Networks that cooperate. With more than two, each learns from the mean of the others.
-    cooperation : bool, default=True
-        False trains one network on its own confidences.
-    progressive : bool, default=True
-        False disambiguates every row from the first epoch on.
-    network : callable, optional
-        Makes networks of your own; see ``NCPDClassifier``.
-    validation : float or (X, y), optional
-        Rows to watch, by their candidate sets. Their covering rate is in ``history_``.
-    early_stopping : int, optional
-        Stop when the best covering rate on ``validation`` is this many epochs ago.
     checkpoint : path, optional
         File to write the training to as it goes. With ``select="auto"`` the name that the files of
         its trainings begin with; ``random_state`` must be an integer then.
-    checkpoint_every : int, default=10
-        Epochs between two writings of ``checkpoint``.
-    device : str, default="auto"
-        Where to compute: "auto" is a CUDA card where there is one, else the CPU.
-    random_state : int or NumPy generator, optional
-        Seed of everything that is drawn.
     callbacks : sequence of object, optional
-        Called with every running ``Training``, those of scouts too; see ``NCPDClassifier``.
+        Called with every running ``Training``, those of scouts too; see ``NetworkClassifier``.
     verbose : int, default=0
         1 shows progress bars and how the configurations compared.
 
@@ -136,10 +107,10 @@ class NCPDPlusClassifier(NCPDClassifier):
     >>> from disambig import CandidateLabels, NCPDPlusClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
     >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
-    >>> method = NCPDPlusClassifier(hidden=64, epochs=40, random_state=0).fit(X, y)
-    >>> method.disambiguate().tolist()
+    >>> model = NCPDPlusClassifier(hidden=64, epochs=40, random_state=0).fit(X, y)
+    >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
-    >>> sorted(method.selection_)
+    >>> sorted(model.selection_)
     ['noisy', 'noisy_views', 'plain']
     """
 
@@ -150,7 +121,14 @@ class NCPDPlusClassifier(NCPDClassifier):
         "with Progressive Disambiguation for Partial Label Learning",
         year=2026,
     )
-    _file_kind: ClassVar[str] = "NCPD+ model"
+    _NOT_LEARNED_FROM: ClassVar[frozenset[str]] = NCPDClassifier._NOT_LEARNED_FROM | {
+        "second_view",
+        "select",
+    }
+    _title = "NCPD+"
+
+    selection_: Selection
+    members_: "dict[str, NCPDPlusClassifier]"
 
     def __init__(
         self,
@@ -161,18 +139,18 @@ class NCPDPlusClassifier(NCPDClassifier):
         noise_from: int = 1,
         prior_correction: float = 0.0,
         guard: bool = True,
+        ramp_epochs: int = 100,
+        n_networks: int = 2,
+        cooperation: bool = True,
+        progressive: bool = True,
         hidden: int | Sequence[int] = 1024,
         epochs: int = 200,
-        ramp_epochs: int = 100,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
         dropout: float = 0.5,
         activation: str = "relu",
         batch_norm: bool = True,
         scaling: Any = "half",
-        n_networks: int = 2,
-        cooperation: bool = True,
-        progressive: bool = True,
         network: Callable[[int, int], Any] | None = None,
         validation: Any = None,
         early_stopping: int | None = None,
@@ -213,10 +191,6 @@ class NCPDPlusClassifier(NCPDClassifier):
         self.prior_correction = prior_correction
         self.guard = guard
 
-    # What a progress bar says, and who keeps what is said of watched rows: set on members of a mix.
-    _title = "NCPD+"
-    _watched: WatchedRows | None = None
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("select", self.select, ("auto", "none"))
@@ -248,48 +222,86 @@ class NCPDPlusClassifier(NCPDClassifier):
                 f"second call meets the same trainings. Got {self.random_state!r}."
             )
 
+    # ---- one configuration
+
+    def _make_rule(self, problems: Sequence[TrainingData], device: torch.device) -> Rule:
+        if not self.prior_correction:
+            return super()._make_rule(problems, device)
+        return BalancedCooperation(
+            self.ramp_epochs,
+            self.cooperation,
+            self.progressive,
+            device,
+            shares=ClassShares(problems, self.prior_correction, device),
+        )
+
+    def _scalings(self) -> dict[str, Any]:
+        second = {} if self.second_view is None else {"second_view": self.second_view}
+        return super()._scalings() | second
+
+    def _swap_noise(self) -> tuple[float, int]:
+        return self.swap_noise, self.noise_from
+
+    def _watchers(self, plans: Sequence[TrainingPlan]) -> dict[str, Any]:
+        watchers = super()._watchers(plans)
+        if self.guard:
+            sizes = [np.diff(plan.data.prior.indptr) for plan in plans]
+            stops = self._can_begin_again()
+            watchers["early"] = CollapseGuard(sizes, plans[0].n_classes, stops=stops)
+        return watchers
+
+    def _can_begin_again(self) -> bool:
+        """Whether there is a shorter ramp to try."""
+        return self.progressive and self.ramp_epochs > 1
+
+    @classmethod
+    def _to_be_repeated(cls, trainers: Mapping[Self, Self]) -> dict[Self, Self]:
+        """Return what has collapsed, to be trained with a shorter ramp."""
+        collapsed = [method for method in trainers if has_collapsed(method.history_)]
+        again = [method for method in collapsed if trainers[method]._can_begin_again()]
+        if len(again) < len(collapsed):
+            warn_caller(
+                "Training has parted from what it first learned, and no shorter ramp is left to "
+                "try: its choices among the candidates are not to be trusted. Lower 'swap_noise', "
+                "which takes select='none', or say guard=False not to look."
+            )
+        return {
+            method: method._with_ramp(max(1, trainers[method].ramp_epochs // _RAMP_DIVISOR))
+            for method in again
+        }
+
+    def _with_ramp(self, ramp_epochs: int) -> Self:
+        """Return a copy that begins again with another ramp, and a checkpoint of its own."""
+        again = copy.copy(self)
+        again.ramp_epochs = ramp_epochs
+        again._title = f"{self._title}, again"
+        if self.checkpoint is not None:
+            again.checkpoint = f"{os.fspath(self.checkpoint)}.ramp{ramp_epochs}"
+        return again
+
+    # ---- a mix of several
+
     def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
         # An earlier fit may have left a mix where there is one training now, or the reverse.
-        for name in ("members_", "selection_", "_networks", "_scaler"):
+        for name in ("members_", "selection_", "_networks", "_views"):
             self.__dict__.pop(name, None)
         return super()._begin_fit(X, y)
 
     @classmethod
-    def _learn(
+    def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
-    ) -> None:
+    ) -> list[Sparse]:
         if methods[0].select == "none":
-            super()._learn(methods, data)
-        else:
-            for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
-                method._take(mix)
-
-    @classmethod
-    def _trained(
-        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
-    ) -> list[Trained]:
-        return train_guarded(
-            [PreparedPlusFit(method, *own) for method, own in zip(methods, data, strict=True)]
-        )
-
-    def _take(self, mix: Mix) -> None:
-        """Become the mix."""
-        self.selection_: Selection = mix.selection
-        self.members_: dict[str, NCPDPlusClassifier] = dict(mix.members)
-        self._fitted_with = self.get_params(deep=False)
-        self.history_ = self._mixed_history()
-        if self.verbose:
-            sys.stdout.write(f"{self.selection_}\n")
-
-    def _mixed_history(self) -> History:
-        """Return the history of the heaviest member, with the covering rate of the mix."""
-        heaviest = self.members_[self.selection_.choice].history_
-        watched = [m._watched for m in self.members_.values() if m._watched is not None]
-        for member in self.members_.values():
-            member._watched = None  # it is large, and has served
-        if not watched:
-            return heaviest
-        return mixed_history(heaviest, watched, list(self.selection_.weights.values()), self.epochs)
+            return super()._fit_side_by_side(methods, data)
+        for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
+            method.selection_, method.members_, method.history_ = mix
+            method._fitted_with = method.get_params(deep=False)
+            if method.verbose:
+                sys.stdout.write(f"{method.selection_}\n")
+        return [
+            method._confidences(X, candidates)
+            for method, (X, candidates) in zip(methods, data, strict=True)
+        ]
 
     def _is_mix(self) -> bool:
         return bool(self._fitted_with["select"] == "auto")
@@ -310,33 +322,41 @@ class NCPDPlusClassifier(NCPDClassifier):
             return super()._per_network(X)
         return np.concatenate([member._per_network(X) for member in self.members_.values()])
 
-    def _mean(self, of_member: Callable[["NCPDPlusClassifier"], Any]) -> Any:
+    def _mean(self, of_member: Callable[[Self], Any]) -> Any:
         """Return the mean over the members by their weights."""
         weights = self.selection_.weights
         return sum(weights[name] * of_member(member) for name, member in self.members_.items())
 
-    def _described(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        from disambig.methods.ncpd_plus.model_file import described_mix  # needs safetensors
+    def _to_tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        if not self._is_mix():
+            return super()._to_tensors()
+        tensors: dict[str, Tensor] = {}
+        members: dict[str, Any] = {}
+        for name, member in self.members_.items():
+            of_member, members[name] = member._to_tensors()
+            tensors |= {f"{name}.{part}": value for part, value in of_member.items()}
+        return tensors, {
+            "parameters": self._kept_parameters(),
+            "history": self.history_.to_dict(),
+            "members": members,
+            "selection": self.selection_.to_dict(),
+        }
 
-        return described_mix(self) if self._is_mix() else super()._described()
-
-    def _rebuild(self, tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> None:
-        from disambig.methods.ncpd_plus.model_file import rebuild_mix
-
-        if self._is_mix():
-            rebuild_mix(self, tensors, description)
-        else:
-            super()._rebuild(tensors, description)
-
-    def _scaling_kinds(self) -> dict[str, Any]:
-        if not isinstance(self._scaler, FeatureViews):
-            return super()._scaling_kinds()
-        from disambig.methods.ncpd.model_file import own_kind
-
-        first, second = self._scaler.scalers
-        return {"scaling": own_kind(first), "second_view": own_kind(second)}
-
-    def _rebuilt_scaler(self, arrays: dict[str, AnyArray]) -> Any:
-        if self.second_view is None:
-            return super()._rebuilt_scaler(arrays)
-        return FeatureViews.from_arrays([self.scaling, self.second_view], arrays)
+    def _from_tensors(self, tensors: dict[str, Tensor], description: dict[str, Any]) -> None:
+        if not self._is_mix():
+            super()._from_tensors(tensors, description)
+            return
+        self.history_ = History(description["history"])
+        self.selection_ = Selection.from_dict(description["selection"])
+        weights = self.selection_.weights
+        if set(weights) != set(description["members"]) or abs(sum(weights.values()) - 1) > 1e-6:
+            raise ValueError("every member needs a weight, and weights must sum to one")
+        self.members_ = {}
+        for name in weights:
+            of_member = description["members"][name]
+            member = self._with_parameters(of_member["parameters"], self.device, self.network)
+            if member.select != "none":
+                raise ValueError("a member of a mix cannot be a mix")
+            member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
+            member._from_tensors(named(tensors, f"{name}."), of_member)
+            self.members_[name] = member

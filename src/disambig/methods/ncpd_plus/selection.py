@@ -1,17 +1,106 @@
-"""How the configurations of a mix compare on rows held out, by their candidate sets alone."""
+"""The configurations of a mix, and their weights by candidate sets held out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
-from disambig.methods.ncpd_plus.mixture import SMALLEST_MASS, mixture_weights
 from disambig.metrics import approximated_accuracy, covering_rate
 
-__all__ = ["ConfigurationScore", "Selection", "compare"]
+__all__ = [
+    "CONFIGURATIONS",
+    "SMALLEST_MASS",
+    "Configuration",
+    "ConfigurationScore",
+    "Selection",
+    "compare",
+    "mixture_weights",
+]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What one member of the mix is trained with.
+
+    Attributes
+    ----------
+    swap_noise : float
+        Share of inputs taken from other rows.
+    ramp_share : float
+        Share of the epochs after which every loss counts as small. Short where there is noise:
+        see ``collapse.py``.
+    scaling, second_view : str
+        Its views of the features.
+    epochs_share : float
+        Share of the epochs that it is trained for: noise makes steps dearer and loses little by
+        fewer of them.
+    prior_correction : float
+        How strongly class shares are held in place.
+    """
+
+    swap_noise: float
+    ramp_share: float
+    scaling: str = "half"
+    second_view: str | None = None
+    epochs_share: float = 1.0
+    prior_correction: float = 0.5
+
+    def parameters(self, epochs: int) -> dict[str, Any]:
+        """Return the parameters of its classifier, in a mix that trains for so many epochs."""
+        return {
+            "epochs": max(1, round(self.epochs_share * epochs)),
+            "scaling": self.scaling,
+            "second_view": self.second_view,
+            "swap_noise": self.swap_noise,
+            "prior_correction": self.prior_correction,
+            "ramp_epochs": max(1, round(self.ramp_share * epochs)),
+        }
+
+
+CONFIGURATIONS = {
+    # Features whose exact combination matters, such as measurements of a shape.
+    "plain": Configuration(swap_noise=0.0, ramp_share=0.15),
+    # Many features that say the same thing in part, such as histograms or principal components.
+    "noisy": Configuration(swap_noise=0.2, ramp_share=0.05, epochs_share=0.75),
+    # The same with ranks beside the values, for features with heavy tails.
+    "noisy_views": Configuration(
+        swap_noise=0.2, ramp_share=0.05, epochs_share=0.75, second_view="quantile"
+    ),
+}
+
+
+_STEPS = 300
+# Below this a probability is as good as none; its logarithm must not decide alone.
+SMALLEST_MASS = 1e-6
+
+
+def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
+    """Return the weights under which a mix of models gives the candidate sets the most probability.
+
+    The sum over the rows of ``log(sum_k weight_k mass_ik)`` is concave in the weights; expectation
+    and maximisation climb it.
+
+    Parameters
+    ----------
+    masses : ndarray of shape (models, rows)
+        The probability that each model gives to each held-out candidate set as a whole.
+    pseudo_rows : float
+        So many more rows are counted for every model, which keeps weights from few rows near to
+        each other.
+    """
+    n_models, n_rows = masses.shape
+    masses = np.maximum(masses, SMALLEST_MASS)
+    weights: FloatArray = np.full(n_models, 1 / n_models)
+    for _ in range(_STEPS):
+        share = weights[:, np.newaxis] * masses
+        share /= share.sum(axis=0)
+        weights = (share.sum(axis=1) + pseudo_rows) / (n_rows + n_models * pseudo_rows)
+    return weights
+
 
 # As if each configuration had explained so many held-out rows alone.
 _PSEUDO_ROWS = 2.0
@@ -79,6 +168,16 @@ class Selection(Mapping[str, ConfigurationScore]):
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return plain numbers by name."""
         return {name: asdict(score) for name, score in self.items()}
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]]) -> Self:
+        """Return what ``to_dict`` gave as a selection again."""
+        return cls(
+            {
+                name: ConfigurationScore(**{measure: float(v) for measure, v in score.items()})
+                for name, score in scores.items()
+            }
+        )
 
     def __str__(self) -> str:
         width = max(len(name) for name in self)

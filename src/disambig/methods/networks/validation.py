@@ -1,7 +1,7 @@
 """Watch rows that are not trained on, by their candidate sets: never by true labels."""
 
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,11 +13,11 @@ from disambig._core.parameters import check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
+from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics import covering_rate
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
-    from disambig.methods.ncpd.estimator import NCPDClassifier
 
 __all__ = ["ValidationMonitor", "split_rows"]
 
@@ -91,20 +91,36 @@ class ValidationMonitor:
 
 
 def split_rows(
-    method: "NCPDClassifier", X: FloatArray, candidates: CandidateLabels, seed: int
+    classifier: PartialLabelClassifier,
+    validation: Any,
+    X: FloatArray,
+    candidates: CandidateLabels,
+    seed: int,
 ) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels] | None]:
-    """Return the rows to train on and, if there are any, the rows to watch."""
-    if method.validation is None:
+    """Return the rows to train on and, if there are any, the rows to watch.
+
+    Parameters
+    ----------
+    classifier : PartialLabelClassifier
+        Whose features other rows must have.
+    validation : float, pair of features and candidate sets, or None
+        As given to it.
+    X, candidates : ndarray of shape (rows, features), CandidateLabels
+        All rows.
+    seed : int
+        Decides which rows are held out.
+    """
+    if validation is None:
         return (X, candidates), None
-    if isinstance(method.validation, Real) and not isinstance(method.validation, bool):
-        return _split_off(float(method.validation), X, candidates, seed)
-    if not isinstance(method.validation, tuple | list) or len(method.validation) != 2:
+    if isinstance(validation, Real) and not isinstance(validation, bool):
+        return _split_off(float(validation), X, candidates, seed)
+    if not isinstance(validation, tuple | list) or len(validation) != 2:
         raise ParameterError(
             "'validation' must be a share of the rows, such as 0.1, or a pair (X, y). "
-            f"Got {type(method.validation).__name__}."
+            f"Got {type(validation).__name__}."
         )
-    held_out_X, held_out_y = method.validation
-    held_out_X = validate_data(method, held_out_X, reset=False)
+    held_out_X, held_out_y = validation
+    held_out_X = validate_data(classifier, held_out_X, reset=False)
     sets = as_candidates(held_out_y, classes=candidates.classes)
     if len(held_out_X) != len(sets):
         raise CandidateError(

@@ -15,7 +15,7 @@ from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingData
 from disambig.engine.tensor_file import plain, read_tensors, write_tensors
-from disambig.methods.ncpd.validation import ValidationMonitor
+from disambig.methods.networks.validation import ValidationMonitor
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
 
 _KIND = "training checkpoint"
-_VERSION = 1
+_VERSION = 2
 _ENTRIES = ("fingerprint", "networks", "seeds", "history", "stopped")
 
 
@@ -139,11 +139,11 @@ def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
 
 
 def training_fingerprint(
-    problem: TrainingData, monitor: ValidationMonitor | None, parameters: dict[str, Any]
+    data: TrainingData, monitor: ValidationMonitor | None, parameters: dict[str, Any]
 ) -> str:
     """Return a hash of everything that the course of a training depends on."""
     digest = hashlib.sha256(json.dumps(plain(parameters), sort_keys=True).encode())
-    rows = [(problem.features, problem.prior)]
+    rows = [(data.features, data.prior)]
     if monitor is not None:
         rows.append((monitor.features, monitor.candidates.prior()))
         digest.update(

@@ -9,7 +9,7 @@ __all__ = ["ProgressBar"]
 
 
 class ProgressBar:
-    """Show epoch, T, share of simple groups, covering rate and the time left.
+    """Show the epoch, the measures of the rule, the covering rate and the time left.
 
     Parameters
     ----------
@@ -52,9 +52,10 @@ class ProgressBar:
     def on_epoch_end(self, training: "Training") -> None:
         """Move the bar on."""
         mean = {name: float(values.mean()) for name, values in training.measures.items()}
-        state = (
-            f"T {mean['T']:.2f}  simple {mean['simple']:.2f}  covered {mean['covering_rate']:.3f}"
-        )
+        names = list(mean)
+        # The measures of the rule come first.
+        of_rule = [f"{name} {mean[name]:.2f}" for name in names[: names.index("agreement")]]
+        state = "  ".join([*of_rule, f"covered {mean['covering_rate']:.3f}"])
         self._progress.update(self._task, completed=training.epoch, state=state)
 
     def on_interrupt(self, training: "Training") -> None:  # noqa: ARG002  # likewise

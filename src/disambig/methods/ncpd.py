@@ -1,0 +1,347 @@
+"""NCPD on one page: the equations of the paper in its order, the rule, the classifier.
+
+Yao, Gong, Deng and Yang, Network Cooperation with Progressive Disambiguation for Partial Label
+Learning (2020). Sections and equations have the paper's numbers. The paper copies every row once
+for each of its candidates and calls the copies a multi-birth group; as all copies have the same
+features, one forward pass gives the loss ``l_ij = -log p_ij`` of each. Here a group is the last
+axis of a tensor: its slots are the candidates of the row, and slots that a row does not use have an
+infinite loss. Everything reduces over the last two axes, rows of a mini-batch and candidates of a
+row, so that one line serves two networks, or those of all folds and seeds.
+"""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_boolean, check_integer
+from disambig.engine.rule import Batch, Rule, Targets, TrainingData
+from disambig.engine.training import TrainingSettings
+from disambig.methods.base import MethodCard
+from disambig.methods.networks.base import NetworkClassifier
+
+__all__ = [
+    "NCPDClassifier",
+    "ProgressiveCooperation",
+    "disambiguated_confidences",
+    "exchange",
+    "group_confidences",
+    "has_small_loss",
+    "reliable_candidates",
+    "share_of_small_losses",
+]
+
+
+# ---- Sec. 3.2: progressive disambiguation
+
+
+def reliable_candidates(
+    losses: Tensor, predicted: Tensor, share: Tensor | None, most_candidates: int
+) -> Tensor:
+    """Return the candidates that meet both conditions; at most one in a group.
+
+    Condition 1: the loss is small, see ``has_small_loss``. Condition 2: the network predicts
+    exactly this label, out of all classes.
+
+    Parameters
+    ----------
+    losses : Tensor of shape (..., rows, slots)
+        Infinite in slots that are not used.
+    predicted : Tensor of booleans, same shape
+        Condition 2.
+    share : Tensor of one float64, or None
+        T(t); None where it is one, and every loss is small without being ranked.
+    most_candidates : int
+        No batch has more candidates than this.
+    """
+    if share is None:
+        return predicted
+    return has_small_loss(losses, share, most_candidates) & predicted
+
+
+def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tensor:
+    """Return which losses are among the given share of smallest ones in the batch.
+
+    Of ``n`` candidates in a batch, the ``floor(share * n)`` smallest losses count. Losses equal to
+    the last of these count too: what is equally easy is treated equally, in whatever order the rows
+    come. Parameters as in ``reliable_candidates``; the share is in double precision, so that
+    ``floor`` cuts where the formula says.
+    """
+    flat = losses.flatten(-2)
+    n_candidates = flat.isfinite().sum(-1, keepdim=True)
+    n_small = (share * n_candidates).to(torch.int64)
+    # In front of the smallest loss stands one that nothing is below: the cut if none is to count.
+    ranked = flat.topk(most_candidates, largest=False, sorted=True).values
+    ranked = torch.nn.functional.pad(ranked, (1, 0), value=-torch.inf)
+    return losses <= ranked.gather(-1, n_small).unsqueeze(-1)
+
+
+def disambiguated_confidences(losses: Tensor) -> Tensor:
+    """Return Eq. 1: ``w_j = exp(-l_j) / sum_k exp(-l_k)`` over the candidates of each group.
+
+    A softmax takes the largest exponent out first, so that a group whose losses are all huge keeps
+    its proportions. In a row without any candidate, which only fills up a batch, nothing means
+    anything.
+    """
+    return torch.softmax(-losses, dim=-1)
+
+
+def group_confidences(losses: Tensor, prior: Tensor, simple: Tensor) -> Tensor:
+    """Return Eq. 1 for simple groups and Eq. 2 for complicated ones.
+
+    Parameters
+    ----------
+    losses : Tensor of shape (..., rows, slots)
+        Infinite in slots that are not used.
+    prior : Tensor, same shape or one that broadcasts to it
+        Eq. 2: ``1 / |S|``, or the weights that came with the candidates.
+    simple : Tensor of booleans of shape (..., rows)
+        Which groups have a reliable candidate.
+    """
+    return torch.where(simple.unsqueeze(-1), disambiguated_confidences(losses), prior)
+
+
+# Eq. 3, the loss sum(w * l), and Eq. 4, the step, are the engine's: it takes a step of Adam towards
+# the targets that the rule below returns.
+
+
+def share_of_small_losses(epoch: int, ramp_epochs: int) -> float:
+    """Return Eq. 5, T(t): the share of losses in a mini-batch that count as small in an epoch.
+
+    ``T(t) = exp(-5 (t / t_r - 1)^2)`` up to ``t_r = ramp_epochs``, then 1. Epochs count from 1.
+    """
+    if epoch >= ramp_epochs:
+        return 1.0
+    return math.exp(-5 * (epoch / ramp_epochs - 1) ** 2)
+
+
+# ---- Sec. 3.3: network cooperation
+
+
+def exchange(confidences: Tensor) -> Tensor:
+    """Return the confidences that every network is trained with, those of its peers: Eqs. 6 and 7.
+
+    Two networks swap theirs, as in the paper. With more, each gets the mean of the others'.
+
+    Parameters
+    ----------
+    confidences : Tensor of shape (..., networks, rows, slots)
+        What every network found.
+    """
+    n_networks = confidences.shape[-3]
+    if n_networks == 2:
+        return confidences.flip(-3)
+    return (confidences.sum(-3, keepdim=True) - confidences) / (n_networks - 1)
+
+
+# Eqs. 8 and 9 are Eq. 4 for each network.
+
+
+class ProgressiveCooperation(Rule):
+    """Easy groups first, each network taught by the others.
+
+    Parameters
+    ----------
+    ramp_epochs : int
+        t_r, the epoch from which every group whose prediction is a candidate is disambiguated.
+    cooperation : bool
+        Whether networks exchange their confidences; without, each learns from its own (w/o NC).
+    progressive : bool
+        Whether easy groups come first; without, Eq. 1 holds for every group from the start (w/o
+        PD).
+    device : torch.device or str, default="cpu"
+        Where the steps run.
+
+    Attributes
+    ----------
+    share : Tensor of one float64
+        T(t) of the present epoch, on the device.
+    """
+
+    def __init__(
+        self,
+        ramp_epochs: int,
+        cooperation: bool,
+        progressive: bool,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.ramp_epochs = ramp_epochs
+        self.cooperation = cooperation
+        self.progressive = progressive
+        self.share = torch.ones(1, dtype=torch.float64, device=device)
+
+    def begin_epoch(self, epoch: int) -> bool:
+        """Set T(t), and return whether losses have to be ranked: not where all count as small."""
+        self._t = share_of_small_losses(epoch, self.ramp_epochs) if self.progressive else 1.0
+        self.share.fill_(self._t)
+        return self._t < 1
+
+    def targets(self, batch: Batch) -> Targets:
+        """Return what every network is trained with, and which groups it found simple."""
+        if self.progressive:
+            share = self.share if batch.phase else None
+            reliable = reliable_candidates(
+                batch.losses, batch.predicted, share, batch.most_candidates
+            )
+            simple = reliable.any(-1)
+        else:
+            simple = batch.mask.any(-1).expand(batch.losses.shape[:-1])
+        found = self._confidences(batch, simple)
+        taught = exchange(found) if self.cooperation else found
+        return Targets(slots=taught, measures={"simple": simple})
+
+    def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
+        """Return the confidences that every network finds by itself."""
+        return group_confidences(batch.losses, batch.prior, simple)
+
+    def measures(self) -> dict[str, float]:
+        """Return T(t)."""
+        return {"T": self._t}
+
+    def warnings(self, settings: TrainingSettings) -> Sequence[str]:
+        """Warn where the ramp is longer than the training."""
+        if not self.progressive or self.ramp_epochs <= settings.epochs:
+            return ()
+        return (
+            f"Training ends after {settings.epochs} epochs, before all rows may be disambiguated: "
+            f"that is from epoch {self.ramp_epochs} on. Give 'ramp_epochs' of half the epochs.",
+        )
+
+
+class NCPDClassifier(NetworkClassifier):
+    """Two networks that disambiguate easy rows first and learn from each other.
+
+    In every mini-batch each network ranks the losses of all candidates. A row whose predicted label
+    is a candidate with one of the smallest losses is *simple*: the network's own probabilities,
+    restricted to the candidates, are its confidences. Every other row is *complicated*: all of its
+    candidates count the same, or as much as their weights say. Each network is then trained with
+    the confidences of the other. The share of losses that count as small grows with the epochs,
+    from almost none to all.
+
+    Its other parameters are those of ``NetworkClassifier``.
+
+    Parameters
+    ----------
+    ramp_epochs : int, default=100
+        Epoch from which every loss counts as small (t_r in the paper): half the ``epochs``.
+    n_networks : int, default=2
+        Networks that cooperate. With more than two, each learns from the mean of the others.
+    cooperation : bool, default=True
+        False trains one network on its own confidences, whatever ``n_networks`` says: the paper's
+        "w/o NC".
+    progressive : bool, default=True
+        False disambiguates every row from the first epoch on: the paper's "w/o PD".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every row given to ``fit``: the mean over the networks of
+        Eq. 1.
+    history_ : History
+        As in ``NetworkClassifier``, with ``T`` and the share of ``simple`` rows.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, NCPDClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> model = NCPDClassifier(hidden=64, epochs=40, ramp_epochs=20, random_state=0).fit(X, y)
+    >>> model.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="ncpd",
+        title="Two networks, easy rows first, each taught by the other",
+        paper="Yao, Gong, Deng and Yang, Network Cooperation with Progressive Disambiguation for "
+        "Partial Label Learning",
+        year=2020,
+        deviations=(
+            "Rows are not duplicated: one forward pass serves all candidates of a row.",
+            "The loss is the mean over the rows of a mini-batch, not the sum.",
+            "T(t) is the share of candidate losses that count as small (Sec. 3.2), so that more "
+            "than this share of the rows can be simple; losses equal to the last one count too.",
+            "Width, batch norm, dropout, scaling and learning rate, which the paper leaves open, "
+            "are one choice for all data.",
+            "Where candidates carry weights, these take the place of 1/|S| in Eq. 2.",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        ramp_epochs: int = 100,
+        n_networks: int = 2,
+        cooperation: bool = True,
+        progressive: bool = True,
+        hidden: int | Sequence[int] = 1024,
+        epochs: int = 200,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        dropout: float = 0.5,
+        activation: str = "relu",
+        batch_norm: bool = True,
+        scaling: Any = "half",
+        network: Callable[[int, int], Any] | None = None,
+        validation: Any = None,
+        early_stopping: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        device: str = "auto",
+        random_state: Any = None,
+        callbacks: Sequence[Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            hidden=hidden,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            dropout=dropout,
+            activation=activation,
+            batch_norm=batch_norm,
+            scaling=scaling,
+            network=network,
+            validation=validation,
+            early_stopping=early_stopping,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            device=device,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.ramp_epochs = ramp_epochs
+        self.n_networks = n_networks
+        self.cooperation = cooperation
+        self.progressive = progressive
+
+    def _make_rule(
+        self,
+        problems: Sequence[TrainingData],  # noqa: ARG002  # for those whose rule looks at them
+        device: torch.device,
+    ) -> Rule:
+        return ProgressiveCooperation(self.ramp_epochs, self.cooperation, self.progressive, device)
+
+    def _network_count(self) -> int:
+        return self.n_networks if self.cooperation else 1
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("ramp_epochs", self.ramp_epochs, minimum=1)
+        check_boolean("cooperation", self.cooperation)
+        check_boolean("progressive", self.progressive)
+        if self.cooperation and self.n_networks == 1:
+            raise ParameterError(
+                "'n_networks' must be an integer >= 2, because one network has nobody to cooperate "
+                "with. Got 1: for a single network say cooperation=False."
+            )
+        check_integer("n_networks", self.n_networks, minimum=1)

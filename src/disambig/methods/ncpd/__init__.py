@@ -1,1 +1,0 @@
-"""NCPD: Network Cooperation with Progressive Disambiguation, one file for each idea."""

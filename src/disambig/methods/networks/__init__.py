@@ -1,0 +1,1 @@
+"""Methods on networks: the base class, and what it fits, watches, keeps and writes."""

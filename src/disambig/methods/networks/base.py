@@ -1,0 +1,437 @@
+"""``NetworkClassifier``: the base class of methods that train networks by a rule."""
+
+import copy
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
+
+from disambig._core.errors import ParameterError, warn_caller
+from disambig._core.parameters import (
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_real,
+    spawn_seeds,
+)
+from disambig._core.typing import Features, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.engine.batches import steps_per_epoch
+from disambig.engine.device import choose_device, ordinary_tensors
+from disambig.engine.fast import ACTIVATIONS, NetworkStack, Stack, SwapNoise
+from disambig.engine.history import History
+from disambig.engine.module_stack import ModuleStack
+from disambig.engine.rule import Rule, TrainingData
+from disambig.engine.training import Training, TrainingSettings
+from disambig.methods.base import confidence_from_logits
+from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
+from disambig.methods.networks.model_file import SavedNetworks
+from disambig.methods.networks.plan import LARGEST_INPUT, FeatureViews, TrainingPlan, grouped
+from disambig.methods.networks.progress import ProgressBar
+from disambig.methods.networks.validation import ValidationMonitor, split_rows
+from disambig.methods.scaling import check_scaling
+
+__all__ = ["NetworkClassifier"]
+
+_ROWS_AT_A_TIME = 8192
+
+
+class NetworkClassifier(SavedNetworks):
+    """Networks that are trained by a rule: what all methods on networks share.
+
+    A method writes ``_make_rule``, which returns a ``Rule`` of the engine, and carries a ``card``;
+    parameters of its own go into its ``__init__`` and ``_check_parameters``. The other hooks have
+    defaults: ``_network_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
+    ``_to_be_repeated``.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int, default=1024
+        Units of the hidden layer, or of each of them.
+    epochs : int, default=200
+        Times that every row is seen.
+    batch_size : int, default=128
+        Most rows in a mini-batch. Rows are dealt evenly, so that no batch is much smaller.
+    learning_rate : float, default=0.001
+        Of Adam.
+    dropout : float, default=0.5
+        Share of hidden units left out in a training step, to the nearest 1/256.
+    activation : {"relu", "gelu", "mish", "silu", "tanh"}, default="relu"
+        Of the hidden units.
+    batch_norm : bool, default=True
+        Whether hidden layers are normalised over the mini-batch.
+    scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
+        How features are scaled, fitted on the rows that are trained on; see ``FeatureScaler``.
+    network : callable, optional
+        Makes networks of your own: called as ``network(n_features, n_classes)`` once for each, it
+        returns a ``torch.nn.Module`` from rows to logits. ``hidden``, ``dropout``, ``activation``
+        and ``batch_norm`` then mean nothing.
+    validation : float or (X, y), optional
+        Rows to watch, by their candidate sets: a share of the rows given to ``fit``, which are then
+        not trained on, or other rows. Their covering rate is in ``history_``.
+    early_stopping : int, optional
+        Stop when the best covering rate on ``validation`` is this many epochs ago, and keep the
+        networks of that epoch.
+    checkpoint : path, optional
+        File to write the training to as it goes. If it is there, ``fit`` goes on from it, and
+        refuses it if it belongs to another method, other data or other parameters.
+    checkpoint_every : int, default=10
+        Epochs between two writings of ``checkpoint``.
+    device : str, default="auto"
+        Where to compute: "auto" is a CUDA card where there is one, else the CPU.
+    random_state : int or NumPy generator, optional
+        Seed of first weights, order of rows and dropout.
+    callbacks : sequence of object, optional
+        Called with the running ``Training`` at ``on_fit_start``, ``on_epoch_end``, ``on_fit_end``
+        and, if it breaks off, ``on_interrupt``; an object needs only those it wants.
+    verbose : int, default=0
+        1 shows a progress bar, in a terminal or a notebook.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every row given to ``fit``: the mean over the networks of
+        their probabilities restricted to the candidates.
+    history_ : History
+        Per epoch: measures of the method, ``agreement`` between the networks' predictions,
+        ``loss``, ``covering_rate``, share of rows whose most probable candidate has ``changed``,
+        all as seen while training, with dropout; ``validation_covering_rate`` if there is any.
+        Arrays by name, and ``to_frame()``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    """
+
+    # Parameters that the course of a training does not depend on, or only through its rows, its
+    # seeds and its networks: a checkpoint is taken up whatever they are.
+    _NOT_LEARNED_FROM: ClassVar[frozenset[str]] = frozenset(
+        {
+            "callbacks", "checkpoint", "checkpoint_every", "device", "network", "random_state",
+            "scaling", "validation", "verbose",
+        }
+    )  # fmt: skip
+    # What a progress bar calls the training.
+    _title: str | None = None
+
+    def __init__(
+        self,
+        *,
+        hidden: int | Sequence[int] = 1024,
+        epochs: int = 200,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        dropout: float = 0.5,
+        activation: str = "relu",
+        batch_norm: bool = True,
+        scaling: Any = "half",
+        network: Callable[[int, int], Any] | None = None,
+        validation: Any = None,
+        early_stopping: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        device: str = "auto",
+        random_state: Any = None,
+        callbacks: Sequence[Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.activation = activation
+        self.batch_norm = batch_norm
+        self.scaling = scaling
+        self.network = network
+        self.validation = validation
+        self.early_stopping = early_stopping
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.device = device
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    # ---- what a method writes
+
+    @abstractmethod
+    def _make_rule(self, problems: Sequence[TrainingData], device: torch.device) -> Rule:
+        """Return the rule by which a stack of trainings learns, one for each of ``problems``."""
+
+    def _network_count(self) -> int:
+        """Return how many networks learn from the same rows."""
+        return 1
+
+    def _scalings(self) -> dict[str, Any]:
+        """Return, by parameter, how features are scaled: networks see all results side by side."""
+        return {"scaling": self.scaling}
+
+    def _swap_noise(self) -> tuple[float, int]:
+        """Return the share of inputs taken from other rows, and the first epoch of that."""
+        return 0.0, 1
+
+    def _watchers(self, plans: Sequence[TrainingPlan]) -> dict[str, Any]:
+        """Return, by name, the listeners whose memory belongs to the training of a stack."""
+        monitor = plans[0].monitor
+        return {} if monitor is None else {"best": monitor}
+
+    @classmethod
+    def _to_be_repeated(cls, trainers: Mapping[Self, Self]) -> dict[Self, Self]:  # noqa: ARG003
+        """Return which of these classifiers are to be trained again, and by which copy of each."""
+        return {}
+
+    # ---- what users call
+
+    def predict_proba_per_network(self, X: Any) -> FloatArray:
+        """Return the class probabilities of every network: (n_networks, n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        """
+        check_is_fitted(self)
+        return self._per_network(validate_data(self, X, reset=False))
+
+    # ---- what the base class of all methods calls
+
+    def _check_parameters(self) -> None:
+        check_integer("epochs", self.epochs, minimum=1)
+        check_integer("batch_size", self.batch_size, minimum=2)
+        check_real("learning_rate", self.learning_rate, minimum=0)
+        check_real("dropout", self.dropout, minimum=0, maximum=0.99)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_boolean("batch_norm", self.batch_norm)
+        check_scaling(self.scaling)
+        for units in self._hidden_layers():
+            if not isinstance(units, Integral) or isinstance(units, bool) or units < 1:
+                raise ParameterError(
+                    "'hidden' must be an integer >= 1 or a list of them. "
+                    f"Got {self.hidden!r} instead."
+                )
+        if self.network is not None and (
+            not callable(self.network) or isinstance(self.network, nn.Module)
+        ):
+            raise ParameterError(
+                "'network' must be a function of the number of features and of classes that "
+                "returns a torch.nn.Module, called once for every network. "
+                f"Got {self.network!r}."
+            )
+        if self.early_stopping is not None:
+            check_integer("early_stopping", self.early_stopping, minimum=1)
+            if self.validation is None:
+                raise ParameterError(
+                    "'early_stopping' needs rows to watch. Give 'validation', for example 0.1."
+                )
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
+        check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
+        choose_device(self.device)
+        if not isinstance(self.callbacks, Sequence | None) or isinstance(self.callbacks, str):
+            raise ParameterError(
+                f"'callbacks' must be a list of objects. Got {self.callbacks!r} instead."
+            )
+        if not isinstance(self.verbose, bool):
+            check_integer("verbose", self.verbose, minimum=0)
+
+    def _check_many(self) -> None:
+        if self.checkpoint is not None:
+            raise ParameterError(
+                "'checkpoint' names one file, and there are many trainings. Leave it out, or call "
+                "fit for each with a path of its own."
+            )
+
+    def _fits_at_once(self) -> int | None:
+        return 1 if choose_device(self.device).type == "cpu" else None
+
+    def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        return self._fit_side_by_side([self], [(X, candidates)])[0]
+
+    @classmethod
+    def _fit_side_by_side(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> list[Sparse]:
+        plans = {method: method._plan(*rows) for method, rows in zip(methods, data, strict=True)}
+        # Who trains for whom: itself at first, a changed copy where a training is repeated.
+        trainers = dict(zip(methods, methods, strict=True))
+        while trainers:
+            for stack in grouped(trainers, lambda method: method._stack_key(plans[method])):
+                of_stack = [plans[method] for method in stack]
+                training = trainers[stack[0]]._training(of_stack)
+                training.run()
+                for number, method in enumerate(stack):
+                    method._keep(plans[method], training, number)
+            trainers = cls._to_be_repeated(trainers)
+        return [
+            method._confidences(X, candidates)
+            for method, (X, candidates) in zip(methods, data, strict=True)
+        ]
+
+    # ---- fitting
+
+    def _plan(self, X: Features, candidates: CandidateLabels) -> TrainingPlan:
+        """Return what is settled before training."""
+        seeds = self._seeds()
+        trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
+        views = FeatureViews.fitted(list(self._scalings().values()), trained[0])
+        data = TrainingData(views.inputs(trained[0]), trained[1].prior(), seeds[0])
+        monitor = None
+        if held_out is not None:
+            monitor = ValidationMonitor(
+                views.inputs(held_out[0]), held_out[1], candidates.classes, self.early_stopping
+            )
+        return TrainingPlan(data, len(candidates.classes), views, monitor, seeds)
+
+    def _seeds(self) -> list[int]:
+        """Return seeds of order, split and networks; those of a checkpoint if none was given."""
+        count = 2 + self._network_count()
+        is_given = isinstance(self.random_state, Integral | np.random.SeedSequence)
+        if self.checkpoint is not None and not is_given:
+            stored = stored_seeds(self.checkpoint)
+            if stored is not None and len(stored) == count:
+                return stored
+        return spawn_seeds(self.random_state, count)
+
+    def _stack_key(self, plan: TrainingPlan) -> Any:
+        """Return what trainings that share a stack have in common."""
+        followers = (self.validation, self.checkpoint, self.network, self.callbacks)
+        if any(follower is not None for follower in followers):
+            return self  # something follows this training that cannot follow several at once
+        n_rows, n_features = plan.data.features.shape
+        return n_features, plan.n_classes, steps_per_epoch(n_rows, self.batch_size)
+
+    def _training(self, plans: Sequence[TrainingPlan]) -> Training:
+        """Return the training of a stack, and say what users should know before it begins."""
+        device = choose_device(self.device)
+        problems = [plan.data for plan in plans]
+        n_features, n_classes = problems[0].features.shape[1], plans[0].n_classes
+        seeds = [seed for plan in plans for seed in plan.seeds[2:]]
+        noise, noise_from = self._swap_noise()
+        settings = TrainingSettings(
+            self.epochs, self.batch_size, self.learning_rate, noise_from=noise_from
+        )
+        with ordinary_tensors():
+            networks = self._make_networks(n_features, n_classes, seeds).to(device)
+            rule = self._make_rule(problems, device)
+            for message in rule.warnings(settings):
+                warn_caller(message)
+            return Training(
+                networks,
+                problems,
+                rule,
+                settings,
+                self._listeners(plans),
+                noise=SwapNoise(noise, seeds) if noise else None,
+            )
+
+    def _listeners(self, plans: Sequence[TrainingPlan]) -> list[Any]:
+        """Return those who follow the training of a stack, in the order of their calls."""
+        watchers = self._watchers(plans)
+        listeners: list[Any] = list(watchers.values())
+        if self.checkpoint is not None:
+            data, monitor, seeds = plans[0].data, plans[0].monitor, plans[0].seeds
+            learned_from = {
+                **self.get_params(deep=False),
+                "hidden": self._hidden_layers(),
+                "seeds": seeds,
+                "method": self.card.name,
+            }
+            for name in self._NOT_LEARNED_FROM:
+                del learned_from[name]
+            fingerprint = training_fingerprint(data, monitor, learned_from)
+            listeners.append(
+                Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint, seeds, watchers)
+            )
+        if self.verbose:
+            title = self._title or type(self).__name__.removesuffix("Classifier")
+            listeners.append(ProgressBar(title))
+        return [*listeners, *(self.callbacks or ())]
+
+    def _keep(self, plan: TrainingPlan, training: Training, number: int) -> None:
+        """Keep what a training of several has left for this classifier."""
+        count = self._network_count()
+        with ordinary_tensors():
+            self._networks: Stack = training.networks.part(count * number, count)
+        self._views = plan.views
+        self.history_: History = training.histories[number]
+        # What is set after a fit does not change what was fitted.
+        self._fitted_with = self.get_params(deep=False)
+
+    def _hidden_layers(self) -> tuple[int, ...]:
+        hidden: Any = self.hidden
+        if isinstance(hidden, Sequence | np.ndarray) and not isinstance(hidden, str):
+            return tuple(hidden)
+        return (hidden,)
+
+    def _make_networks(self, n_features: int, n_classes: int, seeds: Sequence[int]) -> Stack:
+        """Return untrained networks, one for every seed."""
+        if self.network is not None:
+            return ModuleStack(self.network, n_features, n_classes, seeds=seeds)
+        return NetworkStack(
+            n_features,
+            n_classes,
+            hidden=self._hidden_layers(),
+            seeds=seeds,
+            activation=self.activation,
+            dropout=self.dropout,
+            batch_norm=self.batch_norm,
+        )
+
+    # ---- predicting
+
+    def _predict_proba(self, X: Features) -> FloatArray:
+        return np.concatenate([softmax(part, axis=-1).mean(axis=0) for part in self._logits(X)])
+
+    def _per_network(self, X: Features) -> FloatArray:
+        return np.concatenate([softmax(part, axis=-1) for part in self._logits(X)], axis=1)
+
+    def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
+        """Return probabilities restricted to the candidates of every row, mean over networks."""
+        parts = []
+        for rows, logits in zip(_slices(len(candidates)), self._logits(X), strict=True):
+            found = [confidence_from_logits(candidates[rows], network) for network in logits]
+            parts.append(sum(found) / len(found))
+        return sparse.vstack(parts, format="csr")
+
+    def _logits(self, X: Features) -> Iterator[FloatArray]:
+        """Yield the logits of every network, in double precision, some rows at a time."""
+        device = choose_device(self.device)
+        networks = self._networks.to(device)
+        dtype = next(networks.parameters()).dtype
+        # A row further out than any that can be trained on is asked for at the border.
+        inputs = self._views.transform(X).clip(-LARGEST_INPUT, LARGEST_INPUT)
+        features = torch.as_tensor(inputs, dtype=dtype, device="cpu")
+        for rows in _slices(len(features)):
+            with torch.no_grad(), torch.autocast(device.type, enabled=False):
+                logits = networks.infer(features[rows].to(device))
+            yield logits.cpu().double().numpy()
+
+    # ---- copying
+
+    def __sklearn_clone__(self) -> Self:
+        parameters = self.get_params(deep=False)
+        # Callbacks are somebody's own objects, who waits for them to be called.
+        callbacks = parameters.pop("callbacks")
+        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return type(self)(**copies, callbacks=callbacks)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # which may be the live one
+        if "_networks" in state:
+            # So that a machine without a card can read it.
+            state["_networks"] = copy.deepcopy(self._networks).cpu()
+        return state
+
+
+def _slices(n_rows: int) -> Iterator[slice]:
+    return (slice(n, n + _ROWS_AT_A_TIME) for n in range(0, n_rows, _ROWS_AT_A_TIME))

@@ -1,0 +1,118 @@
+"""What is settled before networks train: inputs, rows held out, seeds."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from disambig._core.errors import ParameterError, describe_rows
+from disambig._core.typing import AnyArray, Features, FloatArray
+from disambig.engine.rule import TrainingData
+from disambig.methods.networks.validation import ValidationMonitor
+from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
+
+__all__ = ["LARGEST_INPUT", "FeatureViews", "TrainingPlan", "grouped"]
+
+# The squares and products of such features are still far below the largest float32.
+LARGEST_INPUT = 1e12
+
+Item = TypeVar("Item")
+
+
+class FeatureViews:
+    """Features scaled in one way or several, the results one after the other.
+
+    Parameters
+    ----------
+    scalers : sequence of transformer
+        Fitted on the same rows.
+    """
+
+    def __init__(self, scalers: Sequence[Any]) -> None:
+        self.scalers = list(scalers)
+
+    @classmethod
+    def fitted(cls, scalings: Sequence[Any], X: Features) -> Self:
+        """Fit one view for each scaling, a kind of ``FeatureScaler`` or a transformer."""
+        return cls([fit_scaler(scaling, X) for scaling in scalings])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in ``fit``."""
+        counts = {scaler.n_features_in_ for scaler in self.scalers}
+        if len(counts) > 1:
+            raise ValueError(f"all views need the same features, and there are {sorted(counts)}")
+        return int(counts.pop())
+
+    def transform(self, X: Features) -> FloatArray:
+        """Return all views as networks take them: dense, and in memory of their own."""
+        views = [apply_scaler(scaler, X) for scaler in self.scalers]
+        dense = [view.toarray() if sparse.issparse(view) else view for view in views]
+        features = dense[0] if len(dense) == 1 else np.hstack(dense)
+        return np.require(features, requirements=["C", "W"])
+
+    def inputs(self, X: Features) -> FloatArray:
+        """Return the same for rows to be trained on; refuse what would overflow."""
+        features = self.transform(X)
+        too_large = np.asarray(np.any(np.abs(features) > LARGEST_INPUT, axis=1))
+        if too_large.any():
+            raise ParameterError(
+                f"Features must be of size {LARGEST_INPUT:g} at most once they are scaled. Larger "
+                f"ones in {describe_rows(too_large)}. Choose another 'scaling', or look at these "
+                "rows."
+            )
+        return features
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Return what was learned, by number of the view and name."""
+        return {
+            f"{number}.{name}": array
+            for number, scaler in enumerate(self.scalers)
+            for name, array in scaler.to_arrays().items()
+        }
+
+    @classmethod
+    def from_arrays(cls, kinds: Sequence[str], arrays: Mapping[str, AnyArray]) -> Self:
+        """Rebuild views of these kinds from what ``to_arrays`` returned."""
+        scalers = []
+        for number, kind in enumerate(kinds):
+            prefix = f"{number}."
+            of_view = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            scalers.append(FeatureScaler.from_arrays(kind, of_view))
+        return cls(scalers)
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The data of one training, ready for networks.
+
+    Attributes
+    ----------
+    data : TrainingData
+        The rows that are trained on.
+    n_classes : int
+        How many classes there are.
+    views : FeatureViews
+        What turned features into inputs of the networks.
+    monitor : ValidationMonitor or None
+        Watches the rows held out.
+    seeds : list of int
+        Of the order of the rows, of the split, and of every network.
+    """
+
+    data: TrainingData
+    n_classes: int
+    views: FeatureViews
+    monitor: ValidationMonitor | None
+    seeds: list[int]
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:
+    """Return items with the same key together, in the order in which keys first come."""
+    groups: dict[Any, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return list(groups.values())

@@ -1,0 +1,89 @@
+"""PRODEN: a network that is trained with its own confidences of the last epoch."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+
+from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
+from disambig.methods.base import MethodCard
+from disambig.methods.networks.base import NetworkClassifier
+
+__all__ = ["PRODEN", "ProgressiveIdentification"]
+
+
+class ProgressiveIdentification(Rule):
+    """Learn from the confidences stored at the last visit of a row; store those of this one.
+
+    The loss of a row is ``-sum_j w_j log p_j`` over its candidates. At the first visit ``w`` is the
+    prior, ``1 / |S|`` or the weights that came with the candidates; from then on it is what the
+    network said of the candidates when it last saw the row, before its step.
+    """
+
+    def row_state(self) -> dict[str, RowState]:
+        """Keep one confidence for every candidate, the prior at first."""
+        return {"confidences": RowState()}
+
+    def targets(self, batch: Batch) -> Targets:
+        """Return the stored confidences, and store those of the same forward pass."""
+        # Restricted by the candidate set, not by what is stored: a confidence that was once rounded
+        # to zero can come back.
+        return Targets(
+            slots=batch.state["confidences"],
+            state={"confidences": batch.candidate_probabilities()},
+        )
+
+
+class PRODEN(NetworkClassifier):
+    """Progressive identification of true labels: one network and its confidences of the last epoch.
+
+    Every row begins with equal confidences in its candidates. Each time that the row is seen, the
+    network learns from the confidences it has, and they are replaced by the network's own
+    probabilities, restricted to the candidates. Its parameters are those of ``NetworkClassifier``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, in the column order of ``predict_proba``.
+    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
+        Confidence of every candidate of every row given to ``fit``: what the trained network says,
+        restricted to the candidates.
+    history_ : History
+        As in ``NetworkClassifier``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from disambig import PRODEN, CandidateLabels
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> model = PRODEN(hidden=64, epochs=40, random_state=0).fit(X, y)
+    >>> model.disambiguate().tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+
+    card: ClassVar[MethodCard] = MethodCard(
+        name="proden",
+        title="A network taught by its own confidences of the last epoch",
+        paper="Lv, Xu, Feng, Niu, Geng and Sugiyama, Progressive Identification of True Labels for "
+        "Partial-Label Learning",
+        year=2020,
+        deviations=(
+            "Adam in place of stochastic gradient descent with momentum and weight decay; 200 "
+            "epochs of mini-batches of 128 in place of 500 of 100 or 256.",
+            "The network (one hidden layer, batch norm, dropout) and the scaling of the features "
+            "are those of all our methods on networks, one choice for all data.",
+            "Every row is seen in every epoch; the authors' code drops the last, smaller batch.",
+            "Confidences are restricted by the candidate set; in the authors' code one that was "
+            "once rounded to zero is lost for good.",
+            "Where candidates carry weights, the first confidences are these, not 1/|S|.",
+        ),
+    )
+
+    def _make_rule(
+        self,
+        problems: Sequence[TrainingData],  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+    ) -> Rule:
+        return ProgressiveIdentification()
