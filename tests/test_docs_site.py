@@ -126,7 +126,7 @@ def test_equations_are_mathml_with_the_numbers_of_the_paper_beside_their_code(si
     for code in (
         "def share_of_small_losses(", "def has_small_loss(", "def reliable_candidates(",
         "def disambiguated_confidences(", "def group_confidences(", "def exchange(",
-        "def _train_step(", "class ProgressiveCooperation:",
+        "def _train_step(", "class ProgressiveCooperation(",
     ):  # fmt: skip
         assert code in text
 

@@ -197,7 +197,7 @@ class Candidates(NamedTuple):
         """Return what a table of state holds of a batch; zero in slots that are not used."""
         if table.ndim == 3:
             by_row = table.index_select(1, self.rows.flatten())
-            return by_row.unflatten(1, self.rows.shape).transpose(0, 1)
+            return by_row.view(len(table), *self.rows.shape, -1).transpose(0, 1)
         problems, _, rows, slots = self.mask.shape
         values = table.index_select(1, self.entries).view(-1, problems, rows, slots)
         return values.transpose(0, 1) * self.mask

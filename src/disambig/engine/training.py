@@ -278,8 +278,8 @@ class Training:
             phase=phase,
         )
         targets = self.rule.targets(batch)
-        if (targets.slots is None) == (targets.classes is None):
-            raise ValueError("A rule returns Targets with either 'slots' or 'classes'.")
+        if targets.slots is not None and targets.classes is not None:
+            raise ValueError("A rule returns Targets with either 'slots' or 'classes'. Got both.")
         for name, table in self._row_state.items():
             candidates.write(table, targets.state[name])
         self._records.put(
@@ -309,10 +309,12 @@ def _log_likelihood(targets: Targets, of_candidates: Tensor, of_classes: Tensor)
     """Return minus the loss of every row: shape (problems, networks, rows)."""
     if targets.losses is not None:
         log_likelihood = -targets.losses
+    elif targets.slots is not None:
+        log_likelihood = (targets.slots * of_candidates).sum(-1)
     elif targets.classes is not None:
         log_likelihood = (targets.classes * of_classes).sum(-1)
     else:
-        log_likelihood = (targets.slots * of_candidates).sum(-1)
+        raise ValueError("A rule returns Targets with either 'slots' or 'classes'. Got neither.")
     if targets.row_weights is not None:
         log_likelihood = log_likelihood * targets.row_weights
     return log_likelihood

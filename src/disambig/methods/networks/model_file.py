@@ -107,7 +107,7 @@ class SavedNetworks(PartialLabelClassifier):
             What was given as ``network`` before; code is not kept in the file.
         """
         # What is wrong with the call is not the fault of the file.
-        cls(device=device, network=network)._check_parameters()  # type: ignore[call-arg]
+        cls(device=device, network=network)._check_parameters()
         tensors, description = read_tensors(
             path, _KIND, _VERSION, entries=("method",), finite=network is None
         )
