@@ -1,13 +1,10 @@
 """What must work where little is installed, and what must not be loaded before it is needed."""
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-import disambig
 
 BARE_MACHINE = """
 import sys
@@ -82,23 +79,3 @@ def test_data_methods_and_evaluation_need_numpy_scipy_scikit_learn_and_torch_onl
     # Started in this folder, it finds the table of methods under test.
     folder = Path(__file__).parent
     subprocess.run([sys.executable, "-c", BARE_MACHINE], check=True, cwd=folder)
-
-
-def test_no_module_takes_the_place_of_a_name_that_is_imported_on_first_use():
-    # An imported module becomes an attribute of its package, and the name is then never looked for.
-    for file in Path(disambig.__file__).parent.glob("*/__init__.py"):
-        statements = ast.parse(file.read_text(encoding="utf-8")).body
-        early = {
-            alias.name
-            for statement in statements
-            if isinstance(statement, ast.ImportFrom)
-            for alias in statement.names
-        }
-        public = {
-            name
-            for statement in statements
-            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets) == "__all__"
-            for name in ast.literal_eval(statement.value)
-        }
-        modules = {path.stem for path in file.parent.iterdir()}
-        assert not (public - early) & modules, file

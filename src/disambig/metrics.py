@@ -265,7 +265,8 @@ class Outcome:
     @property
     def predicted(self) -> AnyArray:
         """The most probable class of every held-out row."""
-        return self.classes[self.probabilities.argmax(axis=1)]
+        predicted: AnyArray = self.classes[self.probabilities.argmax(axis=1)]
+        return predicted
 
 
 @dataclass(frozen=True)

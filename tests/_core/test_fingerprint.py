@@ -143,7 +143,9 @@ def test_a_value_without_a_fingerprint_is_refused() -> None:
 # A package with a method, an equation, an import of disambig, and a module nobody imports.
 PACKAGE = {
     "__init__.py": "import nothing_that_exists\n",
-    "__init__.pyi": "from .schedule import share\n",
+    "__init__.pyi": "from .names import share as share\n",
+    "names/__init__.py": "",
+    "names/__init__.pyi": "from ..schedule import share as share\n",
     "method.py": """
         import math
         from typing import TYPE_CHECKING

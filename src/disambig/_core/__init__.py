@@ -1,1 +1,1 @@
-"""What every layer stands on: errors, seeds, checked parameters, safe files, lazy imports."""
+"""What every layer stands on: errors, parameters, files, messages, fingerprints."""

@@ -194,7 +194,7 @@ def _home_of(
     if stub.is_file():
         for statement in _read_module(module, stub).statements:
             if name in statement.binds and statement.imports:
-                return statement.imports[0]
+                return _home_of(*statement.imports[0], folders)
     return module, name
 
 

@@ -1,26 +1,5 @@
 """What a partial label is: candidate sets, how to make them, and what they can teach."""
 
-from disambig.candidates.audit import CandidateAudit, audit_candidates
-from disambig.candidates.generate import (
-    corrupt_by_confusion,
-    corrupt_by_flips,
-    corrupt_controlled,
-    corrupt_coupled,
-    corrupt_to_average,
-    leave_out_truth,
-)
-from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.target import as_candidates
+import lazy_loader
 
-__all__ = [
-    "CandidateAudit",
-    "CandidateLabels",
-    "as_candidates",
-    "audit_candidates",
-    "corrupt_by_confusion",
-    "corrupt_by_flips",
-    "corrupt_controlled",
-    "corrupt_coupled",
-    "corrupt_to_average",
-    "leave_out_truth",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
