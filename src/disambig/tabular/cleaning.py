@@ -13,7 +13,7 @@ from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
-from disambig.tabular.labels.label_cells import weighted_cells
+from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.out_of_fold import (
     FitListener,
     History,
@@ -245,7 +245,7 @@ def _described(
         confidence,
         np.round(largest - second, _DECIMALS),
         second_look(confidence, errors_to_find),
-        weighted_cells(candidates, np.round(values, _DECIMALS)),
+        write_weighted_cells(candidates, np.round(values, _DECIMALS)),
     )
     return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
 

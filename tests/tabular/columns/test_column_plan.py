@@ -132,7 +132,7 @@ def test_a_category_must_be_a_feature(table):
         plan_columns(table, categories=["colour"])
     with pytest.raises(TableError, match="'label' is not: it holds labels"):
         plan_columns(table, reserved=["label"], categories=["label"])
-    with pytest.raises(TableError, match="'color' is none: .* or other features were chosen"):
+    with pytest.raises(TableError, match="'color' is not: .* or other features were chosen"):
         plan_columns(table, features=["height"], categories=["color"])
     assert "color" not in plan_columns(table, ignore=["color"], categories=["color"])[0].names
 

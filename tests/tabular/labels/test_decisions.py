@@ -94,7 +94,7 @@ def test_a_label_may_be_decided_on_as_a_number(label):
 @pytest.mark.parametrize(
     ("decisions", "message"),
     [
-        ({1: "dgo"}, "for row 2 cannot be used. 'dgo' is none of the 2 .* Did you mean 'dog'"),
+        ({1: "dgo"}, "for row 2 cannot be used. 'dgo' is not one of the 2 .* Did you mean 'dog'"),
         ({2: "dog"}, "one of the 2 rows. Got row 3"),
     ],
 )

@@ -6,12 +6,12 @@ import pytest
 
 from disambig.tabular.cell_values import text_of
 from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
-from disambig.tabular.labels.label_cells import LabelProblem, make_cell_reader
+from disambig.tabular.labels.label_cells import CellReader, LabelProblem
 
 
 def read(cell, *others, separator="|", literal=False):
-    said = make_cell_reader([cell, *others], separator=separator, literal=literal)(cell)
-    return tuple(said.plain), tuple(said.weighted), tuple(said.excluded)
+    labels = CellReader([cell, *others], separator=separator, literal=literal).read(cell)
+    return tuple(labels.plain), tuple(labels.weighted), tuple(labels.excluded)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_a_cell_that_is_not_json_in_a_column_of_json_is_a_problem(cell):
         ({"cat": True}, "'cat' has True"),
         ({"cat": [1]}, r"'cat' has \[1\]"),
         ('{"cat": 1%s}' % ("0" * 400), "'cat' has 1000"),
-        ('{"cat": 1, "cat": 2}', "stands there twice"),
+        ('{"cat": 1, "cat": 2}', "is there twice"),
         ([("cat", "dog")], "'cat' has 'dog'"),
         ([["cat"], "dog"], r"Got \['cat'\] inside"),
-        ([{"cat": 1}], "texts or numbers"),
+        ([{"cat": 1}], "strings or numbers"),
     ],
 )
 def test_a_cell_that_cannot_be_meant_is_a_problem(cell, message):

@@ -208,7 +208,7 @@ def test_weights_of_an_annotator_who_votes_are_refused():
 @pytest.mark.parametrize("cell", ["cta", "cat|!cta"])
 def test_a_label_outside_the_classes_is_refused(cell):
     columns = LabelColumns(classes=("cat", "dog"))
-    with pytest.raises(TableError, match="row 2.*'cta' is none of the 2 .* Did you mean 'cat'"):
+    with pytest.raises(TableError, match="row 2.*'cta' is not one of the 2 .* Did you mean 'cat'"):
         columns.parse(frame_of("cat", cell))
 
 
@@ -234,7 +234,7 @@ def test_names_of_columns_become_label_columns():
         ({"columns": ("a", "a")}, "every column once. Got 'a' twice"),
         ({"classes": ("a", " a")}, "every class once. Got 'a' twice"),
         ({"classes": ("a", None)}, "none of them blank"),
-        ({"separator": ""}, "'separator' must be a text"),
+        ({"separator": ""}, "'separator' must be a string"),
         ({"literal": 1}, "'literal' must be True or False"),
         ({"votes": "yes"}, "'votes' must be True or False"),
         ({"empty": "drop"}, "'empty' must be one of 'refuse', 'all'"),

@@ -12,7 +12,7 @@ from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import as_list
 from disambig.tabular.cell_values import is_blank, text_of
 from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
-from disambig.tabular.labels.label_cells import note_on_blank_texts
+from disambig.tabular.labels.label_cells import blank_cell_note
 from disambig.tabular.table_columns import find_column
 
 __all__ = ["one_row_per_item", "read_annotations"]
@@ -53,7 +53,7 @@ def read_annotations(
     label_column = _column(long_frame, label, "the labels")
     labels = texts_of(label_column, what="labels", literal=literal)
     is_vote = _filled(labels)
-    note = "" if literal else note_on_blank_texts(label_column[~is_vote])
+    note = "" if literal else blank_cell_note(label_column[~is_vote])
     if not is_vote.any():
         raise TableError(
             f"No row has a label in column {label!r}. Name the column that holds the labels.{note}"

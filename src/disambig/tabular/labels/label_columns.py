@@ -16,11 +16,11 @@ from disambig.candidates.checks import first_repeated
 from disambig.tabular.cell_values import is_collection, text_of
 from disambig.tabular.labels.distinct_cells import distinct_cells, distinct_combinations
 from disambig.tabular.labels.label_cells import (
-    LITERALLY,
+    LITERAL_OPTION,
+    CellReader,
     LabelProblem,
-    make_cell_reader,
-    note_on_blank_texts,
-    said_together,
+    blank_cell_note,
+    join_labels,
 )
 from disambig.tabular.labels.label_rows import (
     CollectedRows,
@@ -50,7 +50,7 @@ class LabelsInTable:
     negative : bool
         Whether labels were ruled out, as in "!cat".
     note : str
-        Ends a message on rows without a label: what was taken for an empty cell, if anything was.
+        For a message on rows without a label: which cell was taken for empty, if one was.
     """
 
     candidates: CandidateLabels
@@ -65,7 +65,7 @@ class LabelColumns:
 
     A cell holds labels between separators (``cat|dog``), a list of them (of JSON or Python), or an
     object from label to weight. ``cat:0.7|dog:0.3`` gives weights, ``!cat`` means anything but cat,
-    ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels are texts in the end.
+    ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels become strings.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class LabelColumns:
     separator : str, default="|"
         What stands between two labels of a cell.
     literal : bool, default=False
-        Take "!", ":" and brackets for parts of the labels, and "NA" and the like for labels.
+        Take "!", ":" and brackets as parts of the labels, and "NA" and the like as labels.
     votes : bool, default=False
         Every column is an annotator with one vote for each label in its cell; the votes of a row
         are counted and become weights.
@@ -105,7 +105,7 @@ class LabelColumns:
         _check_distinct("columns", names, "column")
         if not isinstance(self.separator, str) or not self.separator:
             raise ParameterError(
-                "'separator' must be a text of at least one character. "
+                "'separator' must be a string of at least one character. "
                 f"Got {self.separator!r} instead."
             )
         check_boolean("literal", self.literal)
@@ -119,7 +119,7 @@ class LabelColumns:
 
     @classmethod
     def of(cls, labels: Any) -> Self:
-        """Return ``labels`` as it is, or for the name of a column, or several, where these are."""
+        """Return a ``LabelColumns`` as it is, or make one from the name of a column, or several."""
         if isinstance(labels, cls):
             return labels
         if isinstance(labels, str) or (
@@ -139,7 +139,7 @@ class LabelColumns:
         labels = self.parse(frame)
         if labels.empty.any() and self.empty == "refuse":
             raise TableError(
-                f"Every row needs a label in {_columns_in_words(self.columns)}. There is none in "
+                f"Every row needs a label in {_column_list(self.columns)}. There is none in "
                 f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or say "
                 f"{option('empty', 'all')} if such a row may have any label."
                 f"{labels.note}"
@@ -149,17 +149,17 @@ class LabelColumns:
         return labels.candidates
 
     def parse(self, frame: Any) -> LabelsInTable:
-        """Return what the columns say, rows without a label set apart."""
-        cells = _Cells.of(frame, self.columns)
+        """Return what the columns say, without refusing rows that have no label."""
+        cells = _LabelCells.of(frame, self.columns)
         rows = CollectedRows()
         for row in self._distinct_rows(cells):
             rows.add(row)
         nothing = rows.empty()
         blank = () if self.literal or not nothing.any() else chain(*cells.distinct)
-        note = note_on_blank_texts(blank)
+        note = blank_cell_note(blank)
         if nothing.all():
             raise TableError(
-                f"No row has a label in {_columns_in_words(self.columns)}: all "
+                f"No row has a label in {_column_list(self.columns)}: all "
                 f"{len(cells.codes):,} are empty. Name the column that holds the labels.{note}"
             )
         if self.empty == "all":
@@ -170,32 +170,33 @@ class LabelColumns:
         candidates = rows.candidates(classes, codes)
         return LabelsInTable(candidates, empty, rows.negative, note)
 
-    def _distinct_rows(self, cells: "_Cells") -> Iterator[RowLabels]:
+    def _distinct_rows(self, cells: "_LabelCells") -> Iterator[RowLabels]:
         """Read every distinct combination of cells once."""
         columns = [self._read_column(cells, column) for column in range(len(self.columns))]
         for number, parts in enumerate(cells.combinations_of(columns)):
             try:
-                yield count_votes(parts) if self.votes else row_labels(said_together(parts))
+                yield count_votes(parts) if self.votes else row_labels(join_labels(parts))
             except LabelProblem as problem:
-                raise cells.refusal(number, problem) from None
+                raise cells.error(number, problem) from None
 
-    def _read_column(self, cells: "_Cells", column: int) -> Iterator[Any]:
-        """Return what every distinct cell of a column says; of an annotator, for which labels."""
+    def _read_column(self, cells: "_LabelCells", column: int) -> Iterator[Any]:
+        """Yield the labels in every distinct cell of a column; of an annotator, the votes."""
         distinct = cells.distinct[column]
-        read = make_cell_reader(distinct, separator=self.separator, literal=self.literal)
+        reader = CellReader(distinct, separator=self.separator, literal=self.literal)
         for number, cell in enumerate(distinct):
             try:
-                yield row_labels(read(cell)) if self.votes else read(cell)
+                labels = reader.read(cell)
+                yield row_labels(labels) if self.votes else labels
             except LabelProblem as problem:
-                raise cells.refusal_of_cell(column, number, problem) from None
+                raise cells.cell_error(column, number, problem) from None
 
-    def _classes_of(self, rows: CollectedRows, cells: "_Cells") -> tuple[str, ...]:
+    def _classes_of(self, rows: CollectedRows, cells: "_LabelCells") -> tuple[str, ...]:
         classes = tuple(sorted(rows.names)) if self.classes is None else self.classes
         if self.classes is not None:
             known = set(classes)
             for label, number in zip(rows.names, rows.named_in, strict=True):
                 if label not in known:
-                    raise cells.refusal(number, unknown_label(label, classes))
+                    raise cells.error(number, unknown_label(label, classes))
         without = rows.excludes_all(classes)
         if without is not None:
             problem = (
@@ -203,11 +204,11 @@ class LabelColumns:
                 "there are more labels, one of them must be in some row (or, in Python, in "
                 "classes=)."
             )
-            raise cells.refusal(without, LabelProblem(problem))
+            raise cells.error(without, LabelProblem(problem))
         return classes
 
 
-class _Cells(NamedTuple):
+class _LabelCells(NamedTuple):
     """The cells of some columns of a table, and their distinct combinations."""
 
     names: tuple[str, ...]
@@ -227,19 +228,19 @@ class _Cells(NamedTuple):
         return cls(names, list(column_codes), list(distinct), codes, first_rows)
 
     def combinations_of(self, columns: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Return for every combination what its cells say, given that for the cells by number."""
+        """Yield the labels of every combination of cells, given those of the distinct cells."""
         if len(columns) == 1:  # every distinct cell is one, and need not be kept
             return zip(*columns, strict=True)
-        # A list of what all cells say, read at the rows where combinations first appear.
+        # Looked up at the rows where combinations first appear.
         return zip(
             *(
-                map(list(said).__getitem__, codes[self.first_rows].tolist())
-                for said, codes in zip(columns, self.column_codes, strict=True)
+                map(list(labels).__getitem__, codes[self.first_rows].tolist())
+                for labels, codes in zip(columns, self.column_codes, strict=True)
             ),
             strict=True,
         )
 
-    def refusal(self, number: int, problem: LabelProblem) -> TableError:
+    def error(self, number: int, problem: LabelProblem) -> TableError:
         """Return the error that a combination of cells cannot be used."""
         first = int(self.first_rows[number])
         held = {
@@ -248,23 +249,23 @@ class _Cells(NamedTuple):
                 self.names, self.column_codes, self.distinct, strict=True
             )
         }
-        return _refusal(self.codes == number, held, problem)
+        return _label_error(self.codes == number, held, problem)
 
-    def refusal_of_cell(self, column: int, number: int, problem: LabelProblem) -> TableError:
+    def cell_error(self, column: int, number: int, problem: LabelProblem) -> TableError:
         """Return the error that a cell of a column cannot be used."""
         held = {self.names[column]: self.distinct[column][number]}
-        return _refusal(self.column_codes[column] == number, held, problem)
+        return _label_error(self.column_codes[column] == number, held, problem)
 
 
 def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool = False) -> None:
-    """Refuse candidate sets that name one label in all: nothing can be learned from them."""
+    """Refuse candidate sets with a single label: nothing can be learned from them."""
     _, columns = candidates.pairs()
     occurring = candidates.classes[np.unique(columns)]
     if len(occurring) < 2:
         label = str(occurring[0])
         hint = (
             f" A number behind a colon, as in {quote_value(f'{label}:1')}, was read as a weight: "
-            f"say {LITERALLY} if it belongs to the label."
+            f"say {LITERAL_OPTION} if it belongs to the label."
         )
         raise TableError(
             f"A classifier needs at least two labels. All {len(candidates):,} rows have "
@@ -273,7 +274,7 @@ def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool 
         )
 
 
-def _refusal(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
+def _label_error(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
     filled = {name: cell for name, cell in held.items() if is_collection(cell) or text_of(cell)}
     shown = join_names(
         (f"column {name!r} holds {quote_value(cell)}" for name, cell in filled.items()),
@@ -294,6 +295,6 @@ def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:
         raise ParameterError(f"'{parameter}' must name every {what} once. Got {repeated!r} twice.")
 
 
-def _columns_in_words(columns: tuple[str, ...]) -> str:
+def _column_list(columns: tuple[str, ...]) -> str:
     quoted = join_names(repr(name) for name in columns)
     return f"column {quoted}" if len(columns) == 1 else f"one of the columns {quoted}"

@@ -1,4 +1,4 @@
-"""From what the cells of a row say to its candidate set."""
+"""From the labels in the cells of a row to its candidate set."""
 
 import math
 from array import array
@@ -12,7 +12,7 @@ from scipy import sparse
 from disambig._core.messages import did_you_mean, join_names, quote_value
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
-from disambig.tabular.labels.label_cells import LITERALLY, LabelProblem, Said
+from disambig.tabular.labels.label_cells import LITERAL_OPTION, CellLabels, LabelProblem
 
 __all__ = ["CollectedRows", "RowLabels", "count_votes", "row_labels", "unknown_label"]
 
@@ -20,18 +20,18 @@ _NO_WEIGHTS: Mapping[str, float] = {}
 
 
 class RowLabels(NamedTuple):
-    """The candidate set of a row, as far as it is known before all classes are.
+    """The candidate set of a row, before all classes are known.
 
     Parameters
     ----------
     labels : mapping from label to weight
-        Labels that are named; the weight is 1 where none is written.
+        Labels that are named; the weight is 1 if none is given.
     all_but : tuple of sets of labels
-        Each one stands for all classes but these, with a weight of 1.
+        Each one stands for all other classes, with a weight of 1.
     excluded : collection of labels
-        Labels that are ruled out, whether or not others are named: they are classes, too.
+        Labels that are ruled out, which are classes, too.
     weighted : bool
-        Whether weights are written, or counted.
+        Whether there are weights, given or counted.
     """
 
     labels: Mapping[str, float] = _NO_WEIGHTS
@@ -40,32 +40,32 @@ class RowLabels(NamedTuple):
     weighted: bool = False
 
 
-def row_labels(said: Said) -> RowLabels:
-    """Return the candidate set that the cells of a row describe together."""
-    if said.plain and said.weighted:
+def row_labels(cell: CellLabels) -> RowLabels:
+    """Return the candidate set that the cells of a row give together."""
+    if cell.plain and cell.weighted:
         raise LabelProblem(
-            f"{quote_value(said.weighted[0][0])} has a weight and "
-            f"{quote_value(said.plain[0])} has none. Give all labels of a row a weight (a number "
-            f"such as 0.7, not below 0), or none of them; say {LITERALLY} if ':' belongs to your "
-            "labels."
+            f"{quote_value(cell.weighted[0][0])} has a weight and "
+            f"{quote_value(cell.plain[0])} has none. Give all labels of a row a weight (a number "
+            f"such as 0.7, not below 0), or none of them; say {LITERAL_OPTION} if ':' belongs to "
+            "your labels."
         )
-    excluded = frozenset(said.excluded)
-    labels = _added_up(said.weighted) if said.weighted else dict.fromkeys(said.plain, 1.0)
+    excluded = frozenset(cell.excluded)
+    labels = _sum_weights(cell.weighted) if cell.weighted else dict.fromkeys(cell.plain, 1.0)
     if excluded:
         labels = {label: weight for label, weight in labels.items() if label not in excluded}
     if labels:
-        if said.weighted:
+        if cell.weighted:
             _check_weights(labels.values())
-        return RowLabels(labels, (), excluded, bool(said.weighted))
-    if said.plain or said.weighted:
+        return RowLabels(labels, (), excluded, bool(cell.weighted))
+    if cell.plain or cell.weighted:
         raise LabelProblem(
-            "All of its labels are ruled out by a '!', so none is left. Take the label or its "
-            f"denial away; say {LITERALLY} if '!' belongs to your labels."
+            "All of its labels are ruled out by a '!', so none is left. Remove the label or the "
+            f"'!'; say {LITERAL_OPTION} if '!' belongs to your labels."
         )
     return RowLabels(all_but=(excluded,), excluded=excluded) if excluded else RowLabels()
 
 
-def _added_up(pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
+def _sum_weights(pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
     weights = dict(pairs)
     if len(weights) < len(pairs):
         weights = dict.fromkeys(weights, 0.0)
@@ -85,31 +85,31 @@ def _check_weights(weights: Collection[float]) -> None:
         raise LabelProblem("Its weights add up to more than a number can hold. Scale them down.")
 
 
-def count_votes(opinions: Iterable[RowLabels]) -> RowLabels:
-    """Return the candidate set of a row on which several annotators voted, one for each cell."""
+def count_votes(cells: Iterable[RowLabels]) -> RowLabels:
+    """Return the candidate set of a row in which every cell is the vote of an annotator."""
     votes: dict[str, float] = {}
     all_but: list[frozenset[str]] = []
     excluded: set[str] = set()
-    for opinion in opinions:
-        if opinion.weighted:
+    for cell in cells:
+        if cell.weighted:
             raise LabelProblem(
-                "An annotator has one vote for each label, and no weights. Take the weights away, "
-                "or do without votes: weights of several columns add up by themselves. Say "
-                f"{LITERALLY} if ':' belongs to your labels."
+                "An annotator has one vote for each label, and no weights. Remove the weights, or "
+                "do without votes: weights of several columns add up by themselves. Say "
+                f"{LITERAL_OPTION} if ':' belongs to your labels."
             )
-        for label in opinion.labels:
+        for label in cell.labels:
             votes[label] = votes.get(label, 0.0) + 1
-        all_but.extend(opinion.all_but)
-        excluded.update(opinion.excluded)
+        all_but.extend(cell.all_but)
+        excluded.update(cell.excluded)
     return RowLabels(votes, tuple(all_but), excluded, weighted=bool(votes or all_but))
 
 
 @dataclass
 class CollectedRows:
-    """Candidate sets of distinct rows, collected one after the other while classes are unknown."""
+    """Candidate sets of distinct rows, collected one by one before all classes are known."""
 
-    names: dict[str, int] = field(default_factory=dict)  # every label, numbered as first met
-    named_in: list[int] = field(default_factory=list)  # the row in which each was first met
+    names: dict[str, int] = field(default_factory=dict)  # of all labels, numbered as they appear
+    named_in: list[int] = field(default_factory=list)  # the row in which each first appears
     weighted: bool = False
     negative: bool = False
     _labels: "array[int]" = field(default_factory=lambda: array("q"))
@@ -135,7 +135,7 @@ class CollectedRows:
     def _number(self, labels: Iterable[str]) -> list[int]:
         try:
             return [self.names[label] for label in labels]
-        except KeyError:  # seldom: most labels have been met before
+        except KeyError:  # seldom: most labels are known already
             for label in labels:
                 if label not in self.names:
                     self.names[label] = len(self.names)
@@ -143,13 +143,13 @@ class CollectedRows:
             return [self.names[label] for label in labels]
 
     def empty(self) -> BoolArray:
-        """Tell for every row whether nothing is said about its label."""
+        """Tell for every row whether it says nothing about its label."""
         nothing: BoolArray = np.diff(np.asarray(self._ends)) == 0
         nothing[list(self._all_but)] = False
         return nothing
 
     def allow_any_label(self, rows: BoolArray) -> None:
-        """Give the rows that are marked all classes."""
+        """Give the marked rows all classes."""
         self._all_but.update(dict.fromkeys(np.flatnonzero(rows).tolist(), (frozenset(),)))
 
     def excludes_all(self, classes: Sequence[str]) -> int | None:
@@ -162,7 +162,7 @@ class CollectedRows:
         return None
 
     def candidates(self, classes: Sequence[str], codes: IntArray) -> CandidateLabels:
-        """Return the candidate sets of a table whose rows are these, by number."""
+        """Return the candidate sets of a table; ``codes`` are the numbers of its rows here."""
         named = np.asarray(self._ends)
         column_of = {name: column for column, name in enumerate(classes)}
         columns = np.array([column_of[name] for name in self.names], dtype=np.int64)
@@ -180,24 +180,24 @@ class CollectedRows:
         )
 
     def _implied(self, column_of: Mapping[str, int], shape: tuple[int, int]) -> Sparse:
-        """Return how often each class is meant by "all but these"."""
+        """Return how often each class is implied by "all but these"."""
         rows, columns, votes = [], [], []
         for row, sets in self._all_but.items():
             counts = np.full(shape[1], float(len(sets)))
             for excluded in sets:
                 counts[[column_of[label] for label in excluded]] -= 1
-            meant = np.flatnonzero(counts)
-            rows.append(np.full(len(meant), row))
-            columns.append(meant)
-            votes.append(counts[meant])
+            implied = np.flatnonzero(counts)
+            rows.append(np.full(len(implied), row))
+            columns.append(implied)
+            votes.append(counts[implied])
         entries = (np.concatenate(rows), np.concatenate(columns))
         return sparse.csr_array((np.concatenate(votes), entries), shape=shape)
 
 
 def unknown_label(label: str, classes: Sequence[str]) -> LabelProblem:
-    """Return the problem that a label is none of the classes, with what it may be a slip of."""
+    """Return the problem that a label is not one of the classes, with the closest class."""
     return LabelProblem(
-        f"{quote_value(label)} is none of the {len(classes):,} classes ({join_names(classes)})."
+        f"{quote_value(label)} is not one of the {len(classes):,} classes ({join_names(classes)})."
         f"{did_you_mean(label, classes)} Correct the label."
     )
 
@@ -210,7 +210,7 @@ def _csr(values: AnyArray, indices: IntArray, ends: IntArray, shape: tuple[int, 
 
 
 def _rows_of(matrix: Sparse, codes: IntArray, *, dense: bool = True) -> Sparse:
-    """Return rows by number; dense where the indices of so many entries would take more."""
+    """Return rows by number; dense if indices of so many entries would take more memory."""
     sizes = np.diff(matrix.indptr)
     if dense and 5 * int(sizes[codes].sum()) > len(codes) * matrix.shape[1]:
         return matrix.toarray()[codes]
