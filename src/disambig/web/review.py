@@ -18,8 +18,7 @@ from starlette.routing import Route
 from disambig._core.errors import DisambigError
 from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
-from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.shell import render_page
 from disambig.web.table_report import SETTLE_SCRIPTS, settle_section

@@ -14,9 +14,8 @@ import pytest
 
 from disambig import read_table
 from disambig._core.errors import TableError
-from disambig.tabular.labels import decision_log
-from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows, read_decisions
+from disambig.tabular.labels import decisions
+from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog, read_decisions
 from waiting import PATIENCE
 
 TABLE = pd.DataFrame({"photo": [f"p{number}" for number in range(1, 21)]})
@@ -169,7 +168,7 @@ def test_lines_written_by_hand_count(path):
 # Half a line ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", ["caravan", "ein süßes 猫", 'a "b", {c}', "two\nlines", None])
+@pytest.mark.parametrize("label", ["caravan", 'ein süßes "猫", {c}\nx', None])
 def test_half_a_line_is_no_decision_wherever_it_ends(path, label):
     log = log_of(path)
     append(log, 0, "cat")
@@ -228,15 +227,14 @@ def test_two_logs_on_one_file_see_each_other(path):
 WRITER = """
 import sys
 import pandas as pd
-from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
 path, name = sys.argv[1:]
-frame = pd.DataFrame({"x": range(80)})
+frame = pd.DataFrame({"x": range(40)})
 log = DecisionLog(path, DecidedRows(frame))
 print("ready", flush=True)
 sys.stdin.readline()
-for number in range(40):
-    log.settle(number + 40 * int(name == "b"), f"{name}{number}", before=None)
+for number in range(20):
+    log.settle(number + 20 * int(name == "b"), f"{name}{number}", before=None)
 """
 
 
@@ -260,10 +258,10 @@ def test_two_processes_write_to_one_file_and_nothing_is_lost(path):
         assert writer.returncode == 0
     lines = [(line["row"], line["label"]) for line in entries(path)]
     for name in ("a", "b"):
-        own = [line for line in lines if line[1].startswith(name)]
-        first = 1 if name == "a" else 41
-        assert own == [(str(first + number), f"{name}{number}") for number in range(40)]
-    assert len(lines) == 80
+        written = [line for line in lines if line[1].startswith(name)]
+        first = 1 if name == "a" else 21
+        assert written == [(str(first + number), f"{name}{number}") for number in range(20)]
+    assert len(lines) == 40
 
 
 def test_whoever_writes_waits_for_another_process_to_end(path):
@@ -376,7 +374,7 @@ def test_a_disk_that_fills_up_leaves_the_file_as_it_was(path, monkeypatch):
     append(log, 0, "cat")
     before = path.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(decision_log.io, "FileIO", FullDisk)
+        patched.setattr(decisions.io, "FileIO", FullDisk)
         with pytest.raises(OSError, match="No space left"):
             append(log, 1, "dog")
     assert path.read_bytes() == before

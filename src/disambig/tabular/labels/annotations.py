@@ -30,24 +30,24 @@ def read_annotations(
 ) -> tuple[list[str], CandidateLabels]:
     """Return the items, and for each one the labels that annotators gave it; votes are weights.
 
-    Everything is compared as text, so that the items 3, "3" and 3.0 are the same.
+    Everything is compared as strings, so that the items 3, "3" and 3.0 are the same.
 
     Parameters
     ----------
     long_frame : DataFrame
-        One row per annotation. A row without a label is no vote.
+        One row per annotation. A row without a label is not a vote.
     item, label : str
         The columns that say which item, and which label.
     annotator : str or None
         The column that says who; an annotator has one vote for each label of an item. With None
-        every row is a vote of its own.
+        every row is a separate vote.
     order : iterable of items, optional
-        The item of every row of the result, as in the column of another table. By default the
-        items that have a label, as they first appear.
+        The item of every row of the result, as in a column of another table. By default the
+        items that have a label, in the order of their first rows.
     min_votes : int, default=1
         Annotators a label needs to be a candidate.
     literal : bool, default=False
-        Take "NA" and the like for labels, and not for empty cells.
+        Take "NA" and the like as labels, and not as empty cells.
     """
     items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
     label_column = _column(long_frame, label, "the labels")
@@ -64,7 +64,7 @@ def read_annotations(
     else:
         column = _column(long_frame, annotator, "the annotators")
         voters = texts_of(column, what="annotators", literal=True)
-        advice = " Leave the annotator out if every row is a vote of its own."
+        advice = " Leave the annotator out if every row is a separate vote."
         _check_filled(voters, is_vote, f"an annotator, in column {annotator!r}", advice)
     voted = list(dict.fromkeys(items[is_vote]))
     rows = voted if order is None else _items_in_order(order)
@@ -81,17 +81,16 @@ def read_annotations(
 def one_row_per_item(
     long_frame: Any, *, item: str, annotator: str | None, label: str
 ) -> tuple[Any, list[str]]:
-    """Return a table with one row per item, where the long table carries the features, too.
+    """Return a table with one row per item, and the columns that vary within an item.
 
-    Items are in the order in which they first appear. What is empty in one row of an item and not
-    in another is taken from the first that has it. The second result names the columns that are
-    left out because they differ between the rows of an item; those of the annotator and of the
-    label are left out silently.
+    Items are in the order of their first rows. A cell that is empty in one row of an item is taken
+    from the first row that has it. Varying columns are left out and returned as a list; those of
+    the annotator and of the label are left out silently.
 
     Parameters
     ----------
     long_frame : DataFrame
-        One row per annotation, with whatever else is known of the item.
+        One row per annotation, with the features of the item.
     item, label : str
         The columns that say which item, and which label.
     annotator : str or None
@@ -111,7 +110,9 @@ def one_row_per_item(
     for name in long_frame.columns:
         if name in (annotator, label):
             continue
-        rows = first_rows if name == item else _telling_rows(long_frame[name], number, first_rows)
+        rows = (
+            first_rows if name == item else _first_filled_rows(long_frame[name], number, first_rows)
+        )
         if rows is None:
             varying.append(name)
         else:
@@ -119,8 +120,8 @@ def one_row_per_item(
     return pd.DataFrame(kept, copy=False), varying
 
 
-def _telling_rows(column: Any, item_of_row: IntArray, first_rows: IntArray) -> IntArray | None:
-    """Return for every item the first row whose cell is not empty; None if other cells differ."""
+def _first_filled_rows(column: Any, item_of_row: IntArray, first_rows: IntArray) -> IntArray | None:
+    """Return for every item the first row whose cell is not empty; None if filled cells differ."""
     codes, cells = distinct_cells(column)
     filled = np.flatnonzero(~np.array([is_blank(cell) for cell in cells])[codes])
     items, first_filled = np.unique(item_of_row[filled], return_index=True)
@@ -148,7 +149,7 @@ def _check_filled(values: AnyArray, needed: BoolArray, what: str, advice: str) -
 
 
 def _items_in_order(order: Iterable[Any]) -> list[str]:
-    """Return the items of another table as texts, each one there and there once."""
+    """Return the items of another table as strings; refuse missing and repeated ones."""
     rows: dict[str, int] = {}
     for row, value in enumerate(as_list(order)):
         name = text_of(value)
@@ -168,16 +169,16 @@ def _items_in_order(order: Iterable[Any]) -> list[str]:
 
 def _check_same_items(rows: list[str], voted: list[str], column: str, note: str) -> None:
     with_votes, in_table = set(voted), set(rows)
-    silent = [name for name in rows if name not in with_votes]
-    if silent:
+    without = [name for name in rows if name not in with_votes]
+    if without:
         raise TableError(
-            f"Every item needs an annotation. {len(silent):,} of {len(rows):,} items have none "
-            f"with a label, the first is {silent[0]!r}. Drop them from the table, or check that "
+            f"Every item needs an annotation. {len(without):,} of {len(rows):,} items have none "
+            f"with a label, the first is {without[0]!r}. Drop them from the table, or check that "
             f"column {column!r} of the annotations holds the same items.{note}"
         )
-    strangers = [name for name in voted if name not in in_table]
-    if strangers:
+    unknown = [name for name in voted if name not in in_table]
+    if unknown:
         raise TableError(
-            f"Every annotated item must be in the table. {len(strangers):,} of {len(voted):,} are "
-            f"not, the first is {strangers[0]!r}. Add them to the table, or drop their annotations."
+            f"Every annotated item must be in the table. {len(unknown):,} of {len(voted):,} are "
+            f"not, the first is {unknown[0]!r}. Add them to the table, or drop their annotations."
         )

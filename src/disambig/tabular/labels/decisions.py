@@ -1,7 +1,15 @@
-"""Rows whose label a person has settled."""
+"""Rows whose label a person has settled: read from a table, kept in a log."""
 
+import errno
+import io
+import json
+import os
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +24,21 @@ from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_rows import unknown_label
 from disambig.tabular.table_columns import find_column
 
-__all__ = ["LABEL", "ROW", "DecidedRows", "note_decision", "read_decisions", "settle"]
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows: reviews of one table are not kept apart
 
-LABEL = "label"
-ROW = "row"
+__all__ = ["LOG_SUFFIX", "Conflict", "DecidedRows", "DecisionLog", "read_decisions", "settle"]
+
+LOG_SUFFIX = ".jsonl"
+_LABEL, _ROW, _TIME = "label", "row", "decided_at"
 _TABLE = "The table of decisions"
 # Also "7.0", as a column with gaps is written.
 _INTEGER = re.compile(r"([+-]?\d{1,15})(\.0*)?", re.ASCII)
+# The start of every line of a log: no other line is ever cut off.
+_LINE_START = f'{{"{_TIME}": '.encode()
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:  # noqa: A002
@@ -38,76 +54,39 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
     frame : DataFrame
         The table that is decided on.
     id : str, optional
-        The column, of both tables, that tells which row; compared as text.
+        The column, of both tables, that names the rows; compared as strings.
     """
     rows = DecidedRows(frame, id)
     by_id = f"Or name a column that identifies rows in both tables: {option('id')}."
-    labels, places = (
+    labels, names = (
         texts_of(
             find_column(decisions_frame, column, what=what, table=_TABLE, advice=advice),
             what=what,
             literal=True,
         )
         for column, what, advice in (
-            (LABEL, "the decided labels", ""),
+            (_LABEL, "the decided labels", ""),
             (rows.column, "the rows decided on", by_id if id is None else ""),
         )
     )
     decisions: dict[int, str] = {}
-    for number, (place, label) in enumerate(zip(places, labels, strict=True)):
-        if place is None and label is None:
+    for number, (name, label) in enumerate(zip(names, labels, strict=True)):
+        if name is None and label is None:
             continue  # a blank line
-        if place is None:
+        if name is None:
             raise TableError(
                 f"Every decision needs a row in column {rows.column!r}. There is none in "
                 f"{row_name(number)} of the decisions. Fill it in, or drop the decision."
             )
-        note_decision(decisions, rows.position(place, number), label)
+        _apply(decisions, rows.position(name, number), label)
     return decisions
-
-
-def note_decision(settled: dict[int, str], row: int, label: str | None) -> None:
-    """Let a decision count among those that stand; without a label it takes one back."""
-    if label is None:
-        settled.pop(row, None)
-    else:
-        settled[row] = label
-
-
-class DecidedRows:
-    """Says which row of a table a decision is about.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    id : str, optional
-        The column that tells rows apart; without it they are counted from 1.
-    """
-
-    def __init__(self, frame: Any, id: str | None = None) -> None:  # noqa: A002
-        self.column = ROW if id is None else id
-        self._n_rows = len(frame)
-        self._rows_of_id = None if id is None else _rows_of_id(frame, id)
-
-    def position(self, place: str, number: int) -> int:
-        """Return the row, counted from 0, that the decision with this number names."""
-        if self._rows_of_id is None:
-            return _row_number(place, number, self._n_rows)
-        return _row_of_id(place, number, self.column, self._rows_of_id)
-
-    def names(self) -> list[str]:
-        """Return what decisions call every row; refuse names that do not tell rows apart."""
-        if self._rows_of_id is None:
-            return [str(row + 1) for row in range(self._n_rows)]
-        return _names(self.column, self._rows_of_id, self._n_rows)
 
 
 def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
     """Return candidate sets in which every decided row has its label and no other.
 
     The label need not have been among the candidates of the row, but must be one of the classes;
-    where the sets are weighted it has the weight 1.
+    if the sets are weighted it has the weight 1.
 
     Parameters
     ----------
@@ -141,6 +120,227 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> Cand
     return CandidateLabels(mask, candidates.classes, weights=weights)
 
 
+class DecidedRows:
+    """Says which row of a table a decision is about.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    id : str, optional
+        The column that names the rows; without it they are counted from 1.
+    """
+
+    def __init__(self, frame: Any, id: str | None = None) -> None:  # noqa: A002
+        self.column = _ROW if id is None else id
+        self._n_rows = len(frame)
+        self._rows_of_id = None if id is None else _rows_of_id(frame, id)
+
+    def position(self, name: str, number: int) -> int:
+        """Return the position, from 0, of the row that the decision with this number names."""
+        if self._rows_of_id is None:
+            return self._position_by_count(name, number)
+        found = self._rows_of_id.get(name, [])
+        if not found:
+            raise TableError(
+                f"{row_name(number).capitalize()} of the decisions is about "
+                f"{quote_value(name)}, which column {self.column!r} of the table does not hold. "
+                "Check that the decisions belong to this table."
+            )
+        if len(found) > 1:
+            raise TableError(
+                f"A decision is about one row. Column {self.column!r} of the table holds "
+                f"{quote_value(name)} in {len(found):,} rows, among them {row_name(found[0])} "
+                f"and {row_name(found[1])}. Make it unique, or decide by row number."
+            )
+        return found[0]
+
+    def _position_by_count(self, name: str, number: int) -> int:
+        match = _INTEGER.fullmatch(name)
+        if match is None:
+            raise TableError(
+                f"Column {_ROW!r} of the decisions holds row numbers, counted from 1. Got "
+                f"{quote_value(name)} in its {row_name(number)}. Correct it, or name the column "
+                f"that identifies rows: {option('id')}."
+            )
+        row = int(match[1])
+        if not 1 <= row <= self._n_rows:
+            raise TableError(
+                f"Decisions are about rows 1 to {self._n_rows:,} of the table, counted without the "
+                f"header. Got {row:,} in {row_name(number)} of the decisions. Check that they "
+                "belong to this table."
+            )
+        return row - 1
+
+    def names(self) -> list[str]:
+        """Return the names that decisions use for all rows; refuse blank and repeated ones."""
+        if self._rows_of_id is None:
+            return [str(row + 1) for row in range(self._n_rows)]
+        if self.column == _LABEL:
+            raise TableError(
+                f"A file of decisions has a column {_LABEL!r} for what was decided, and another "
+                "that names the rows. Got the same for both. Rename it in the table, or name "
+                f"another: {option('id')}."
+            )
+        names = [""] * self._n_rows
+        for name, rows in self._rows_of_id.items():
+            if len(rows) > 1:
+                raise TableError(
+                    f"Column {self.column!r} is to name the rows. It holds {quote_value(name)} in "
+                    f"{row_name(rows[0])} and in {row_name(rows[1])}. Make it unique, or name "
+                    f"another column: {option('id')}."
+                )
+            names[rows[0]] = name
+        if "" in names:
+            raise TableError(
+                f"Column {self.column!r} is to name the rows. It is empty in "
+                f"{row_name(names.index(''))}. Fill it in, or name another column: {option('id')}."
+            )
+        return names
+
+
+class Conflict(Exception):  # noqa: N818  # nothing went wrong, somebody else was quicker
+    """Somebody else has decided on the row in the meantime."""
+
+
+class DecisionLog:
+    """Decisions on the rows of a table, in a file of JSON lines that ``read_decisions`` reads.
+
+    Every decision is a line at its end, forced to the disk before ``settle`` returns. Several
+    processes may write to one file, and people may edit it: it is read again for every call.
+    JSON, because the beginning of a line is never taken for a whole one.
+
+    Parameters
+    ----------
+    path : path
+        The file; it is made with the first decision.
+    rows : DecidedRows
+        Which row a line is about, and what it is called there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], rows: DecidedRows) -> None:
+        self.path = Path(path)
+        self._rows = rows
+        self._names = rows.names()
+        self._lock = threading.Lock()
+        self.settled()  # refuses a file that holds something else
+
+    def settled(self) -> dict[int, str]:
+        """Return the labels that stand, by row."""
+        with self._lock, self._open() as file:
+            return {} if file is None else self._read(file)
+
+    def settle(self, row: int, label: str | None, *, before: str | None) -> dict[int, str]:
+        """Write a decision to the disk, and return the labels that stand then.
+
+        Parameters
+        ----------
+        row : int
+            Its position.
+        label : str or None
+            What was chosen; None takes a decision back.
+        before : str or None
+            The label that its author saw. If another one stands, ``Conflict`` is raised and
+            nothing is written.
+        """
+        with self._lock, self._open(create=True) as file:
+            assert file is not None
+            settled = self._read(file)
+            if settled.get(row) != before:
+                raise Conflict
+            self._append(file, self._line(row, label))
+            _apply(settled, row, label)
+            return settled
+
+    @contextmanager
+    def _open(self, *, create: bool = False) -> Iterator[io.FileIO | None]:
+        """Give the file, locked against other processes; None if there is none yet."""
+        try:
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            elif not self.path.exists():
+                yield None
+                return
+            file = io.FileIO(os.open(self.path, _FLAGS, 0o666), "r+")
+        except OSError as error:
+            raise TableError(
+                f"Decisions are kept in {self.path}, which cannot be written: "
+                f"{error.strerror or error}. Name another file, or check whether you may write "
+                "there."
+            ) from error
+        with file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield file  # closing it releases the lock
+
+    def _read(self, file: io.FileIO) -> dict[int, str]:
+        lines = file.readall().splitlines(keepends=True)
+        half = lines.pop() if lines and _is_half(lines[-1]) else b""
+        settled: dict[int, str] = {}
+        # A file that holds something else is refused before anything in it is changed.
+        for number, line in enumerate(line for line in lines if line.strip()):
+            _apply(settled, *self._decision(line, number))
+        if half:
+            # Nobody was told that it is saved: its writer held the lock, and is gone.
+            file.truncate(file.tell() - len(half))
+        elif lines and not lines[-1].endswith(b"\n"):  # some editors end files like that
+            self._append(file, b"\n")
+        return settled
+
+    def _decision(self, line: bytes, number: int) -> tuple[int, str | None]:
+        try:
+            entry = json.loads(line)
+            name, label = text_of(entry[self._rows.column]), text_of(entry[_LABEL])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            example = {self._rows.column: self._names[0], _LABEL: "..."}
+            raise TableError(
+                f"{self.path} needs lines such as {json.dumps(example, ensure_ascii=False)} to "
+                "hold decisions on this table. Got "
+                f"{quote_value(line.decode('utf-8', 'replace').rstrip())}. Name another file "
+                "(--decisions), or the column that names the rows (--id)."
+            ) from error
+        return self._rows.position(name or "", number), label
+
+    def _line(self, row: int, label: str | None) -> bytes:
+        entry = {
+            _TIME: datetime.now(UTC).isoformat(timespec="seconds"),
+            _ROW: row + 1,
+            self._rows.column: self._names[row],  # may have the name of one above
+            _LABEL: label,
+        }
+        text = json.dumps(entry, ensure_ascii=False)
+        return text.encode(errors="backslashreplace") + b"\n"  # lone surrogates, as JSON has them
+
+    def _append(self, file: io.FileIO, line: bytes) -> None:
+        """Write to the end of the file, in one call: the whole line or nothing."""
+        end = file.seek(0, os.SEEK_END)
+        try:
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(end)
+            raise
+
+
+def _apply(settled: dict[int, str], row: int, label: str | None) -> None:
+    """Let a decision replace an earlier one on its row, or take it back if it has no label."""
+    if label is None:
+        settled.pop(row, None)
+    else:
+        settled[row] = label
+
+
+def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
+    """Return the rows of every identifier; there should be one of each."""
+    column = find_column(frame, name, what="what identifies rows")
+    rows: dict[str, list[int]] = {}
+    for row, text in enumerate(texts_of(column, what="identifiers", literal=True)):
+        if text is not None:
+            rows.setdefault(text, []).append(row)
+    return rows
+
+
 def _with_one_entry(matrix: Sparse, rows: IntArray, columns: IntArray) -> Sparse:
     """Return a matrix whose ``rows`` have a one in ``columns`` and nothing else."""
     row_of_entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -148,78 +348,19 @@ def _with_one_entry(matrix: Sparse, rows: IntArray, columns: IntArray) -> Sparse
     decided[rows] = True
     kept = ~decided[row_of_entry]
     values: AnyArray = np.concatenate([matrix.data[kept], np.ones(len(rows), matrix.dtype)])
-    places = (
+    entries = (
         np.concatenate([row_of_entry[kept], rows]),
         np.concatenate([matrix.indices[kept], columns]),
     )
-    return sparse.csr_array((values, places), shape=matrix.shape)
+    return sparse.csr_array((values, entries), shape=matrix.shape)
 
 
-def _row_number(place: str, number: int, n_rows: int) -> int:
-    match = _INTEGER.fullmatch(place)
-    if match is None:
-        raise TableError(
-            f"Column {ROW!r} of the decisions holds row numbers, counted from 1. Got "
-            f"{quote_value(place)} in its {row_name(number)}. Correct it, or name the column "
-            f"that identifies rows: {option('id')}."
-        )
-    row = int(match[1])
-    if not 1 <= row <= n_rows:
-        raise TableError(
-            f"Decisions are about rows 1 to {n_rows:,} of the table, counted without the header. "
-            f"Got {row:,} in {row_name(number)} of the decisions. Check that they belong to "
-            "this table."
-        )
-    return row - 1
-
-
-def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
-    """Return the rows of every identifier; of rightful ones there is one."""
-    column = find_column(frame, name, what="what identifies rows")
-    texts = texts_of(column, what="identifiers", literal=True)
-    rows: dict[str, list[int]] = {}
-    for row, text in enumerate(texts):
-        if text is not None:
-            rows.setdefault(text, []).append(row)
-    return rows
-
-
-def _names(column: str, rows_of_id: Mapping[str, list[int]], n_rows: int) -> list[str]:
-    if column == LABEL:
-        raise TableError(
-            f"A file of decisions has a column {LABEL!r} for what was decided, and another that "
-            "names the rows. Got the same for both. Rename it in the table, or name another: "
-            f"{option('id')}."
-        )
-    names = [""] * n_rows
-    for name, rows in rows_of_id.items():
-        if len(rows) > 1:
-            raise TableError(
-                f"Column {column!r} is to name the rows. It holds {quote_value(name)} in "
-                f"{row_name(rows[0])} and in {row_name(rows[1])}. Make it unique, or name "
-                f"another column: {option('id')}."
-            )
-        names[rows[0]] = name
-    if "" in names:
-        raise TableError(
-            f"Column {column!r} is to name the rows. It is empty in "
-            f"{row_name(names.index(''))}. Fill it in, or name another column: {option('id')}."
-        )
-    return names
-
-
-def _row_of_id(place: str, number: int, name: str, rows_of_id: Mapping[str, list[int]]) -> int:
-    found = rows_of_id.get(place, [])
-    if not found:
-        raise TableError(
-            f"{row_name(number).capitalize()} of the decisions is about "
-            f"{quote_value(place)}, which column {name!r} of the table does not hold. Check that "
-            "the decisions belong to this table."
-        )
-    if len(found) > 1:
-        raise TableError(
-            f"A decision is about one row. Column {name!r} of the table holds "
-            f"{quote_value(place)} in {len(found):,} rows, among them {row_name(found[0])} "
-            f"and {row_name(found[1])}. Make it unique, or decide by row number."
-        )
-    return found[0]
+def _is_half(line: bytes) -> bool:
+    """Tell whether a line is the beginning of one that a log writes."""
+    if line.endswith(b"\n") or line[: len(_LINE_START)] != _LINE_START[: len(line)]:
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return False

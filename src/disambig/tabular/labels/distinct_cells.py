@@ -1,8 +1,4 @@
-"""Every distinct cell of a column once.
-
-Columns of a million rows often hold a few hundred distinct cells: whoever reads these, and looks
-up the rows by number, is done quickly.
-"""
+"""The distinct cells of a column: a million rows often hold only a few hundred."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -19,14 +15,14 @@ __all__ = ["distinct_cells", "distinct_combinations", "texts_of"]
 
 
 def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
-    """Return for every row the number of its cell, and the distinct cells as they first appear.
+    """Return for every row the number of its cell, and the distinct cells in order of appearance.
 
     Every kind of missing value is the cell ``None``.
     """
     import pandas as pd  # slow to import
 
     kind = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else "plain"
-    # Python takes True for 1 and cannot hash lists, so mixed cells are told apart by their type.
+    # In Python True equals 1 and lists have no hash, so mixed cells are compared with their type.
     if kind not in ("plain", "string", "empty") or isinstance(column.dtype, pd.ArrowDtype):
         return _distinct_objects(column)
     codes, cells = pd.factorize(column, use_na_sentinel=False)
@@ -36,24 +32,21 @@ def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
 def distinct_combinations(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """Combine the numbers of cells in several columns.
 
-    Return for every row the number of its combination, and the first row of every combination;
-    combinations are numbered as they first appear.
+    Return for every row the number of its combination, and the first row of every combination, in
+    order of appearance.
     """
     import pandas as pd  # slow to import
 
     combined = codes[0]
     for other in codes[1:]:
-        # Numbered anew after every column, so that the product stays small.
+        # Renumbered after every column, so that the product stays small.
         combined, _ = pd.factorize(combined * (int(other.max()) + 1) + other)
     _, first_rows = np.unique(combined, return_index=True)
     return combined, first_rows
 
 
 def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
-    """Return the text of every cell as objects, None where a cell is missing or blank.
-
-    Values are compared as texts because files disagree on types: an identifier comes as 3 from
-    one, as "3" from another, and as 3.0 from a column with gaps.
+    """Return ``text_of`` every cell as objects, None where a cell is missing or blank.
 
     Parameters
     ----------
@@ -62,14 +55,14 @@ def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
     what : str
         What the column holds, for the error.
     literal : bool, default=False
-        Take "NA" and the like for texts, and not for empty cells.
+        Take "NA" and the like as strings, and not as empty cells.
     """
     codes, cells = distinct_cells(column)
     for position, cell in enumerate(cells):
         if is_collection(cell):
             row = row_name(int(np.flatnonzero(codes == position)[0]))
             raise TableError(
-                f"Column {column.name!r} holds {what}, one text or number in every row. "
+                f"Column {column.name!r} holds {what}, one string or number in every row. "
                 f"Got {quote_value(cell)} in {row}. Write a single value there."
             )
     texts = np.empty(len(cells), dtype=object)
@@ -92,7 +85,7 @@ def _distinct_objects(column: Any) -> tuple[IntArray, list[Any]]:
 
 def _key_of(cell: Any) -> Any:
     if is_collection(cell):
-        # In full: the text of an array leaves out the middle of a long one.
+        # The repr of a long array would leave out its middle.
         return type(cell), repr(cell.tolist() if isinstance(cell, np.ndarray) else cell)
     if is_missing(cell):
         return None
