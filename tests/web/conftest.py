@@ -131,12 +131,17 @@ def copy_of(cleaned: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def untouched(cleaned: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewProcess]:
-    """Return a review that nobody may write to."""
-    review = ReviewProcess(copy_of(cleaned, tmp_path_factory.mktemp("untouched")))
+def one_review(cleaned: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewProcess]:
+    review = ReviewProcess(copy_of(cleaned, tmp_path_factory.mktemp("review")))
     yield review
-    assert not review.decisions.exists()
     review.end()
+
+
+@pytest.fixture
+def served(one_review: ReviewProcess) -> ReviewProcess:
+    """Return a review in which nothing is settled; all tests of a file share its process."""
+    one_review.decisions.unlink(missing_ok=True)
+    return one_review
 
 
 @pytest.fixture

@@ -59,8 +59,7 @@ def test_without_its_server_a_page_says_that_nothing_was_saved(visit, review):
     assert not served.decisions.exists()
 
 
-def test_keys_choose_take_back_and_skip(visit, review, cleaned):
-    served = review()
+def test_keys_choose_take_back_and_skip(visit, served, cleaned):
     page = visit(served.address)
     first = bird_on(page)
     expected = page.inner_text("#gain strong >> nth=1")
@@ -71,7 +70,7 @@ def test_keys_choose_take_back_and_skip(visit, review, cleaned):
     page.wait_for_selector(SAVED)
     assert float(page.inner_text("#gain strong >> nth=1")) < float(expected)
     page.keyboard.press("u")
-    page.wait_for_selector("#status:has-text('Taken back')")
+    page.wait_for_selector("#status:has-text('Undone')")
     assert bird_on(page) == second
     assert page.inner_text("#gain strong >> nth=1") == expected
     assert read_decisions(read_table(served.decisions), read_table(cleaned), id="bird") == {}
@@ -81,8 +80,7 @@ def test_keys_choose_take_back_and_skip(visit, review, cleaned):
     assert lines(served.decisions)[-1] == (second, None)
 
 
-def test_any_label_can_be_chosen_and_rows_filtered_by_what_they_may_be(visit, review):
-    served = review()
+def test_any_label_can_be_chosen_and_rows_filtered_by_what_they_may_be(visit, served):
     page = visit(served.address)
     page.select_option("#class-filter", "stork")
     for _ in range(3):
@@ -97,8 +95,7 @@ def test_any_label_can_be_chosen_and_rows_filtered_by_what_they_may_be(visit, re
     assert HOSTILE in page.inner_text("#status")
 
 
-def test_two_tabs_do_not_overwrite_each_other(visit, review):
-    served = review()
+def test_two_tabs_do_not_overwrite_each_other(visit, served):
     one, other = visit(served.address, calm=False), visit(served.address)
     bird, label = bird_on(other), label_of(other, 2)
     other.keyboard.press("2")
@@ -114,8 +111,7 @@ def test_two_tabs_do_not_overwrite_each_other(visit, review):
     assert lines(served.decisions) == [(bird, label), (bird, changed)]
 
 
-def test_a_file_that_is_taken_away_takes_its_decisions_along(visit, review):
-    served = review()
+def test_a_file_that_is_taken_away_takes_its_decisions_along(visit, served):
     page = visit(served.address)
     birds = []
     for _ in range(3):
@@ -132,8 +128,8 @@ def test_a_file_that_is_taken_away_takes_its_decisions_along(visit, review):
     assert [bird for bird, _ in lines(served.decisions)] == [fourth]
 
 
-def test_a_wrong_token_is_refused(visit, untouched):
-    host, token = untouched.address.removesuffix("/").rsplit("/", 1)
+def test_a_wrong_token_is_refused(visit, served):
+    host, token = served.address.removesuffix("/").rsplit("/", 1)
     page = visit("about:blank", calm=False)
     for address in (f"{host}/", f"{host}/{token[:-1]}x/", f"{host}/{token}x/decisions"):
         assert page.goto(address).status == 403
@@ -152,15 +148,14 @@ def elsewhere(tmp_path):
 
 
 def test_another_origin_can_neither_read_nor_post_even_if_it_knows_the_address(
-    visit, untouched, elsewhere
+    visit, served, elsewhere
 ):
-    served = untouched
     page = visit(elsewhere, calm=False)
     for options in ("{}", "{mode: 'no-cors'}"):
-        told = page.evaluate(
+        answer = page.evaluate(
             f"fetch('{served.address}decisions', {options}).then((a) => a.text(), () => '')"
         )
-        assert told == ""
+        assert answer == ""
     body = '{"row": 1, "label": "heron", "before": null}'
     for kind in ("application/json", "text/plain"):
         for mode in ("cors", "no-cors"):
@@ -178,3 +173,4 @@ def test_another_origin_can_neither_read_nor_post_even_if_it_knows_the_address(
         }})"""
     )
     assert "heron" not in page.frames[-1].content()
+    assert not served.decisions.exists()

@@ -14,7 +14,9 @@ from web.review_process import ReviewProcess
 
 pytestmark = pytest.mark.browser
 
-SETTINGS = ("--set", "epochs=40", "--set", "ramp_epochs=20", "--folds", "2")
+KEPT_IN = os.environ.get("DISAMBIG_SCREENSHOTS")
+EPOCHS = ("epochs=40", "ramp_epochs=20") if KEPT_IN else ("epochs=4", "ramp_epochs=2")
+SETTINGS = ("--set", EPOCHS[0], "--set", EPOCHS[1], "--folds", "2")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def vehicles(tmp_path_factory):
 
 @pytest.fixture
 def pictures(tmp_path):
-    return Path(os.environ.get("DISAMBIG_SCREENSHOTS") or tmp_path)
+    return Path(KEPT_IN or tmp_path)
 
 
 def has_content(path):

@@ -32,7 +32,7 @@ def test_the_overview_counts_rows_and_what_is_expected():
         "rows": "5",
         "labels": "3",
         "rows with several candidates": "3",
-        "candidates of a row, on average": "1.80",  # 2 + 1 + 3 + 1 + 2 of 5
+        "candidates per row, on average": "1.80",  # 2 + 1 + 3 + 1 + 2 of 5
         "chosen labels expected to be wrong": "1.2",  # .3 + .5 + .45
         "rows worth a second look": "3",
     }

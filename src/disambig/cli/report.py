@@ -1,4 +1,4 @@
-"""``disambig report``: a page to look at, in one file."""
+"""``disambig report``: a page for the browser, in one file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,15 +33,15 @@ def report(
     rows: PageRows = DEFAULT_ROWS_SHOWN,
     store: Store = STORE,
 ) -> None:
-    """Write a page with charts and tables: one file, which asks for nothing from the network.
+    """Write a page with charts and tables: one HTML file that works offline.
 
-    Of a cleaned table: set sizes, labels that go together, how disambiguation went, how sure labels
-    are, class by class, and the most doubtful rows, which can be settled on the page. Of a study:
-    tables with significance marks, curves, ranks, and what is needed to run it again.
+    For a cleaned table: set sizes, labels that occur together, how training went, how sure the
+    labels are, label by label, and the most doubtful rows, which can be settled on the page. For a
+    study: tables with significance marks, curves, ranks, and what it takes to run it again.
 
     Example: disambig report vehicles-clean.csv --out vehicles.html
 
-    Example, of a study: disambig report my-study.toml --out my-study.html
+    Example, for a study: disambig report my-study.toml --out my-study.html
     """
     # keeps --help quick
     from disambig._core.files import written_atomically
@@ -54,7 +54,7 @@ def report(
     page = _page(source, file_options, id, rows, store)
     with written_atomically(out) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-    say(f"The page is in {out}: open it in a browser.")
+    say(f"The page is in {out}. Open it in a browser.")
 
 
 def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: Path) -> str:  # noqa: A002

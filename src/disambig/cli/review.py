@@ -25,8 +25,8 @@ def review(
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="File of JSON lines that decisions are appended to; those in it count. By default "
-            "CLEAN without its suffix, and .decisions.jsonl.",
+            help="File of JSON lines that decisions are appended to; those already in it count. By "
+            "default CLEAN with the suffix .decisions.jsonl.",
             metavar="FILE",
         ),
     ] = None,
@@ -36,11 +36,11 @@ def review(
         bool, typer.Option("--browser", help="Open the page in the browser of this machine.")
     ] = False,
 ) -> None:
-    """Show the most doubtful rows in a browser, one after the other, and keep what you decide.
+    """Review the most doubtful rows in a browser, one by one, and keep your decisions.
 
-    The page is served on this machine to whoever knows its address, until Ctrl-C. Every decision is
-    on the disk before the page says so. 'disambig clean' and 'disambig fit' then use them:
-    --decisions FILE.
+    The page is served on this machine only, at an address with a secret in it, until Ctrl-C. Every
+    decision is on disk before the page says so. Pass the file to 'disambig clean' or
+    'disambig fit': --decisions FILE.
 
     Example: disambig review vehicles-clean.csv
     """
@@ -58,7 +58,7 @@ def review(
     kept_in = decisions or clean.with_suffix(f".decisions{LOG_SUFFIX}")
     if kept_in.suffix != LOG_SUFFIX:
         raise ParameterError(
-            f"A review keeps decisions in JSON lines: --decisions needs a name that ends in "
+            f"A review keeps decisions as JSON lines: --decisions needs a name that ends in "
             f"{LOG_SUFFIX}. Got {str(kept_in)!r}."
         )
     found = load_cleaned(clean, file_options, id)

@@ -1,4 +1,4 @@
-"""What is looked at in a browser: reports in one file, and the page to settle doubtful rows."""
+"""Pages for a browser: reports in one file, and the review of doubtful rows."""
 
 import lazy_loader
 

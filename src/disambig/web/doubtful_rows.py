@@ -1,4 +1,4 @@
-"""The rows worth a second look, as the scripts of a page read them."""
+"""The section of a page where doubtful rows are settled, and the data its scripts read."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,28 @@ from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import DecidedRows
+from disambig.web.shell import Section, render_template
 
-__all__ = ["doubtful_data"]
+__all__ = ["SETTLE_SCRIPTS", "doubtful_data", "settle_section"]
 
-# Of the page's own limit of ten megabytes, what rows may take, and values of columns among that.
+SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")
+# A page may take ten megabytes: of these the rows, and of these the values of columns.
 _BYTES_FOR_ROWS = 8_000_000
 _BYTES_FOR_VALUES = 6_000_000
 _LONGEST_VALUE = 300
 _DECIMALS = 4
+
+
+def settle_section(saved_in: str | None = None) -> Section:
+    """Return the section; the page needs ``doubtful_data`` under the name ``doubtful``.
+
+    Parameters
+    ----------
+    saved_in : str, optional
+        The file that decisions are written to; without it the page keeps them itself.
+    """
+    body = render_template("settle.html", served=saved_in is not None, saved_in=saved_in)
+    return Section("settle", "Settle doubtful rows", body)
 
 
 def doubtful_data(
@@ -71,9 +85,9 @@ def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any
     for row, start, size in zip(shown.tolist(), starts.tolist(), sizes.tolist(), strict=True):
         confidences = rows.confidences[start : start + size]
         order = np.argsort(-confidences, kind="stable")
-        said = [[own[place] for place in order.tolist()] for own in rows.opinions.get(row, ())]
-        own_columns = columns[start : start + size][order]
-        yield own_columns.tolist(), confidences[order].round(_DECIMALS).tolist(), said
+        of_networks = [[one[i] for i in order.tolist()] for one in rows.opinions.get(row, ())]
+        places = columns[start : start + size][order].tolist()
+        yield places, confidences[order].round(_DECIMALS).tolist(), of_networks
 
 
 def _rows_that_fit(rows: Iterable[list[Any]]) -> tuple[list[list[Any]], int]:
@@ -91,7 +105,7 @@ def _rows_that_fit(rows: Iterable[list[Any]]) -> tuple[list[list[Any]], int]:
 
 def _n_bytes(value: Any) -> int:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # A page writes signs of HTML as six others.
+    # A page writes <, > and & as six characters each.
     longer = 5 * sum(map(text.count, "<>&"))
     return len(text.encode("utf-8", "backslashreplace")) + longer + 1
 
@@ -100,7 +114,7 @@ def _values_that_fit(values: pd.DataFrame, shown: IntArray, left: int) -> dict[s
     """Return the columns, from the left, whose values take no more than the bytes left."""
     fitting = {}
     for name in values.columns:
-        texts = _texts(values[name], shown)
+        texts = [_shortened(text_of(cell) or "") for cell in values[name].iloc[shown]]
         left -= _n_bytes(texts)
         if left < 0:
             break
@@ -108,18 +122,14 @@ def _values_that_fit(values: pd.DataFrame, shown: IntArray, left: int) -> dict[s
     return fitting
 
 
-def _texts(column: "pd.Series[Any]", shown: IntArray) -> list[str]:
-    return [_shortened(text_of(cell) or "") for cell in column.iloc[shown]]
-
-
 def _shortened(text: str) -> str:
-    # Half characters cannot be written in UTF-8.
+    # Lone surrogates cannot be written in UTF-8.
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
 def _fingerprint(rows: Disambiguated) -> str:
-    """Return what tells this table from others: a browser keeps decisions under it."""
+    """Return the key under which a browser keeps the decisions on this table."""
     arrays = (*rows.candidates.pairs(), rows.confidences)
     classes = repr(rows.candidates.classes.tolist()).encode()
     return sha256_hex(classes, *(np.ascontiguousarray(part).tobytes() for part in arrays))[:16]

@@ -10,65 +10,62 @@ from disambig.bench.wording import MISSING
 
 __all__ = ["details_list", "element", "fragment", "note", "table_html"]
 
-
-# Elements of HTML that have no end.
-_WITHOUT_CONTENT = frozenset({"br", "hr", "input", "meta"})
+# HTML elements without an end tag.
+_VOID = frozenset({"br", "hr", "input", "meta"})
+# Longer tables can be filtered, and the longest scroll below their header.
+_MOST_WITHOUT_FILTER = 8
+_MOST_AT_FULL_HEIGHT = 15
+# Longer cells are prose, which may go over several lines.
+_PROSE = 40
+_NUMBER = re.compile(r"(?:[<≤]\s*)?[-+]?\d")
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
-    """Return an element; texts among attributes and children are escaped, markup is kept.
+    """Return an element; strings among attributes and children are escaped, markup is kept.
 
     Parameters
     ----------
     tag : str
-        Its name.
+        Name of the element.
     attributes : mapping of str to object, optional
-        Those that are None or False are left out, those that are True have no value.
+        None or False leaves an attribute out, True writes it without a value.
     *children : str
-        Texts, or markup that this function made.
+        Strings, or markup that this function made.
     """
     parts = [Markup("<{}").format(tag)]
     for name, value in (attributes or {}).items():
         if value is True:
             parts.append(Markup(" {}").format(name))
         elif value is not None and value is not False:
-            parts.append(Markup(' {}="{}"').format(name, _text(value)))
+            parts.append(Markup(' {}="{}"').format(name, _attribute_text(value)))
     parts.append(Markup(">"))
-    if tag not in _WITHOUT_CONTENT:
+    if tag not in _VOID:
         parts += [escape(child) for child in children]
         parts.append(Markup("</{}>").format(tag))
     return fragment(*parts)
 
 
 def fragment(*children: str) -> Markup:
-    """Return texts and markup one after the other; texts are escaped."""
+    """Return strings and markup one after the other; strings are escaped."""
     return Markup("").join(children)
 
 
 def details_list(details: Iterable[tuple[str, str]]) -> Markup:
-    """Return names and what is to be said of each."""
+    """Return names and their values as a list."""
     parts = (
-        fragment(element("dt", None, name), element("dd", None, said)) for name, said in details
+        fragment(element("dt", None, name), element("dd", None, value)) for name, value in details
     )
     return element("dl", {"class": "details"}, *parts)
 
 
-def note(words: str) -> Markup:
+def note(remark: str) -> Markup:
     """Return a remark, in small type."""
-    return element("p", {"class": "note"}, words)
+    return element("p", {"class": "note"}, remark)
 
 
-def _text(value: object) -> str:
-    # Coordinates need no more digits than a screen has pixels.
+def _attribute_text(value: object) -> str:
+    # Coordinates need no more digits than that.
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-# Longer tables can be filtered, and the longest scroll below their header.
-_MOST_WITHOUT_FILTER = 8
-_MOST_AT_FULL_HEIGHT = 15
-# So many signs are prose, which may go over several lines.
-_PROSE = 40
-_NUMBER = re.compile(r"(?:[<≤]\s*)?[-+]?\d")
 
 
 def table_html(table: Table, *, name: str) -> Markup:
@@ -77,10 +74,9 @@ def table_html(table: Table, *, name: str) -> Markup:
     Parameters
     ----------
     table : Table
-        What to show. Where a row has no name, it belongs to the one above, and rows keep their
-        order.
+        What to show. A row without a name belongs to the one above; then rows keep their order.
     name : str
-        Of the element, unique on a page: letters, digits, ``_ . -``.
+        Id of the element, unique on a page: letters, digits, ``_ . -``.
     """
     body = table.rows[: len(table.rows) - table.n_summary_rows]
     can_move = all(row[0] for row in body)
@@ -116,8 +112,8 @@ def _header(header: Sequence[str], body: Sequence[Sequence[str]], *, can_move: b
     for j, title in enumerate(header):
         column = [row[j] for row in body]
         if can_move and title and len(set(column)) > 1:
-            own = {"scope": "col", "data-kind": "number" if _is_numeric(column) else "text"}
-            cells.append(element("th", own, element("button", {"type": "button"}, title)))
+            kind = {"scope": "col", "data-kind": "number" if _is_numeric(column) else "text"}
+            cells.append(element("th", kind, element("button", {"type": "button"}, title)))
         else:
             cells.append(element("th", {"scope": "col"}, title))
     return element("tr", None, *cells)
@@ -138,7 +134,7 @@ def _row(
 
 def _filter(n_rows: int) -> Markup:
     control = element("input", {"type": "search", "autocomplete": "off", "spellcheck": "false"})
-    # Without a script it could not do what it says.
+    # Hidden until the script that filters has run.
     return element(
         "div",
         {"class": "controls", "hidden": True},
@@ -154,5 +150,5 @@ def _notes(notes: Sequence[str]) -> Markup:
 
 
 def _is_numeric(column: Sequence[str]) -> bool:
-    """Whether all that is there begins with a number."""
+    """Whether all cells with content begin with a number."""
     return all(_NUMBER.match(cell) for cell in column if cell not in ("", MISSING))

@@ -5,31 +5,33 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from disambig._core.errors import DisambigError
 from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
-from disambig.web.doubtful_rows import doubtful_data
+from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
 from disambig.web.shell import render_page
-from disambig.web.table_report import SETTLE_SCRIPTS, settle_section
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["OnlyFromItsOwnAddress", "review_app", "review_page", "serve_review"]
+__all__ = ["TokenGuard", "review_app", "review_page", "serve_review"]
 
-
-# Typed into the browser, or asked for by the page itself.
+_TOKEN_BYTES = 24
+_SECONDS_TO_END = 2
+_MAX_BODY = 100_000
+_NOT_A_DECISION = "A decision has a row, a label and the label before."
+# Values of sec-fetch-site: typed into the browser, or asked for by the page itself.
 _SITES = ("none", "same-origin")
 _HEADERS = {
     "cache-control": "no-store",
@@ -41,16 +43,180 @@ _HEADERS = {
 }
 
 
-class OnlyFromItsOwnAddress:
+def serve_review(
+    rows: Disambiguated,
+    decisions: str,
+    *,
+    title: str,
+    most_rows: int = DEFAULT_ROWS_SHOWN,
+    ready: Callable[[str, DecisionLog], None],
+) -> DecisionLog:
+    """Serve until interrupted; return the decisions that were made.
+
+    Parameters
+    ----------
+    rows : Disambiguated
+        The rows of a cleaned table.
+    decisions : path
+        File that decisions are appended to; those already in it count.
+    title : str
+        The title of the page.
+    most_rows : int, default=10,000
+        Rows on the page, the most doubtful ones.
+    ready : callable
+        Called with the address, which holds the token, and the decisions so far.
+    """
+    log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
+    page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
+    app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    with _listening_socket() as listening:
+        port = listening.getsockname()[1]
+        config = uvicorn.Config(
+            TokenGuard(app, token=token, port=port),
+            log_level="warning",
+            access_log=False,  # it would show the token
+            timeout_graceful_shutdown=_SECONDS_TO_END,
+            server_header=False,
+        )
+        ready(f"http://127.0.0.1:{port}/{token}/", log)
+        with suppress(KeyboardInterrupt):  # how a review ends
+            uvicorn.Server(config).run(sockets=[listening])
+    return log
+
+
+@contextmanager
+def _listening_socket() -> Iterator[socket.socket]:
+    """Yield a socket on loopback, at a port that the system chooses."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()  # a browser that comes before the server is up waits
+        yield listening
+
+
+def review_page(
+    rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
+) -> str:
+    """Return the page, which talks to the server that it comes from.
+
+    Parameters
+    ----------
+    rows : Disambiguated
+        The rows of a cleaned table.
+    title, saved_in : str
+        The title of the page, and the file that decisions go to.
+    most_rows : int, default=10,000
+        Rows on the page, the most doubtful ones.
+    """
+    return render_page(
+        title=title,
+        lead="The most doubtful rows first: choose the label that is right.",
+        sections=[settle_section(saved_in)],
+        scripts=SETTLE_SCRIPTS,
+        data={"doubtful": doubtful_data(rows, most=most_rows, saved_in=saved_in)},
+        connects=True,
+    )
+
+
+def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
+    """Return the application: the page, and the decisions behind it.
+
+    Parameters
+    ----------
+    page : str
+        The HTML page.
+    log : DecisionLog
+        Where decisions go.
+    classes : list of str
+        Labels that may be chosen.
+    n_rows : int
+        Number of rows of the table.
+    """
+    known = frozenset(classes)
+
+    async def show_page(_: Request) -> Response:
+        return HTMLResponse(page.encode("utf-8", "backslashreplace"))
+
+    async def read_decisions(_: Request, status: int = 200) -> Response:
+        try:
+            return _decisions_response(await run_in_threadpool(log.settled), status)
+        except (OSError, DisambigError) as error:
+            return _error_response(f"{log.path} cannot be read: {error}", 500)
+
+    async def decide(request: Request) -> Response:
+        try:
+            row, label, before = _parse_decision(await _read_body(request))
+        except ValueError as error:
+            return _error_response(str(error))
+        if not 1 <= row <= n_rows:
+            return _error_response(f"The rows are 1 to {n_rows}.")
+        if label is not None and label not in known:
+            return _error_response("There is no such label.")
+        try:
+            settled = await run_in_threadpool(log.settle, row - 1, label, before=before)
+        except Conflict:
+            return await read_decisions(request, status=409)
+        except (OSError, DisambigError) as error:
+            return _error_response(f"The decision could not be written: {error}", 500)
+        return _decisions_response(settled)
+
+    return Starlette(
+        routes=[
+            Route("/", show_page),
+            Route("/decisions", read_decisions, methods=["GET"]),
+            Route("/decisions", decide, methods=["POST"]),
+        ]
+    )
+
+
+async def _read_body(request: Request) -> bytes:
+    # A form of another page cannot send this type without asking first.
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise ValueError("A decision must be sent as application/json.")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MAX_BODY:
+            raise ValueError(f"The request body is larger than {_MAX_BODY // 1000} kB.")
+    return body
+
+
+def _parse_decision(body: bytes) -> tuple[int, str | None, str | None]:
+    """Return the number of a row, the label chosen, and the one that was thought to stand."""
+    try:
+        content = json.loads(body)
+        row, label, before = content["row"], content["label"], content["before"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(_NOT_A_DECISION) from error
+    is_label = isinstance(label, str | None) and isinstance(before, str | None)
+    if type(row) is not int or not is_label:
+        raise ValueError(_NOT_A_DECISION)
+    return row, label, before
+
+
+def _decisions_response(settled: Mapping[int, str], status: int = 200) -> Response:
+    return _json_response({"settled": [[row + 1, label] for row, label in settled.items()]}, status)
+
+
+def _error_response(error: str, status: int = 400) -> Response:
+    return _json_response({"error": error}, status)
+
+
+def _json_response(content: object, status: int) -> Response:
+    # ASCII, so that lone surrogates can be sent.
+    return Response(json.dumps(content), status, media_type="application/json")
+
+
+class TokenGuard:
     """Refuses every request without the token, under another host, or from another origin.
 
-    A page of another site may make a browser ask for anything on this machine, and a name of its
-    own may be made to mean this machine: neither knows the token, and neither gets an answer.
+    A page of another site can make a browser send requests to this machine, and a foreign host name
+    can be made to point to it. Neither knows the token, so neither gets an answer.
 
     Parameters
     ----------
     app : ASGI application
-        What is asked otherwise; it sees paths without the token.
+        What answers otherwise; it sees paths without the token.
     token : str
         The first part of every path.
     port : int
@@ -70,201 +236,26 @@ class OnlyFromItsOwnAddress:
 
         async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message.get("headers", ()), *own]
+                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        if scope["type"] == "http" and self._may_ask(scope):
-            inside = {**scope, "path": scope["path"][len(self._root) - 1 :], "raw_path": None}
-            await self._app(inside, receive, send_with_headers)
+        if scope["type"] == "http" and self._is_allowed(scope):
+            inner = {**scope, "path": scope["path"][len(self._root) - 1 :], "raw_path": None}
+            await self._app(inner, receive, send_with_headers)
         else:
-            refusal = JSONResponse({"error": "This address is not known here."}, status_code=403)
+            refusal = _error_response("This address is not known here.", 403)
             await refusal(scope, receive, send_with_headers)
 
-    def _may_ask(self, scope: "Scope") -> bool:
+    def _is_allowed(self, scope: "Scope") -> bool:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        begin = scope["path"][: len(self._root)]
+        root = scope["path"][: len(self._root)]
         return (
             host in self._hosts
             # In a time that does not depend on where they differ.
-            and secrets.compare_digest(begin.encode(), self._root.encode())
-            # A browser names the origin of whatever changes something.
+            and secrets.compare_digest(root.encode(), self._root.encode())
+            # A browser names the origin of every request that changes something.
             and (origin == f"http://{host}" or (origin is None and scope["method"] == "GET"))
             and headers.get("sec-fetch-site", "none") in _SITES
         )
-
-
-def review_page(
-    rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
-) -> str:
-    """Return the page, which talks to the server that it comes from.
-
-    Parameters
-    ----------
-    rows : Disambiguated
-        The rows of a cleaned table.
-    title, saved_in : str
-        What the page is called, and the file that decisions go to.
-    most_rows : int, default=10,000
-        Rows on the page, the most doubtful ones.
-    """
-    return render_page(
-        title=title,
-        lead="The most doubtful rows first: choose the label that is right.",
-        sections=[settle_section(saved_in)],
-        scripts=SETTLE_SCRIPTS,
-        data={"doubtful": doubtful_data(rows, most=most_rows, saved_in=saved_in)},
-        connects=True,
-    )
-
-
-_MOST_BYTES = 100_000
-_FORM = "A decision has a row, a label and the label before."
-
-
-def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
-    """Return the application.
-
-    Parameters
-    ----------
-    page : str
-        The HTML page.
-    log : DecisionLog
-        Where decisions go.
-    classes : list of str
-        Labels that may be decided on.
-    n_rows : int
-        Rows of the table.
-    """
-    known = frozenset(classes)
-
-    async def show(_: Request) -> Response:
-        return HTMLResponse(page.encode("utf-8", "backslashreplace"))
-
-    async def tell(_: Request) -> Response:
-        return await _answer()
-
-    async def decide(request: Request) -> Response:
-        try:
-            row, label, before = _read(await _body(request))
-        except ValueError as error:
-            return _refusal(str(error))
-        if not 1 <= row <= n_rows:
-            return _refusal(f"There are the rows 1 to {n_rows}.")
-        if label is not None and label not in known:
-            return _refusal("There is no such label.")
-        try:
-            settled = await run_in_threadpool(log.settle, row - 1, label, before=before)
-        except Conflict:
-            return await _answer(status=409)
-        except (OSError, DisambigError) as error:
-            return _json({"error": f"It could not be written: {error}"}, 500)
-        return _told(settled)
-
-    async def _answer(status: int = 200) -> Response:
-        try:
-            return _told(await run_in_threadpool(log.settled), status)
-        except (OSError, DisambigError) as error:
-            return _json({"error": f"{log.path} cannot be read: {error}"}, 500)
-
-    return Starlette(
-        routes=[
-            Route("/", show),
-            Route("/decisions", tell, methods=["GET"]),
-            Route("/decisions", decide, methods=["POST"]),
-        ]
-    )
-
-
-async def _body(request: Request) -> bytes:
-    # A form of another page cannot be of this type without asking first.
-    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise ValueError("A decision is JSON.")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MOST_BYTES:
-            raise ValueError("A decision is short.")
-    return body
-
-
-def _read(body: bytes) -> tuple[int, str | None, str | None]:
-    """Return the number of a row, the label chosen, and the one that was thought to stand."""
-    try:
-        content: Any = json.loads(body)
-        row, label, before = content["row"], content["label"], content["before"]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(_FORM) from error
-    is_label = isinstance(label, str | None) and isinstance(before, str | None)
-    if type(row) is not int or not is_label:
-        raise ValueError(_FORM)
-    return row, label, before
-
-
-def _told(settled: Mapping[int, str], status: int = 200) -> Response:
-    return _json({"settled": [[row + 1, label] for row, label in settled.items()]}, status)
-
-
-def _refusal(error: str) -> Response:
-    return _json({"error": error}, 400)
-
-
-def _json(content: object, status: int) -> Response:
-    # In ASCII, which half a character is no obstacle to.
-    return Response(json.dumps(content), status, media_type="application/json")
-
-
-_TOKEN_BYTES = 24
-_SECONDS_TO_END = 2
-
-
-def serve_review(
-    rows: Disambiguated,
-    decisions: str,
-    *,
-    title: str,
-    most_rows: int = DEFAULT_ROWS_SHOWN,
-    ready: Callable[[str, DecisionLog], None],
-) -> DecisionLog:
-    """Serve until interrupted; return the decisions that were made.
-
-    Parameters
-    ----------
-    rows : Disambiguated
-        The rows of a cleaned table.
-    decisions : path
-        File that decisions are appended to; those that are in it count.
-    title : str
-        What the page is called.
-    most_rows : int, default=10,000
-        Rows on the page, the most doubtful ones.
-    ready : callable
-        Told the address, with the token in it, and the decisions so far.
-    """
-    log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
-    page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
-    app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
-    token = secrets.token_urlsafe(_TOKEN_BYTES)
-    with _own_port() as listening:
-        port = listening.getsockname()[1]
-        config = uvicorn.Config(
-            OnlyFromItsOwnAddress(app, token=token, port=port),
-            log_level="warning",
-            access_log=False,  # it would show the token
-            timeout_graceful_shutdown=_SECONDS_TO_END,
-            server_header=False,
-        )
-        ready(f"http://127.0.0.1:{port}/{token}/", log)
-        with suppress(KeyboardInterrupt):  # how a review ends
-            uvicorn.Server(config).run(sockets=[listening])
-    return log
-
-
-@contextmanager
-def _own_port() -> Iterator[socket.socket]:
-    """Give a socket on loopback, at a port that the system chooses."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()  # whoever comes before the server is up waits
-        yield listening

@@ -1,4 +1,4 @@
-"""One self-contained page: everything is inside, and nothing else may be asked for or run."""
+"""A self-contained page: everything is inside; it may request and run nothing else."""
 
 import base64
 import hashlib
@@ -23,11 +23,11 @@ class Section:
     Attributes
     ----------
     name : str
-        What links to it call it.
+        Its id, for links.
     title : str
         Its heading.
     body : Markup
-        What is in it.
+        Its content.
     """
 
     name: str
@@ -49,21 +49,21 @@ def render_page(
     Parameters
     ----------
     title, lead : str
-        What it is about, and a sentence or two below.
+        The heading, and a sentence or two below it.
     sections : sequence of Section
-        In order.
+        From top to bottom.
     scripts : sequence of str
-        Files among the assets, which run in this order.
+        Files among the assets, run in this order.
     data : mapping of str to JSON values, optional
         What scripts read, by the id of the element that holds it.
     connects : bool, default=False
-        Whether scripts may talk to where the page comes from; a file talks to nobody.
+        Whether scripts may send requests to the server that the page comes from.
     """
     style = _asset("style.css")
-    programs = [_asset(name) for name in scripts]
-    allowed = " ".join(map(_digest, programs)) or "'none'"
+    sources = [_asset(name) for name in scripts]
+    allowed = " ".join(map(_digest, sources)) or "'none'"
     partner = "'self'" if connects else "'none'"
-    # Only these texts may run, whatever else gets into the page.
+    # Only these scripts may run, whatever else gets into the page.
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -81,7 +81,7 @@ def render_page(
         lead=lead,
         sections=sections,
         style=Markup(style),  # noqa: S704  # our own file
-        scripts=[Markup(program) for program in programs],  # noqa: S704  # our own files
+        scripts=[Markup(source) for source in sources],  # noqa: S704  # our own files
         data={name: _json(value) for name, value in (data or {}).items()},
         policy=policy,
         version=__version__,
@@ -89,16 +89,16 @@ def render_page(
 
 
 def render_template(name: str, **values: object) -> Markup:
-    """Fill in a template among the assets; every text is escaped."""
+    """Fill in a template among the assets; every string is escaped."""
     return Markup(_templates().get_template(name).render(**values))  # noqa: S704
 
 
 def _json(value: object) -> Markup:
-    """Return JSON that cannot end the element it is in: signs of HTML are written as numbers."""
+    """Return JSON that cannot end the element it is in: HTML characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704  # no sign of HTML is left in it
+    return Markup(text)  # noqa: S704  # no HTML character is left in it
 
 
 def _digest(text: str) -> str:

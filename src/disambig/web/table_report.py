@@ -14,32 +14,16 @@ from disambig.tabular.cleaned_rows import Disambiguated
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
-from disambig.web.doubtful_rows import doubtful_data
+from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
 from disambig.web.markup import details_list, element, fragment, note, table_html
-from disambig.web.shell import Section, render_page, render_template
+from disambig.web.shell import Section, render_page
 
-__all__ = ["SETTLE_SCRIPTS", "settle_section", "table_page"]
-
-
-SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")
-
-
-def settle_section(saved_in: str | None = None) -> Section:
-    """Return it; the rows are the page's data ``doubtful``, as ``doubtful_data`` makes them.
-
-    Parameters
-    ----------
-    saved_in : str, optional
-        The file that decisions are written to; without it the page keeps them itself.
-    """
-    body = render_template("settle.html", served=saved_in is not None, saved_in=saved_in)
-    return Section("settle", "Settle doubtful rows", body)
-
+__all__ = ["table_page"]
 
 _MOST_CLASSES = 25
 _MOST_SIZES = 12
 _BINS = 20
-# What of a training is drawn, and what a reader calls it.
+# The measures of a training that are drawn, and their names for readers.
 _MEASURES = {
     "T": "share of small losses that count, T",
     "simple": "share of simple rows",
@@ -56,7 +40,7 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS
     rows : Disambiguated
         The rows of a cleaned table, or of a model.
     title : str
-        What the page is called.
+        The title of the page.
     most_rows : int, default=10,000
         Rows to settle on the page, the most doubtful ones.
     """
@@ -90,15 +74,15 @@ def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
         (f"{audit.n_samples:,}", "rows"),
         (f"{audit.n_classes:,}", "labels"),
         (f"{n_several:,}", "rows with several candidates"),
-        (f"{audit.average_candidates:.2f}", "candidates of a row, on average"),
+        (f"{audit.average_candidates:.2f}", "candidates per row, on average"),
         (f"{rows.expected_errors:,.1f}", "chosen labels expected to be wrong"),
         (f"{int(rows.second_look.sum()):,}", "rows worth a second look"),
     ]
-    listed = [
+    items = (
         element("li", None, element("strong", None, figure), element("span", None, what))
         for figure, what in facts
-    ]
-    parts = [element("ul", {"class": "facts"}, *listed)]
+    )
+    parts = [element("ul", {"class": "facts"}, *items)]
     if rows.judged_by:
         parts.append(element("p", None, f"Rows were judged by {rows.judged_by}."))
     if rows.accuracy:
@@ -126,9 +110,9 @@ def _size_chart(audit: CandidateAudit) -> Markup:
         "Set sizes",
         list(counts),
         list(counts.values()),
-        x_title="candidates of a row",
+        x_title="candidates per row",
         y_title="rows",
-        caption="How many rows have how many candidates. A row with one needs no choice.",
+        caption="Rows by number of candidates. With a single one there is nothing to choose.",
     )
 
 
@@ -170,7 +154,7 @@ def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Mark
 
 
 def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:
-    """Return the mean after every epoch, over the trainings that came so far."""
+    """Return the mean after every epoch, over the trainings that got that far."""
     means = []
     for epoch in range(max(map(len, runs))):
         reached = [
@@ -230,8 +214,8 @@ def _classes(rows: Disambiguated, audit: CandidateAudit) -> Markup:
             for place in range(n_classes)
         ),
         notes=(
-            "The last four columns are about the rows for which the label was chosen; the mean "
-            "confidence is over all of these, rows with one candidate among them.",
+            "The last four columns are about the rows for which the label was chosen, including "
+            "those with a single candidate.",
         ),
     )
     return table_html(table, name="classes-table")

@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from disambig.web.review import OnlyFromItsOwnAddress
+from disambig.web.review import TokenGuard
 
 PORT = 54321
 TOKEN = "kR3-x_9vQm7ZbT2uWc8Yd1Ea"
@@ -48,7 +48,7 @@ def inside() -> Inside:
 
 @pytest.fixture
 def client(inside) -> TestClient:
-    guarded = OnlyFromItsOwnAddress(inside.app, token=TOKEN, port=PORT)
+    guarded = TokenGuard(inside.app, token=TOKEN, port=PORT)
     return TestClient(guarded, base_url=OWN)
 
 
@@ -129,7 +129,7 @@ def ask(inside: Inside, method: str, path: str) -> int:
         "client": ("127.0.0.1", 1),
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    app = OnlyFromItsOwnAddress(inside.app, token=TOKEN, port=PORT)
+    app = TokenGuard(inside.app, token=TOKEN, port=PORT)
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"]
 
@@ -227,7 +227,7 @@ def test_the_start_and_the_end_of_a_server_get_through():
         seen.append(scope["type"])
         await JSONResponse({})(scope, receive, send)
 
-    guarded = OnlyFromItsOwnAddress(app, token=TOKEN, port=PORT)
+    guarded = TokenGuard(app, token=TOKEN, port=PORT)
 
     async def nothing(*_: object) -> dict:
         return {}

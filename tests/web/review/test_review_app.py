@@ -90,10 +90,10 @@ WRONG = "A decision has a row, a label and the label before."
         ({"row": 1, "label": 7, "before": None}, WRONG),
         ({"row": 1, "label": ["cat"], "before": None}, WRONG),
         ({"row": 1, "label": False, "before": None}, WRONG),
-        ({"row": 0, "label": "cat", "before": None}, "There are the rows 1 to 5."),
-        ({"row": -1, "label": "cat", "before": None}, "There are the rows 1 to 5."),
-        ({"row": 6, "label": "cat", "before": None}, "There are the rows 1 to 5."),
-        ({"row": 10**30, "label": "cat", "before": None}, "There are the rows 1 to 5."),
+        ({"row": 0, "label": "cat", "before": None}, "The rows are 1 to 5."),
+        ({"row": -1, "label": "cat", "before": None}, "The rows are 1 to 5."),
+        ({"row": 6, "label": "cat", "before": None}, "The rows are 1 to 5."),
+        ({"row": 10**30, "label": "cat", "before": None}, "The rows are 1 to 5."),
         ({"row": 1, "label": "cow", "before": None}, "There is no such label."),
         ({"row": 1, "label": "", "before": None}, "There is no such label."),
         ({"row": 1, "label": "Cat", "before": None}, "There is no such label."),
@@ -141,7 +141,7 @@ def test_a_body_that_goes_on_and_on_is_refused(client, log):
     body = json.dumps({"row": 1, "label": "cat", "before": None, "more": "x" * 200_000})
     response = client.post("/decisions", content=body, headers={"content-type": "application/json"})
     assert response.status_code == 400
-    assert response.json() == {"error": "A decision is short."}
+    assert response.json() == {"error": "The request body is larger than 100 kB."}
     assert not log.path.exists()
 
 

@@ -1,6 +1,6 @@
 "use strict";
-// Where decisions are kept. Both kinds have the same face: load() and save() bring the map of
-// settled labels up to date; save() says false if somebody else has settled the row meanwhile.
+// Where decisions are kept. Both classes have the same interface: load() and save() update the map
+// of settled labels; save() returns false if the row has been settled elsewhere meanwhile.
 
 // Written to a file by the server that the page comes from.
 class ServerDecisions {
@@ -32,7 +32,7 @@ class ServerDecisions {
     try {
       answer = await fetch(address, options);
     } catch {
-      throw new Error("disambig review does not answer. Start it again; what was saved is in its file.");
+      throw new Error("disambig review does not answer. Start it again; saved decisions are in its file.");
     }
     const content = await answer.json();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(content.error);

@@ -35,7 +35,7 @@ class RowList {
     const shown = this.listed.slice(this.first, last);
     byId("list").tBodies[0].replaceChildren(...shown.map((row) => this.#line(row)));
     byId("list-count").textContent = this.listed.length
-      ? `${this.first + 1} to ${last} of ${this.listed.length} rows` : "No row fits.";
+      ? `${this.first + 1} to ${last} of ${this.listed.length} rows` : "No row matches.";
     byId("list-before").disabled = this.first === 0;
     byId("list-after").disabled = last >= this.listed.length;
   }

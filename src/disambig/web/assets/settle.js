@@ -74,14 +74,14 @@
     byId("other-label").hidden = row === null;
     byId("undo").disabled = undoable.length === 0;
     if (row === null) {
-      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs a look";
+      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs to be checked";
       byId("card-place").textContent = data.totals.doubtful > rows.length
-        ? `${data.totals.doubtful - rows.length} less doubtful ones are not on this page.` : "";
+        ? `${data.totals.doubtful - rows.length} less doubtful rows are not on this page.` : "";
       return;
     }
     byId("card-title").textContent =
       data.id === null ? `Row ${row.number}` : `${data.id} ${row.name}, row ${row.number}`;
-    const place = inQueue().indexOf(row) + 1; // none, if the class was filtered for later
+    const place = inQueue().indexOf(row) + 1; // 0 if the filter has been changed since
     byId("card-place").textContent = [
       place ? `${place} of ${inQueue().length}, the most doubtful first.` : "",
       isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
@@ -130,7 +130,7 @@
     if (row === null) return;
     const saved = await save(row.number, label);
     if (saved) say(`Saved${savedWhere()}: ${label}.`);
-    if (row === current) show(saved ? next() : row); // or another was opened meanwhile
+    if (row === current) show(saved ? next() : row); // unless another was opened meanwhile
     showAll();
   };
 
@@ -140,7 +140,7 @@
     const [number, before] = last;
     if (await save(number, before)) {
       undoable.splice(-2); // itself, and what it took back
-      say("Taken back.");
+      say("Undone.");
       show(rowOf.get(number));
     }
     showAll();
@@ -160,7 +160,7 @@
     const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it later
-    say(`${named.length} decisions went to decisions.csv.`);
+    say(`${named.length} decisions were saved as decisions.csv.`);
   };
 
   const list = new RowList(rows, data.id !== null, settledLabel, (row) => {
@@ -176,7 +176,7 @@
   byId("class-filter").addEventListener("change", (event) => {
     skipped.clear();
     show(next());
-    // So that number keys choose; but whoever walks by keyboard goes on from here.
+    // So that number keys choose; but who moves by keyboard stays here.
     if (!event.target.matches(":focus-visible")) event.target.blur();
   });
   byId("other").addEventListener("change", () => {
@@ -192,7 +192,7 @@
     byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
     byId("columns-left-out").hidden = false;
   }
-  // Nobody decides on what they do not see: a report has other parts.
+  // Keys decide only on a row that is in sight: a report has other parts.
   const isInSight = () => {
     const { top, bottom } = byId("choices").getBoundingClientRect();
     return top < innerHeight && bottom > 0;
