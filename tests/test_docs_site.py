@@ -20,8 +20,7 @@ from disambig.methods import all_methods
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-PACKAGES = ["candidates", "datasets", "methods", "metrics", "pages", "report", "study", "tables"]
-PACKAGES += ["testing", "workbench"]
+PACKAGES = ["bench", "candidates", "datasets", "methods", "metrics", "tabular", "testing", "web"]
 pytestmark = pytest.mark.slow
 
 

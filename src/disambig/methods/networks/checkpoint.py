@@ -1,16 +1,14 @@
 """Write a training down every few epochs, and go on from there after it was killed."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from torch import Tensor
 
 from disambig._core.errors import ModelFileError
+from disambig._core.fingerprint import fingerprint_of
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingData
@@ -142,16 +140,9 @@ def training_fingerprint(
     data: TrainingData, monitor: ValidationMonitor | None, parameters: dict[str, Any]
 ) -> str:
     """Return a hash of everything that the course of a training depends on."""
-    digest = hashlib.sha256(json.dumps(plain(parameters), sort_keys=True).encode())
-    rows = [(data.features, data.prior)]
+    prior = data.prior
+    parts = [plain(parameters), data.features, prior.indptr, prior.indices, prior.data]
     if monitor is not None:
-        rows.append((monitor.features, monitor.candidates.prior()))
-        digest.update(
-            repr((monitor.classes.tolist(), monitor.candidates.classes.tolist())).encode()
-        )
-    for features, prior in rows:
-        for array in (features, prior.indptr, prior.indices, prior.data):
-            # Positions may be of 32 or 64 bits, for reasons that do not matter here.
-            numbers = np.ascontiguousarray(array, dtype=np.float64)
-            digest.update(numbers.tobytes())
-    return digest.hexdigest()
+        names = [repr(name) for name in monitor.classes.tolist()]
+        parts += [monitor.features, monitor.candidates, names]
+    return fingerprint_of(*parts)
