@@ -63,7 +63,23 @@ class UsesGlobalRandomness(PLKNN):
 
 
 class Undocumented(PLKNN):
-    """Has no section of parameters."""
+    """Has a parameter that neither it nor its base describes."""
+
+    def __init__(self, *, n_neighbors=10, patience=3):
+        super().__init__(n_neighbors=n_neighbors)
+        self.patience = patience
+
+
+class DocumentedInAnotherOrder(PLKNN):
+    """Describe parameters otherwise than the signature has them.
+
+    Parameters
+    ----------
+    weights : str
+        Second in the signature.
+    n_neighbors : int
+        First in the signature.
+    """
 
 
 class PromisesAnAttribute(PLKNN):
@@ -214,6 +230,7 @@ class HalfSureOfOneClass(PLKNN):
         (ForgetsNothing(), checks.check_refit_forgets),
         (UsesGlobalRandomness(), checks.check_reproducible),
         (Undocumented(), checks.check_documentation),
+        (DocumentedInAnotherOrder(), checks.check_documentation),
         (PromisesAnAttribute(), checks.check_documentation),
         (LikesTheFirstClass(), checks.check_class_order),
         (LikesTheFirstRow(), checks.check_sample_order),
