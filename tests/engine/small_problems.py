@@ -27,9 +27,6 @@ def make_problem(n_rows=20, n_features=4, n_classes=5, seed=0, order_seed=None):
 class BelievePrior(Rule):
     """Train with what was believed before; nothing is simple."""
 
-    def begin_epoch(self, epoch):
-        return None
-
     def targets(self, batch):
         weights = batch.prior.expand_as(batch.losses)
         return Targets(slots=weights, measures={"simple": torch.zeros_like(weights[..., 0])})
@@ -44,8 +41,10 @@ class BelievePrior(Rule):
 class BelieveOthers(Rule):
     """Train every network with what the others found; more counts as small with every epoch."""
 
-    def __init__(self, n_epochs, device="cpu"):
+    def __init__(self, n_epochs):
         self.n_epochs = n_epochs
+
+    def start(self, problems, device):
         self.limit = torch.ones(1, dtype=torch.float64, device=device)
 
     def share(self, epoch):
@@ -70,10 +69,10 @@ class BelieveOthers(Rule):
 class BelieveLess(BelieveOthers):
     """The more was found in the last epoch, the less is believed: a rule with a memory."""
 
-    def __init__(self, n_epochs, n_classes=5, device="cpu"):
-        super().__init__(n_epochs, device)
-        self.found = torch.zeros(n_classes, device=device)
-        self.less = torch.zeros(n_classes, device=device)
+    def start(self, problems, device):
+        super().start(problems, device)
+        self.found = torch.zeros(problems[0].prior.shape[1], device=device)
+        self.less = torch.zeros_like(self.found)
         self.begun = []
 
     def begin_epoch(self, epoch):

@@ -60,7 +60,7 @@ def train(
     training = Training(
         make().to(device),
         problems,
-        rule or BelieveOthers(3, device),
+        rule or BelieveOthers(3),
         TrainingSettings(epochs, batch_size, 1e-3, capture),
     )
     training.run()
@@ -72,7 +72,7 @@ def noisy_training(device="cuda", capture=True, epochs=5):
     return Training(
         networks_of().to(device),
         PROBLEMS,
-        BelieveLess(3, device=device),
+        BelieveLess(3),
         TrainingSettings(epochs, 10, 1e-3, capture, noise_from=2),
         noise=SwapNoise(0.3, SEEDS),
     )
@@ -120,7 +120,7 @@ def test_an_epoch_can_be_a_single_batch(capture):
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been():
     whole, half = train(epochs=5), train(epochs=2)
     settings = TrainingSettings(5, 10, 1e-3)
-    resumed = Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3, "cuda"), settings)
+    resumed = Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings)
     resumed.resume(numbers_of(half), half.histories)
     resumed.run()
     assert_same(resumed, whole, 1e-5)
@@ -148,8 +148,7 @@ def test_problems_side_by_side_are_trained_like_each_alone():
 def test_two_trainings_of_one_kind_do_not_disturb_each_other():
     settings = TrainingSettings(5, 10, 1e-3)
     first, second = (
-        Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3, "cuda"), settings)
-        for _ in range(2)
+        Training(networks_of().to("cuda"), PROBLEMS, BelieveOthers(3), settings) for _ in range(2)
     )
     first.run()
     second.run()

@@ -158,6 +158,9 @@ class Rule:
         """Return what to train a batch with."""
         raise NotImplementedError
 
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
+        """Get ready for a training on these problems; tensors of the rule lie on the device."""
+
     def begin_epoch(self, epoch: int) -> Hashable:  # noqa: ARG002  # for those that change
         """Get ready for an epoch (they count from 1), and return its phase.
 

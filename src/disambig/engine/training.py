@@ -135,6 +135,7 @@ class Training:
         self._features = torch.cat([*features, filler]).to(self._device)
         self._n_networks = len(networks) // len(problems)
         self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, self._device)
+        rule.start(problems, self._device)
         row_state = rule.row_state().items()
         self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
         real = self._batches.real.repeat_interleave(self._n_networks, 1)

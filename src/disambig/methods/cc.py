@@ -1,11 +1,8 @@
 """CC: a network that gives the candidate sets as a whole the most probability."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-import torch
-
-from disambig.engine.rule import Batch, Rule, Targets, TrainingData
+from disambig.engine.rule import Batch, Rule, Targets
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 
@@ -33,20 +30,8 @@ class CC(NetworkClassifier):
     """Classifier-consistent learning: one network that maximises the probability of the sets.
 
     Where candidate sets come about uniformly, as the paper assumes, minimising
-    ``-log sum_{j in S} p_j`` leads to the classifier that true labels would lead to. Its parameters
-    are those of ``NetworkClassifier``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every row given to ``fit``: what the trained network says,
-        restricted to the candidates.
-    history_ : History
-        As in ``NetworkClassifier``; ``loss`` is the one above.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
+    ``-log sum_{j in S} p_j`` leads to the classifier that true labels would lead to. Its
+    parameters and attributes are those of ``NetworkClassifier``.
 
     Examples
     --------
@@ -75,9 +60,5 @@ class CC(NetworkClassifier):
         ),
     )
 
-    def _make_rule(
-        self,
-        problems: Sequence[TrainingData],  # noqa: ARG002
-        device: torch.device,  # noqa: ARG002
-    ) -> Rule:
+    def _make_rule(self) -> Rule:
         return CandidateLikelihood()

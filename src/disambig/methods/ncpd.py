@@ -153,8 +153,6 @@ class ProgressiveCooperation(Rule):
     progressive : bool
         Whether easy groups come first; without, Eq. 1 holds for every group from the start (w/o
         PD).
-    device : torch.device or str, default="cpu"
-        Where the steps run.
 
     Attributes
     ----------
@@ -162,17 +160,15 @@ class ProgressiveCooperation(Rule):
         T(t) of the present epoch, on the device.
     """
 
-    def __init__(
-        self,
-        ramp_epochs: int,
-        cooperation: bool,
-        progressive: bool,
-        device: torch.device | str = "cpu",
-    ) -> None:
+    def __init__(self, ramp_epochs: int, cooperation: bool, progressive: bool) -> None:
         self.ramp_epochs = ramp_epochs
         self.cooperation = cooperation
         self.progressive = progressive
-        self.share = torch.ones(1, dtype=torch.float64, device=device)
+        self.share = torch.ones(1, dtype=torch.float64)
+
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: ARG002
+        """Keep T(t) on the device."""
+        self.share = self.share.to(device)
 
     def begin_epoch(self, epoch: int) -> bool:
         """Set T(t), and return whether losses have to be ranked: not where all count as small."""
@@ -222,7 +218,8 @@ class NCPDClassifier(NetworkClassifier):
     the confidences of the other. The share of losses that count as small grows with the epochs,
     from almost none to all.
 
-    Its other parameters are those of ``NetworkClassifier``.
+    Its other parameters and its attributes are those of ``NetworkClassifier``; ``history_`` has
+    ``T`` and the share of ``simple`` rows too.
 
     Parameters
     ----------
@@ -235,18 +232,6 @@ class NCPDClassifier(NetworkClassifier):
         "w/o NC".
     progressive : bool, default=True
         False disambiguates every row from the first epoch on: the paper's "w/o PD".
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every row given to ``fit``: the mean over the networks of
-        Eq. 1.
-    history_ : History
-        As in ``NetworkClassifier``, with ``T`` and the share of ``simple`` rows.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -275,6 +260,11 @@ class NCPDClassifier(NetworkClassifier):
         ),
     )
 
+    ramp_epochs: int
+    n_networks: int
+    cooperation: bool
+    progressive: bool
+
     def __init__(
         self,
         *,
@@ -300,36 +290,10 @@ class NCPDClassifier(NetworkClassifier):
         callbacks: Sequence[Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            hidden=hidden,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            dropout=dropout,
-            activation=activation,
-            batch_norm=batch_norm,
-            scaling=scaling,
-            network=network,
-            validation=validation,
-            early_stopping=early_stopping,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.ramp_epochs = ramp_epochs
-        self.n_networks = n_networks
-        self.cooperation = cooperation
-        self.progressive = progressive
+        self._store(locals())
 
-    def _make_rule(
-        self,
-        problems: Sequence[TrainingData],  # noqa: ARG002  # for those whose rule looks at them
-        device: torch.device,
-    ) -> Rule:
-        return ProgressiveCooperation(self.ramp_epochs, self.cooperation, self.progressive, device)
+    def _make_rule(self) -> Rule:
+        return ProgressiveCooperation(self.ramp_epochs, self.cooperation, self.progressive)
 
     def _network_count(self) -> int:
         return self.n_networks if self.cooperation else 1

@@ -1,11 +1,8 @@
 """PRODEN: a network that is trained with its own confidences of the last epoch."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-import torch
-
-from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
+from disambig.engine.rule import Batch, RowState, Rule, Targets
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 
@@ -39,19 +36,8 @@ class PRODEN(NetworkClassifier):
 
     Every row begins with equal confidences in its candidates. Each time that the row is seen, the
     network learns from the confidences it has, and they are replaced by the network's own
-    probabilities, restricted to the candidates. Its parameters are those of ``NetworkClassifier``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every row given to ``fit``: what the trained network says,
-        restricted to the candidates.
-    history_ : History
-        As in ``NetworkClassifier``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
+    probabilities, restricted to the candidates. Its parameters and attributes are those of
+    ``NetworkClassifier``.
 
     Examples
     --------
@@ -81,9 +67,5 @@ class PRODEN(NetworkClassifier):
         ),
     )
 
-    def _make_rule(
-        self,
-        problems: Sequence[TrainingData],  # noqa: ARG002
-        device: torch.device,  # noqa: ARG002
-    ) -> Rule:
+    def _make_rule(self) -> Rule:
         return ProgressiveIdentification()

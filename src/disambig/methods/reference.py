@@ -30,8 +30,10 @@ class SupervisedReference(PartialLabelClassifier):
     """An ordinary classifier; the subclass says in ``_fit`` what it is trained on."""
 
     accepts_sparse = True
-    estimator: Any
-    scaling: Any
+
+    def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
+        self.estimator = estimator
+        self.scaling = scaling
 
     def _check_parameters(self) -> None:
         check_scaling(self.scaling)
@@ -79,24 +81,11 @@ class OracleClassifier(SupervisedReference):
         An ordinary classifier with ``predict_proba``; logistic regression by default.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        One for the label of every training row.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
     """
 
     card: ClassVar[MethodCard] = MethodCard(
         name="oracle", title="Trained on the true labels", role="ceiling"
     )
-
-    def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
-        self.estimator = estimator
-        self.scaling = scaling
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         ambiguous = candidates.sizes > 1
@@ -120,24 +109,11 @@ class AverageClassifier(SupervisedReference):
         logistic regression by default.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        What the classifier predicts for every training row, restricted to its candidates.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
     """
 
     card: ClassVar[MethodCard] = MethodCard(
         name="average", title="Trained on every candidate of every row", role="floor"
     )
-
-    def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
-        self.estimator = estimator
-        self.scaling = scaling
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -163,15 +139,6 @@ class RandomCandidateClassifier(SupervisedReference):
         How features are scaled, fitted on the training rows.
     random_state : int, generator or None, default=None
         Seed of the draw.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        One for the candidate that was drawn.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
     """
 
     card: ClassVar[MethodCard] = MethodCard(

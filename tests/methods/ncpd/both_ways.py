@@ -172,7 +172,8 @@ class Recording(Rule):
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.steps: list[Seen] = []
-        self.begin_epoch, self.measures, self.state = rule.begin_epoch, rule.measures, rule.state
+        self.start, self.state = rule.start, rule.state
+        self.begin_epoch, self.measures = rule.begin_epoch, rule.measures
 
     def targets(self, batch: Batch) -> Targets:
         # Copies: the engine may use the memory again.

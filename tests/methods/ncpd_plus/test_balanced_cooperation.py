@@ -8,7 +8,7 @@ from scipy import sparse
 from disambig.engine.rule import TrainingData
 from disambig.engine.training import Training, TrainingSettings
 from disambig.methods.ncpd import ProgressiveCooperation
-from disambig.methods.ncpd_plus.class_shares import BalancedCooperation, ClassShares
+from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
 from engine.small_problems import make_problem, networks_of
 from methods.ncpd.both_ways import groups_of, losses_and_predictions, random_sets, taught
 from methods.ncpd.examples import X, Y
@@ -20,7 +20,9 @@ N_CLASSES = 5
 
 def balanced(problems, strength, **changes):
     usual = {"ramp_epochs": 3, "cooperation": True, "progressive": True}
-    return BalancedCooperation(**(usual | changes), shares=ClassShares(problems, strength, CPU))
+    rule = BalancedCooperation(**(usual | changes), strength=strength)
+    rule.start(problems, CPU)
+    return rule
 
 
 def believed(rule, logits, groups, share=None):

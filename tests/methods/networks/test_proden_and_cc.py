@@ -133,7 +133,7 @@ def test_confidences_of_proden_follow_a_row_from_epoch_to_epoch():
 
 def test_a_confidence_of_proden_that_was_zero_can_come_back():
     # Candidates of a row are its set, whatever is stored.
-    rule = quick(PRODEN)._make_rule([], torch.device("cpu"))
+    rule = quick(PRODEN)._make_rule()
     assert rule.row_state()["confidences"].width is None
     fitted = quick(PRODEN, scaling="none", learning_rate=1.0, epochs=20).fit(
         DATA.X * 100, DATA.candidates
@@ -187,8 +187,8 @@ def test_a_method_of_ones_own_is_a_rule_and_a_card():
     class Mine(NetworkClassifier):
         card = PRODEN.card
 
-        def _make_rule(self, problems, device):
-            return quick(CC)._make_rule(problems, device)
+        def _make_rule(self):
+            return quick(CC)._make_rule()
 
     mine = quick(Mine).fit(DATA.X, DATA.candidates)
     expected = quick(CC).fit(DATA.X, DATA.candidates)

@@ -86,23 +86,24 @@ class BalancedCooperation(ProgressiveCooperation):
 
     Parameters
     ----------
-    ramp_epochs, cooperation, progressive, device
+    ramp_epochs, cooperation, progressive
         As in ``ProgressiveCooperation``.
-    shares : ClassShares
-        What corrects the log-probabilities before they become confidences.
+    strength : float
+        Of the correction; see ``ClassShares``.
     """
 
+    shares: ClassShares
+
     def __init__(
-        self,
-        ramp_epochs: int,
-        cooperation: bool,
-        progressive: bool,
-        device: torch.device | str = "cpu",
-        *,
-        shares: ClassShares,
+        self, ramp_epochs: int, cooperation: bool, progressive: bool, strength: float
     ) -> None:
-        super().__init__(ramp_epochs, cooperation, progressive, device)
-        self.shares = shares
+        super().__init__(ramp_epochs, cooperation, progressive)
+        self.strength = strength
+
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
+        """Take the shares that the candidate sets imply."""
+        super().start(problems, device)
+        self.shares = ClassShares(problems, self.strength, device)
 
     def begin_epoch(self, epoch: int) -> bool:
         """Take over what the last epoch found."""

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from disambig._core.errors import ParameterError, warn_caller
@@ -16,10 +15,10 @@ from disambig._core.parameters import check_boolean, check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
-from disambig.engine.rule import Rule, TrainingData
+from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
 from disambig.methods.ncpd import NCPDClassifier
-from disambig.methods.ncpd_plus.class_shares import BalancedCooperation, ClassShares
+from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
 from disambig.methods.ncpd_plus.collapse import CollapseGuard, has_collapsed
 from disambig.methods.ncpd_plus.members import fit_mixes
 from disambig.methods.ncpd_plus.selection import Selection
@@ -95,12 +94,6 @@ class NCPDPlusClassifier(NCPDClassifier):
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
         training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
         mix that of the heaviest member, with the ``validation_covering_rate`` of the mix.
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every row given to ``fit``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -127,6 +120,12 @@ class NCPDPlusClassifier(NCPDClassifier):
     }
     _title = "NCPD+"
 
+    select: str
+    second_view: Any
+    swap_noise: float
+    noise_from: int
+    prior_correction: float
+    guard: bool
     selection_: Selection
     members_: "dict[str, NCPDPlusClassifier]"
 
@@ -161,35 +160,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         callbacks: Sequence[Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            hidden=hidden,
-            epochs=epochs,
-            ramp_epochs=ramp_epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            dropout=dropout,
-            activation=activation,
-            batch_norm=batch_norm,
-            scaling=scaling,
-            n_networks=n_networks,
-            cooperation=cooperation,
-            progressive=progressive,
-            network=network,
-            validation=validation,
-            early_stopping=early_stopping,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.select = select
-        self.second_view = second_view
-        self.swap_noise = swap_noise
-        self.noise_from = noise_from
-        self.prior_correction = prior_correction
-        self.guard = guard
+        self._store(locals())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -224,15 +195,11 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     # ---- one configuration
 
-    def _make_rule(self, problems: Sequence[TrainingData], device: torch.device) -> Rule:
+    def _make_rule(self) -> Rule:
         if not self.prior_correction:
-            return super()._make_rule(problems, device)
+            return super()._make_rule()
         return BalancedCooperation(
-            self.ramp_epochs,
-            self.cooperation,
-            self.progressive,
-            device,
-            shares=ClassShares(problems, self.prior_correction, device),
+            self.ramp_epochs, self.cooperation, self.progressive, self.prior_correction
         )
 
     def _scalings(self) -> dict[str, Any]:

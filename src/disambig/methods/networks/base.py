@@ -162,11 +162,16 @@ class NetworkClassifier(SavedNetworks):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    def _store(self, given: Mapping[str, Any]) -> None:
+        """Set all parameters; an ``__init__`` with more of them calls it with its ``locals()``."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
     # ---- what a method writes
 
     @abstractmethod
-    def _make_rule(self, problems: Sequence[TrainingData], device: torch.device) -> Rule:
-        """Return the rule by which a stack of trainings learns, one for each of ``problems``."""
+    def _make_rule(self) -> Rule:
+        """Return the rule by which networks learn; with others it may share a training."""
 
     def _network_count(self) -> int:
         """Return how many networks learn from the same rows."""
@@ -322,7 +327,7 @@ class NetworkClassifier(SavedNetworks):
         )
         with ordinary_tensors():
             networks = self._make_networks(n_features, n_classes, seeds).to(device)
-            rule = self._make_rule(problems, device)
+            rule = self._make_rule()
             for message in rule.warnings(settings):
                 warn_caller(message)
             return Training(

@@ -99,16 +99,7 @@ def split_rows(
 ) -> tuple[tuple[FloatArray, CandidateLabels], tuple[FloatArray, CandidateLabels] | None]:
     """Return the rows to train on and, if there are any, the rows to watch.
 
-    Parameters
-    ----------
-    classifier : PartialLabelClassifier
-        Whose features other rows must have.
-    validation : float, pair of features and candidate sets, or None
-        As given to it.
-    X, candidates : ndarray of shape (rows, features), CandidateLabels
-        All rows.
-    seed : int
-        Decides which rows are held out.
+    ``validation`` is what ``classifier`` was given; ``seed`` decides which rows are held out.
     """
     if validation is None:
         return (X, candidates), None
