@@ -60,8 +60,9 @@ def print_audit(audit: "TableAudit", console: "Console") -> None:
         grid = Table.grid(padding=(0, 1))
         if section.is_numbered:
             grid.add_column(justify="right", no_wrap=True)
-        overflow = "ellipsis" if section.is_table else "fold"
-        grid.add_column(no_wrap=section.is_table, overflow=overflow)
+        grid.add_column(
+            no_wrap=section.is_table, overflow="ellipsis" if section.is_table else "fold"
+        )
         for number, line in enumerate(section.lines, start=1):
             text = Text(line)
             text.highlight_regex(r"  #+$", "cyan")  # bars

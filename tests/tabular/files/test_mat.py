@@ -41,6 +41,11 @@ def write(path: Path, **changes: Any) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("arrays")
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "toys.mat"
@@ -62,7 +67,7 @@ def test_targets_are_read_in_every_storage(storage: str, path: Path) -> None:
     compressed=st.booleans(),
 )
 def test_whatever_was_saved_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory,
+    folder: Path,
     shape: tuple[int, int],
     seed: int,
     storage: str,
@@ -73,7 +78,7 @@ def test_whatever_was_saved_is_read_back(
     one_hot = np.eye(shape[1], dtype=int)[truth]
     mask = one_hot | generator.integers(2, size=shape)
     data = generator.standard_normal((shape[0], 3))
-    path = tmp_path_factory.mktemp("mat") / "any.mat"
+    path = folder / "any.mat"
     store = STORAGES[storage]
     variables = {"data": data, "partial_target": store(mask.T), "target": store(one_hot.T)}
     io.savemat(path, variables, do_compression=compressed)
@@ -229,10 +234,8 @@ def test_a_file_cut_in_half_is_refused(path: Path) -> None:
 
 
 @given(share=st.floats(0, 1, exclude_max=True))
-def test_a_file_cut_anywhere_is_read_whole_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, share: float
-) -> None:
-    path = tmp_path_factory.mktemp("cut") / "toys.mat"
+def test_a_file_cut_anywhere_is_read_whole_or_refused(folder: Path, share: float) -> None:
+    path = folder / "toys.mat"
     # The sets come last, so that no cut can pass for a file without truth.
     variables = {"target": TRUTH, "data": DATA, "partial_target": SETS}
     io.savemat(path, variables, do_compression=True)

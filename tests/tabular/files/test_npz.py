@@ -31,6 +31,11 @@ def write(path: Path, **changes: Any) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("arrays")
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "toys.npz"
@@ -72,7 +77,7 @@ def test_weights_are_read(path: Path) -> None:
 
 @given(st.integers(1, 10), st.integers(1, 5), st.integers(0, 2**32))
 def test_whatever_was_saved_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, n_samples: int, n_classes: int, seed: int
+    folder: Path, n_samples: int, n_classes: int, seed: int
 ) -> None:
     generator = np.random.default_rng(seed)
     features = generator.standard_normal((n_samples, 2))
@@ -80,7 +85,7 @@ def test_whatever_was_saved_is_read_back(
     mask = np.eye(n_classes, dtype=bool)[truth] | (generator.random((n_samples, n_classes)) < 0.5)
     weights = mask * generator.uniform(0.1, 1, size=mask.shape)
     path = write(
-        tmp_path_factory.mktemp("npz") / "any.npz",
+        folder / "any.npz",
         X=features,
         candidates=mask,
         weights=weights,
@@ -159,10 +164,8 @@ def test_a_file_of_something_else_is_refused(content: bytes, path: Path) -> None
 
 
 @given(share=st.floats(0, 1, exclude_max=True))
-def test_a_file_cut_anywhere_is_refused(
-    tmp_path_factory: pytest.TempPathFactory, share: float
-) -> None:
-    path = write(tmp_path_factory.mktemp("cut") / "toys.npz")
+def test_a_file_cut_anywhere_is_refused(folder: Path, share: float) -> None:
+    path = write(folder / "toys.npz")
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(DatasetFormatError, match="is damaged"):
@@ -171,10 +174,10 @@ def test_a_file_cut_anywhere_is_refused(
 
 @given(position=st.integers(0, 2999), change=st.integers(1, 255))
 def test_a_damaged_file_is_read_or_refused_by_our_errors(
-    tmp_path_factory: pytest.TempPathFactory, position: int, change: int
+    folder: Path, position: int, change: int
 ) -> None:
     features = np.random.default_rng(0).random((2, 100))
-    path = write(tmp_path_factory.mktemp("damaged") / "toys.npz", X=features)
+    path = write(folder / "toys.npz", X=features)
     content = bytearray(path.read_bytes())
     content[position % len(content)] ^= change
     path.write_bytes(content)

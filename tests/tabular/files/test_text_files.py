@@ -221,6 +221,11 @@ def test_without_pyarrow_the_same_cells_are_read(tmp_path):
 VALID = 'name,size,"text, free"\nAnn,1.5,"says ""hi"", twice"\nÖzil,007,"two\nlines"\n\n,NA,é\n'
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("damaged")
+
+
 @st.composite
 def damaged(draw):
     content = bytearray(VALID.encode(draw(st.sampled_from(["utf-8", "utf-8", "utf-16"]))))
@@ -242,8 +247,8 @@ def damaged(draw):
 @example(content=b"")
 @example(content=b'"')
 @example(content=b"a\r\r\nb")
-def test_a_damaged_file_is_refused_or_read_with_every_row(content, tmp_path_factory):
-    path = tmp_path_factory.mktemp("damaged") / "any.csv"
+def test_a_damaged_file_is_refused_or_read_with_every_row(content, folder):
+    path = folder / "any.csv"
     path.write_bytes(content)
     try:
         frame = read_table(path)

@@ -24,6 +24,11 @@ TEXTS = st.lists(
 ).map("".join)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tables")
+
+
 @st.composite
 def tables_of_text(draw):
     n_columns = draw(st.integers(1, 4))
@@ -36,8 +41,8 @@ def tables_of_text(draw):
 
 @settings(max_examples=100)
 @given(frame=tables_of_text(), suffix=st.sampled_from([".csv", ".tsv", ".jsonl"]))
-def test_any_text_is_read_back_as_it_was_written(frame, suffix, tmp_path_factory):
-    path = tmp_path_factory.mktemp("tables") / f"any{suffix}"
+def test_any_text_is_read_back_as_it_was_written(frame, suffix, folder):
+    path = folder / f"any{suffix}"
     write_table(frame, path)
     back = read_table(path, delimiter={".csv": ",", ".tsv": "\t"}.get(suffix))
     assert list(back.columns) == list(frame.columns)
@@ -301,12 +306,19 @@ def test_an_output_that_takes_no_bytes_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet", "xlsx"])
-def test_a_reader_that_has_seen_enough_is_no_error(format_):
+def test_an_output_that_nobody_reads_is_no_error(format_, monkeypatch):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        write_table(pd.DataFrame({"a": [str(n) * 9 for n in range(10_000)]}), "-", format=format_)
+
+
+def test_a_process_whose_reader_has_gone_ends_silently():
     code = (
         "import pandas as pd\n"
         "from disambig.tabular.files.formats import write_table\n"
-        "frame = pd.DataFrame({'a': [str(n) * 9 for n in range(10_000)]})\n"
-        f"write_table(frame, '-', format={format_!r})"
+        "write_table(pd.DataFrame({'a': [str(n) * 9 for n in range(10_000)]}), '-')"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -28,27 +28,27 @@ def in_order(rows):
     return CandidateLabels.from_sets(rows, classes=NAMES)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets, st.sampled_from(["|", " | ", "||"]))
 def test_delimited_sets(rows, between):
     cells = [between.join(row) for row in rows]
     assert LabelColumns().parse(table(cells)).candidates == CandidateLabels.from_sets(rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets)
 def test_sets_in_json(rows):
     cells = [json.dumps(sorted(row)) for row in rows]
     assert WITH_CLASSES.parse(table(cells)).candidates == in_order(rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets, st.sampled_from([list, tuple, set, frozenset, lambda row: np.array(sorted(row))]))
 def test_sets_in_python(rows, kind):
     assert WITH_CLASSES.parse(table(map(kind, rows))).candidates == in_order(rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets, st.integers(0, 5))
 def test_sets_over_several_columns(rows, seed):
     place = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_sets_over_several_columns(rows, seed):
     assert read.candidates == in_order(rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.lists(labels, min_size=3, max_size=3), min_size=1, max_size=8))
 def test_votes(rows):
     frame = pd.DataFrame(rows, columns=list("abc"))
@@ -71,7 +71,7 @@ def test_votes(rows):
     assert read.candidates == in_order(counts)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.sets(labels, min_size=1, max_size=len(NAMES) - 1), min_size=1, max_size=8))
 def test_negative_sets(rows):
     cells = ["|".join(f"!{name}" for name in row) for row in rows]
@@ -79,14 +79,14 @@ def test_negative_sets(rows):
     assert WITH_CLASSES.parse(table(cells)).candidates == expected
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets, st.sets(labels))
 def test_positive_labels_less_the_negative_ones(rows, ruled_out):
     cells = ["|".join([*row, *(f"!{name}" for name in ruled_out - row)]) for row in rows]
     assert WITH_CLASSES.parse(table(cells)).candidates == in_order(rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(weighted_sets)
 def test_weights(rows):
     expected = in_order(rows)
@@ -98,7 +98,7 @@ def test_weights(rows):
         assert WITH_CLASSES.parse(table(cells)).candidates == expected
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.text(), max_size=5), st.booleans(), st.sampled_from(["|", ":", "!", "0", " "]))
 def test_arbitrary_texts_are_read_or_refused(cells, literal, separator):
     columns = LabelColumns(literal=literal, separator=separator)
@@ -112,7 +112,7 @@ def test_arbitrary_texts_are_read_or_refused(cells, literal, separator):
 signs = st.text(alphabet='ab01:!|.[]{}",\\ e-', max_size=12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(signs, max_size=4), st.lists(signs, max_size=4), st.booleans())
 def test_texts_full_of_signs_are_read_or_refused(first, second, votes):
     rows = min(len(first), len(second))
@@ -129,7 +129,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(json_values, max_size=4), st.booleans())
 def test_arbitrary_values_are_read_or_refused(cells, as_text):
     shown = [json.dumps(cell) for cell in cells] if as_text else cells
@@ -137,7 +137,7 @@ def test_arbitrary_values_are_read_or_refused(cells, as_text):
         assert isinstance(LabelColumns().parse(table(shown)).candidates, CandidateLabels)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sets)
 def test_what_was_read_can_be_written_chosen_and_asked(rows):
     candidates = WITH_CLASSES.parse(table("|".join(row) for row in rows)).candidates

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["JoinedLabels", "Slip", "joined_labels", "likely_slips", "spelled_alike"]
+__all__ = ["JoinedLabels", "Slip", "find_joined_labels", "find_slips", "find_spelling_variants"]
 
 _LONGEST_LABEL = 80  # longer ones are whole sentences
 _MOST_LABELS = 50_000
@@ -39,7 +39,7 @@ class JoinedLabels(NamedTuple):
     labels: list[str]
 
 
-def spelled_alike(labels: Iterable[str]) -> list[tuple[str, ...]]:
+def find_spelling_variants(labels: Iterable[str]) -> list[tuple[str, ...]]:
     """Return groups of labels that differ only in case, spaces and invisible characters."""
     groups: dict[str, list[str]] = defaultdict(list)
     for label in labels:
@@ -47,12 +47,12 @@ def spelled_alike(labels: Iterable[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def likely_slips(counts: Mapping[str, int]) -> list[Slip]:
+def find_slips(counts: Mapping[str, int]) -> list[Slip]:
     """Return rare labels that a slip may have made out of frequent ones.
 
     A slip changes punctuation, or one letter, which is replaced, missing, added or moved. It
     changes neither a digit nor the first letter, because ``class 1`` and ``class 2``, ``typical``
-    and ``atypical`` are different things. What ``spelled_alike`` finds is left out.
+    and ``atypical`` are different things. What ``find_spelling_variants`` finds is left out.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def likely_slips(counts: Mapping[str, int]) -> list[Slip]:
     return sorted(slips, key=lambda slip: (-counts[slip.meant], slip))
 
 
-def joined_labels(counts: Mapping[str, int]) -> JoinedLabels | None:
+def find_joined_labels(counts: Mapping[str, int]) -> JoinedLabels | None:
     """Return labels that look like several, such as ``cat;dog`` beside ``cat`` and ``bird;dog``.
 
     That is where most of their pieces are found in other labels too.
@@ -121,10 +121,10 @@ def _pieces_recur(joined: JoinedLabels, counts: Mapping[str, int]) -> bool:
 
 def _without_case_and_spaces(label: str) -> str:
     # Spaces between digits stay: '1 1' is not '11'.
-    return _SPACE_NOT_BETWEEN_DIGITS.sub("", _folded(label))
+    return _SPACE_NOT_BETWEEN_DIGITS.sub("", _fold(label))
 
 
-def _folded(label: str) -> str:
+def _fold(label: str) -> str:
     text = unicodedata.normalize("NFKC", label).casefold()
     if not text.isascii():  # invisible characters, such as joiners
         text = "".join(char for char in text if unicodedata.category(char) != "Cf")
@@ -139,7 +139,7 @@ def _can_hold_a_slip(label: str) -> bool:
 def _shortened_forms(label: str) -> set[str]:
     """Return a label without punctuation, and that without each of its letters in turn."""
     text = _PUNCTUATION.sub(
-        lambda found: " " if found.end() < len(found.string) else "", _folded(label)
+        lambda found: " " if found.end() < len(found.string) else "", _fold(label)
     )
     forms = {text}
     for word in _WORD.finditer(text):

@@ -13,7 +13,7 @@ from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, may_have_any_label, row_blocks
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.duplicates import find_repeated_rows
-from disambig.tabular.audit.spelling import joined_labels, likely_slips, spelled_alike
+from disambig.tabular.audit.spelling import find_joined_labels, find_slips, find_spelling_variants
 
 __all__ = ["Finding", "LabelledRows", "find_suspicious"]
 
@@ -162,7 +162,7 @@ def _labels_like_names(labelled: LabelledRows) -> Iterator[Finding]:
 
 
 def _joined(labelled: LabelledRows) -> Iterator[Finding]:
-    found = joined_labels(labelled.text_counts) if labelled.separator_unused else None
+    found = find_joined_labels(labelled.text_counts) if labelled.separator_unused else None
     if found is not None:
         rows = labelled.rows_with(found.labels)
         yield Finding.about(
@@ -178,7 +178,8 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
 def _spelled_alike(labelled: LabelledRows) -> Iterator[Finding]:
     counts = labelled.text_counts
     groups = [
-        sorted(group, key=lambda label: (-counts[label], label)) for group in spelled_alike(counts)
+        sorted(group, key=lambda label: (-counts[label], label))
+        for group in find_spelling_variants(counts)
     ]
     groups.sort(key=lambda group: -counts[group[0]])
     if groups:
@@ -194,7 +195,7 @@ def _spelled_alike(labelled: LabelledRows) -> Iterator[Finding]:
 
 def _slips(labelled: LabelledRows) -> Iterator[Finding]:
     counts = labelled.text_counts
-    slips = likely_slips(counts)
+    slips = find_slips(counts)
     if slips:
         examples = (" for ".join(_with_count(label, counts) for label in slip) for slip in slips)
         yield Finding.about(

@@ -74,10 +74,10 @@ def decode_lines(
 
     ``newline`` is that of ``open``: by default a line ends in LF, CR or both.
     """
-    codec = _marked_encoding(source) if encoding is None else _checked_encoding(encoding)
+    codec = _find_encoding(source) if encoding is None else _check_encoding(encoding)
     try:
         with io.TextIOWrapper(source.open(), encoding=codec, newline=newline) as stream:
-            yield _checked_lines(stream, source.name)
+            yield _check_lines(stream, source.name)
     except UnicodeError as error:
         raise TableError(_undecodable(source, codec, error)) from error
 
@@ -229,13 +229,13 @@ class _LineFeedStream:
         self._stream.write(f"{line[:-2]}\n".encode())
 
 
-def _marked_encoding(source: FileContent) -> str:
+def _find_encoding(source: FileContent) -> str:
     with source.open() as stream:
         start = stream.read(4)
     return next((codec for mark, codec in _MARKS.items() if start.startswith(mark)), "utf-8")
 
 
-def _checked_encoding(encoding: str) -> str:
+def _check_encoding(encoding: str) -> str:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except (LookupError, ValueError) as error:
@@ -246,7 +246,7 @@ def _checked_encoding(encoding: str) -> str:
     return encoding
 
 
-def _checked_lines(stream: io.TextIOWrapper, name: str) -> Iterator[str]:
+def _check_lines(stream: io.TextIOWrapper, name: str) -> Iterator[str]:
     for number, line in enumerate(stream, start=1):
         if "\0" in line:
             raise TableError(

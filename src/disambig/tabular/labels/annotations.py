@@ -52,7 +52,7 @@ def read_annotations(
     items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
     label_column = _column(long_frame, label, "the labels")
     labels = texts_of(label_column, what="labels", literal=literal)
-    is_vote = _filled(labels)
+    is_vote = _is_filled(labels)
     note = "" if literal else blank_cell_note(label_column[~is_vote])
     if not is_vote.any():
         raise TableError(
@@ -135,12 +135,12 @@ def _column(long_frame: Any, name: str, what: str) -> Any:
     return find_column(long_frame, name, what=what, table="The table of annotations")
 
 
-def _filled(texts: AnyArray) -> BoolArray:
+def _is_filled(texts: AnyArray) -> BoolArray:
     return np.fromiter((text is not None for text in texts), bool, count=len(texts))
 
 
 def _check_filled(values: AnyArray, needed: BoolArray, what: str, advice: str) -> None:
-    bad = needed & ~_filled(values)
+    bad = needed & ~_is_filled(values)
     if bad.any():
         raise TableError(
             f"Every annotation needs {what}. There is none in {describe_table_rows(bad)}. "
