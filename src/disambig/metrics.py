@@ -20,7 +20,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 
 __all__ = [
-    "REGISTRY",
+    "METRICS",
     "Metric",
     "Outcome",
     "accuracy",
@@ -236,7 +236,7 @@ def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """What a fitted method said about held-out and training rows, and what is true of them.
 
@@ -244,70 +244,83 @@ class Outcome:
     ----------
     true_labels, candidates
         Of the held-out rows.
+    predicted : ndarray of labels
+        The most probable class of every held-out row.
     probabilities : ndarray of shape (n_samples, n_classes)
-        Predicted for the held-out rows.
+        Of the held-out rows.
     classes : ndarray
         Names of the columns of ``probabilities``.
     train_labels, train_candidates
         True labels and candidate sets of the training rows.
-    train_confidence : array or sparse array of shape (n_train, n_classes)
-        Confidence of every candidate of the training rows.
+    disambiguated : ndarray of labels
+        The most confident candidate of every training row.
     """
 
     true_labels: AnyArray
     candidates: CandidateLabels
+    predicted: AnyArray
     probabilities: FloatArray
     classes: AnyArray
     train_labels: AnyArray
     train_candidates: CandidateLabels
-    train_confidence: Any
-
-    @property
-    def predicted(self) -> AnyArray:
-        """The most probable class of every held-out row."""
-        predicted: AnyArray = self.classes[self.probabilities.argmax(axis=1)]
-        return predicted
+    disambiguated: AnyArray
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How one metric is computed from an outcome, and how reports show it."""
+    """How one metric is computed from an outcome, and how reports show it.
+
+    ``compute`` is a function at the top level of its module, so that its code can be told from
+    that of other metrics.
+    """
 
     compute: Callable[[Outcome], float]
     title: str
     lower_is_better: bool = False
 
 
+def _accuracy(outcome: Outcome) -> float:
+    return accuracy(outcome.true_labels, outcome.predicted)
+
+
+def _transductive_accuracy(outcome: Outcome) -> float:
+    return accuracy(outcome.train_labels, outcome.disambiguated)
+
+
+def _covering_rate(outcome: Outcome) -> float:
+    return covering_rate(outcome.candidates, outcome.predicted)
+
+
+def _approximated_accuracy(outcome: Outcome) -> float:
+    return approximated_accuracy(outcome.candidates, outcome.probabilities, classes=outcome.classes)
+
+
+def _brier_score(outcome: Outcome) -> float:
+    return brier_score(outcome.true_labels, outcome.probabilities, outcome.classes)
+
+
+def _expected_calibration_error(outcome: Outcome) -> float:
+    return expected_calibration_error(outcome.true_labels, outcome.probabilities, outcome.classes)
+
+
 #: Every metric that studies compute, by name. One that is added here is known everywhere.
-REGISTRY = {
-    "accuracy": Metric(lambda o: accuracy(o.true_labels, o.predicted), "accuracy"),
-    "transductive_accuracy": Metric(
-        lambda o: transductive_accuracy(o.train_labels, o.train_candidates, o.train_confidence),
-        "transductive accuracy",
-    ),
-    "covering_rate": Metric(lambda o: covering_rate(o.candidates, o.predicted), "covering rate"),
-    "approximated_accuracy": Metric(
-        lambda o: approximated_accuracy(o.candidates, o.probabilities, classes=o.classes),
-        "approximated accuracy",
-    ),
-    "brier_score": Metric(
-        lambda o: brier_score(o.true_labels, o.probabilities, o.classes),
-        "Brier score",
-        lower_is_better=True,
-    ),
+METRICS = {
+    "accuracy": Metric(_accuracy, "accuracy"),
+    "transductive_accuracy": Metric(_transductive_accuracy, "transductive accuracy"),
+    "covering_rate": Metric(_covering_rate, "covering rate"),
+    "approximated_accuracy": Metric(_approximated_accuracy, "approximated accuracy"),
+    "brier_score": Metric(_brier_score, "Brier score", lower_is_better=True),
     "expected_calibration_error": Metric(
-        lambda o: expected_calibration_error(o.true_labels, o.probabilities, o.classes),
-        "expected calibration error",
-        lower_is_better=True,
+        _expected_calibration_error, "expected calibration error", lower_is_better=True
     ),
 }
 
 
 def direction(metric: str) -> int:
     """Return 1 where more is better, -1 where less is."""
-    return -1 if REGISTRY[metric].lower_is_better else 1
+    return -1 if METRICS[metric].lower_is_better else 1
 
 
 def metric_title(metric: str) -> str:
     """Return the name of a metric as people write it."""
-    return REGISTRY[metric].title
+    return METRICS[metric].title

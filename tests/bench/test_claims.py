@@ -84,9 +84,7 @@ def test_a_claim_writes_nothing(tmp_path):
 def test_a_store_that_is_no_folder_is_refused(tmp_path):
     path = tmp_path / "a file"
     path.write_text("taken")
-    with pytest.raises(
-        StudyError, match="can be written to, and .*a file is none: .*another folder"
-    ):
+    with pytest.raises(StudyError, match="can be written to. Got .*a file: .*another folder"):
         Claims(path).__enter__()
 
 

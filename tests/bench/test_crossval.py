@@ -13,7 +13,8 @@ from disambig.bench import (
     mean_and_std_text,
     shuffled_folds,
 )
-from disambig.bench.trial import Split, evaluate, make_trial
+from disambig.bench.evaluate import Predictions, compute_metrics
+from disambig.bench.trial import Split, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import (
@@ -103,8 +104,10 @@ def test_a_fold_is_judged_by_every_metric(data):
     for number, score in enumerate(cross_validate(PLKNN(), data, n_folds=3, seed=5)):
         trial = make_trial(data, Split(seed=5, fold=number, n_folds=3))
         fitted = PLKNN().fit(trial.train.X, trial.train.candidates)
-        assert score == evaluate(fitted, trial, fitted.predict_proba(trial.test.X))
-        assert tuple(vars(score)) == METRICS
+        probabilities = fitted.predict_proba(trial.test.X)
+        predictions = Predictions.from_classifier(fitted, trial, probabilities)
+        assert vars(score) == compute_metrics(trial, predictions)
+        assert list(vars(score)) == list(METRICS)
 
 
 def test_callbacks_are_called_in_every_fold(data):

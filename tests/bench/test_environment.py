@@ -6,6 +6,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import disambig
 from disambig.bench.execute import (
     describe_environment,
     forget_peak_memory,
@@ -58,9 +59,10 @@ def test_peak_memory_rises_and_can_be_forgotten():
 
 
 def test_the_environment_is_told_in_plain_values():
-    told = describe_environment()
-    assert json.loads(json.dumps(told)) == told
-    assert told["packages"]["numpy"] == np.__version__
-    assert set(told["packages"]) == {"numpy", "scipy", "scikit-learn", "torch"}
-    assert told["python"] == sys.version.partition(" ")[0]
-    assert (told["cuda"] is None) == (not torch.cuda.is_available())
+    environment = describe_environment()
+    assert json.loads(json.dumps(environment)) == environment
+    assert environment["disambig"] == disambig.__version__
+    assert environment["packages"]["numpy"] == np.__version__
+    assert set(environment["packages"]) == {"numpy", "scipy", "scikit-learn", "torch"}
+    assert environment["python"] == sys.version.partition(" ")[0]
+    assert (environment["cuda"] is None) == (not torch.cuda.is_available())

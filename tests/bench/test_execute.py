@@ -16,7 +16,7 @@ from disambig import PLKNN, NCPDClassifier, load_dataset
 from disambig.bench import METRICS, ControlledCorruption, RecordStore, cross_validate
 from disambig.bench.execute import execute, failure
 from disambig.bench.record import Job, data_fingerprint
-from disambig.bench.trial import Selection, Split, choose_parameters, make_trial
+from disambig.bench.trial import GridSelection, Split, choose_parameters, make_trial
 
 QUICK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
 
@@ -62,7 +62,7 @@ def test_accuracy_can_be_worked_out_from_predictions(data):
         np.testing.assert_array_equal(predictions.rows, test)
         said = predictions.classes[predictions.predicted]
         assert record.metrics["accuracy"] == np.mean(said == data.true_labels[predictions.rows])
-        assert ((predictions.probability > 1 / 3 - 1e-6) & (predictions.probability <= 1)).all()
+        np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1, rtol=1e-6)
 
 
 def test_a_record_says_all_that_is_known_and_can_be_kept(data, store):
@@ -85,7 +85,7 @@ def test_a_record_says_all_that_is_known_and_can_be_kept(data, store):
 
 
 def test_the_choice_from_a_grid_is_recorded_and_used(data):
-    grid, selection = {"n_neighbors": [2, 9]}, Selection("approximated_accuracy", 3)
+    grid, selection = {"n_neighbors": [2, 9]}, GridSelection("approximated_accuracy", 3)
     jobs = jobs_on(data, "plknn", grid=grid, selection=selection)
     for job, record in zip(jobs, records_of(execute(data, jobs)), strict=True):
         trial = make_trial(data, job.split)
@@ -174,16 +174,18 @@ def test_data_that_a_method_refuses_fails_the_job_only(data):
     assert "'r' must be an integer from 1 to 2" in record.error["message"]
 
 
-def test_a_worker_of_another_version_refuses_the_job(data):
-    job = replace(jobs_on(data, "plknn")[0], version="0.0.1")
+def test_a_worker_with_other_code_refuses_the_job(data):
+    job = jobs_on(data, "plknn")[0]
+    other = {**job.code, "disambig.solvers.neighbors": "other"}
+    job.__dict__.update(code=other)  # as worked out by the runner
     [(record, _)] = execute(data, [job])
     assert record.status == "failed"
-    assert "was made by disambig 0.0.1" in record.error["message"]
+    assert "other code of disambig.solvers.neighbors" in record.error["message"]
 
 
 def test_a_method_that_a_worker_cannot_find_fails_the_job_only(data):
     job = jobs_on(data, "bench.own_methods:Gone")[0]
-    job.__dict__.update(identity={}, key="0" * 32)  # as worked out where the method is
+    job.__dict__.update(code={}, key="0" * 32)  # as worked out where the method is
     [(record, _)] = execute(data, [job])
     assert record.status == "failed"
     assert "There is no method 'bench.own_methods:Gone'" in record.error["message"]
@@ -206,7 +208,7 @@ def test_numerical_libraries_have_one_thread_while_a_job_runs(tmp_path):
         "split=Split(seed=0, n_folds=3));"
         "data = load_dataset(sys.argv[1], truth='truth');"
         "[(record, predictions)] = execute(data, [job]);"
-        "print(record.error, set(predictions.probability.tolist()))"
+        "print(record.error, set(predictions.probabilities.max(axis=1).tolist()))"
     )
     path = write_table(tmp_path / "small.csv")
     search_path = os.pathsep.join(

@@ -6,7 +6,7 @@ from bench.small_studies import small_study, write_table
 from disambig._core.errors import StudyError
 from disambig.bench import ControlledCorruption, Study
 from disambig.bench.plan import Split, make_plan
-from disambig.bench.trial import Selection
+from disambig.bench.trial import GridSelection
 
 
 def described(plan):
@@ -75,7 +75,7 @@ def test_only_a_method_with_a_grid_has_a_selection(table):
     protocol = {"folds": 2, "selection": "oracle", "inner_folds": 4}
     jobs = make_plan(small_study(table, tuned, "ipal", protocol=protocol)).jobs
     selections = {one.method_title: one.job.selection for one in jobs}
-    assert selections.pop("PLKNN") == Selection("oracle", 4)
+    assert selections.pop("PLKNN") == GridSelection("oracle", 4)
     assert set(selections.values()) == {None}
 
 
@@ -116,7 +116,7 @@ def test_jobs_of_a_batch_differ_in_their_split_only(table):
     assert len(batches) == 2 * 3
     for batch in batches:
         assert len({one.job.split for one in batch}) == 3
-        facts = [{**one.job.identity, "split": None} for one in batch]
+        facts = [{**one.job.content, "split": None} for one in batch]
         assert facts == [facts[0]] * 3
 
 

@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from disambig import PLKNN
 from disambig._core.errors import RecordError
 from disambig.bench import RecordStore
-from disambig.bench.record import Predictions, Record
+from disambig.bench.evaluate import Predictions
+from disambig.bench.record import Record
+from disambig.bench.trial import Split, make_trial
+from disambig.datasets import make_partial_label_dataset
 
 RECORD = Record(
     key="0f" * 16,
@@ -30,9 +34,20 @@ FAILED = replace(
     RECORD, status="failed", metrics={}, error={"type": "E", "message": "ä", "traceback": "…"}
 )
 PROBABILITIES = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05]])
-PREDICTIONS = Predictions.from_probabilities(
-    np.array([7, 3]), PROBABILITIES, np.array(["a", "b", "ß"], dtype=object)
-)
+
+
+def predictions(*classes, rows=(7, 3)):
+    return Predictions(
+        rows=np.array(rows),
+        probabilities=PROBABILITIES.astype(np.float32),
+        predicted=PROBABILITIES.argmax(axis=1),
+        disambiguated=np.array([0, 2, 2]),
+        classes=np.array(classes),
+    )
+
+
+PREDICTIONS = predictions("a", "b", "ß")
+OTHER_PREDICTIONS = predictions("a", "b", "c", rows=(0, 1))
 
 
 @pytest.fixture
@@ -74,7 +89,8 @@ def test_predictions_are_read_as_they_were_written(written):
     found = written.read_predictions(written.read(RECORD.key))
     assert found.rows.tolist() == [7, 3]
     assert found.predicted.tolist() == [1, 0]
-    np.testing.assert_allclose(found.probability, [0.5, 0.9], rtol=1e-7)
+    assert found.disambiguated.tolist() == [0, 2, 2]
+    np.testing.assert_allclose(found.probabilities, PROBABILITIES, rtol=1e-7)
     assert found.classes.tolist() == ["a", "b", "ß"]
 
 
@@ -82,11 +98,13 @@ def test_predictions_are_the_same_bytes_whenever_they_are_written():
     assert PREDICTIONS.to_bytes() == PREDICTIONS.to_bytes()
 
 
-def test_classes_that_are_numbers_are_kept_as_texts(store):
-    records = RecordStore(store)
-    numbered = Predictions.from_probabilities(np.arange(2), PROBABILITIES, np.array([1, 2, 3]))
-    record = records.write(RECORD, numbered)
-    assert records.read_predictions(record).classes.tolist() == ["1", "2", "3"]
+def test_classes_that_are_numbers_are_kept_as_strings():
+    data = make_partial_label_dataset(20, 2, 3, average_candidates=2, random_state=0)
+    trial = make_trial(data, Split(seed=0, n_folds=2))
+    classifier = PLKNN().fit(trial.train.X, trial.train.candidates)
+    found = Predictions.from_classifier(classifier, trial, classifier.predict_proba(trial.test.X))
+    assert found.classes.tolist() == ["0", "1", "2"]
+    assert Predictions.from_bytes(found.to_bytes()).outcome_on(trial).classes.tolist() == [0, 1, 2]
 
 
 def test_a_job_without_a_record_is_none(store):
@@ -178,8 +196,7 @@ def test_missing_predictions_are_told(written):
 
 def test_predictions_of_another_job_are_told(written):
     _, predictions = files_of(written)
-    other = Predictions.from_probabilities(np.arange(2), PROBABILITIES, np.array(["a", "b", "c"]))
-    predictions.write_bytes(other.to_bytes())
+    predictions.write_bytes(OTHER_PREDICTIONS.to_bytes())
     with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):
         written.read(RECORD.key)
 

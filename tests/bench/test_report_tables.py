@@ -118,7 +118,7 @@ def test_missing_cells_are_dashes_and_incomplete_ones_say_so():
     assert table.rows[0][2] == "0.550 ± 0.071 (2 of 3)"
     assert table.rows[1][2] == "-"
     assert any(note.startswith("(n of 3)") for note in table.notes)
-    assert any(note.startswith("-: no run finished") for note in table.notes)
+    assert any(note.startswith("-: no run gave a value") for note in table.notes)
 
 
 def test_tests_use_the_runs_that_both_methods_have():

@@ -20,7 +20,7 @@ def test_details_are_those_of_the_records(plain):
     assert details["Protocol"] == "2 folds, seed 0"
     assert details["Python"] == record.environment["python"]
     assert details["scikit-learn"] == record.environment["packages"]["scikit-learn"]
-    assert details["disambig"] == record.job["version"]
+    assert details["disambig"] == record.version
     assert details["Cores"] == str(record.environment["cores"])
 
 

@@ -5,7 +5,7 @@ from sklearn.model_selection import KFold, ParameterGrid
 
 from disambig import PLKNN, CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.bench.trial import Selection, Split, choose_parameters, make_trial
+from disambig.bench.trial import GridSelection, Split, choose_parameters, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import OracleClassifier, RandomCandidateClassifier
@@ -53,7 +53,7 @@ def with_truth(data, labels):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_choice_is_that_of_a_loop_over_inner_folds(data, criterion):
     trial = make_trial(data, SPLIT)
-    found = choose_parameters(PLKNN(), GRID, trial, Selection(criterion, 4))
+    found = choose_parameters(PLKNN(), GRID, trial, GridSelection(criterion, 4))
     rows, expected = trial.train.numbers, []
     for parameters in ParameterGrid(GRID):
         scores = []
@@ -73,19 +73,15 @@ def test_the_choice_is_that_of_a_loop_over_inner_folds(data, criterion):
 
 def test_the_criteria_do_not_agree_by_chance(data):
     trial = make_trial(data, SPLIT)
-    tables = [
-        tuple(
-            score for _, score in choose_parameters(PLKNN(), GRID, trial, Selection(name, 2)).scores
-        )
-        for name in CRITERIA
-    ]
+    choices = [choose_parameters(PLKNN(), GRID, trial, GridSelection(name, 2)) for name in CRITERIA]
+    tables = [tuple(score for _, score in choice.scores) for choice in choices]
     assert len(set(tables)) == 3
 
 
 def test_of_equal_combinations_the_first_is_chosen(data):
     # More neighbours than rows are all rows: the combinations are the same method.
     grid = {"n_neighbors": [500, 400, 300]}
-    found = choose_parameters(PLKNN(), grid, make_trial(data, SPLIT), Selection())
+    found = choose_parameters(PLKNN(), grid, make_trial(data, SPLIT), GridSelection())
     assert len({score for _, score in found.scores}) == 1
     assert found.parameters == {"n_neighbors": 500}
 
@@ -102,7 +98,7 @@ def test_labels_and_sets_of_held_out_rows_change_nothing(data, criterion):
         "changed", X, CandidateLabels.from_mask(mask), labels, data.feature_names
     )
     before, after = (
-        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), Selection(criterion, 2))
+        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), GridSelection(criterion, 2))
         for one in (data, changed)
     )
     assert before == after
@@ -112,7 +108,7 @@ def test_labels_and_sets_of_held_out_rows_change_nothing(data, criterion):
 def test_criteria_without_true_labels_do_not_see_them(data, criterion):
     shuffled = np.random.default_rng(0).permutation(data.true_labels)
     before, after = (
-        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), Selection(criterion, 2))
+        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), GridSelection(criterion, 2))
         for one in (data, with_truth(data, shuffled))
     )
     assert before == after
@@ -121,7 +117,7 @@ def test_criteria_without_true_labels_do_not_see_them(data, criterion):
 def test_the_oracle_criterion_does_see_them(data):
     shuffled = np.random.default_rng(0).permutation(data.true_labels)
     before, after = (
-        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), Selection("oracle", 2))
+        choose_parameters(PLKNN(), GRID, make_trial(one, SPLIT), GridSelection("oracle", 2))
         for one in (data, with_truth(data, shuffled))
     )
     assert before.scores != after.scores
@@ -131,7 +127,9 @@ def test_a_method_with_a_seed_has_that_of_the_trial(data):
     grid = {"scaling": ["standard", "none"]}
     trial = make_trial(data, SPLIT)
     choices = [
-        choose_parameters(RandomCandidateClassifier(random_state=seed), grid, trial, Selection())
+        choose_parameters(
+            RandomCandidateClassifier(random_state=seed), grid, trial, GridSelection()
+        )
         for seed in (1, 2)
     ]
     assert choices[0] == choices[1]
@@ -141,7 +139,7 @@ def test_a_ceiling_is_chosen_on_the_true_labels_it_is_trained_on(data):
     grid = {"scaling": ["none", "standard"]}
     trial = make_trial(data, SPLIT)
     by_sets, by_truth = (
-        choose_parameters(OracleClassifier(), grid, trial, Selection(criterion))
+        choose_parameters(OracleClassifier(), grid, trial, GridSelection(criterion))
         for criterion in ("covering_rate", "oracle")
     )
     assert by_sets == by_truth
@@ -149,11 +147,11 @@ def test_a_ceiling_is_chosen_on_the_true_labels_it_is_trained_on(data):
 
 def test_the_method_itself_is_left_as_it_is(data):
     method = PLKNN(n_neighbors=7)
-    choose_parameters(method, {"n_neighbors": [3]}, make_trial(data, SPLIT), Selection())
+    choose_parameters(method, {"n_neighbors": [3]}, make_trial(data, SPLIT), GridSelection())
     assert method.n_neighbors == 7
     assert not hasattr(method, "classes_")
 
 
 def test_more_inner_folds_than_rows_are_refused(data):
     with pytest.raises(ParameterError, match="'n_folds' must be an integer from 2 to 80. Got 81"):
-        choose_parameters(PLKNN(), GRID, make_trial(data, SPLIT), Selection(n_folds=81))
+        choose_parameters(PLKNN(), GRID, make_trial(data, SPLIT), GridSelection(n_folds=81))

@@ -230,7 +230,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             {"protocol": {"selection": "accuracy"}},
             "protocol.selection: Input should be 'covering_rate', 'approximated_accuracy' or",
         ),
-        ({"metrics": ["accuracy", "f1"]}, "metrics[1]: Input should be 'accuracy', "),
+        ({"metrics": ["accuracy", "f1"]}, "metrics[1]: There is no metric called 'f1'."),
         ({"metrics": []}, "metrics: List should have at least 1 item"),
         ({"reference": "IPAL"}, "'reference' must be one of PLKNN; got 'IPAL'."),
         ({"reference": "plknn"}, "'reference' must be one of PLKNN; got 'plknn'."),
@@ -263,7 +263,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"methods": ["bench.broken_module:Method"]},
-            "methods[0]: There is no method 'study.broken",
+            "methods[0]: There is no method 'bench.broken",
         ),
         (
             {"methods": ["bench.own_methods:WithoutCard"]},

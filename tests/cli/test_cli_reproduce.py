@@ -20,6 +20,7 @@ from click import unstyle
 from click.testing import Result
 
 from disambig.bench import METRICS, RecordStore, Study
+from disambig.bench.evaluate import metric_code
 from disambig.bench.execute import failure
 from disambig.bench.paper import PAPER_STUDIES, paper_study, published_accuracies
 from disambig.bench.plan import make_plan
@@ -47,11 +48,12 @@ def fill(folder: Path, study: Study) -> int:
         record = replace(
             template,
             key=planned.job.key,
-            job=planned.job.identity,
+            job=planned.job.content,
             dataset=planned.dataset.name,
             status="done",
             error=None,
             metrics=scores,
+            metric_code={name: metric_code(name) for name in METRICS},
             by_epoch=[0.3, 0.5, scores["accuracy"]] if planned.job.by_epoch else None,
             seconds={"fit": 1.0, "predict": 0.1},
         )

@@ -145,7 +145,7 @@ def test_nothing_is_said_of_jobs_before_where_there_are_none(
 def test_a_damaged_record_is_told_with_its_file(kind: type[PlainLog], run: Run) -> None:
     _, text = shown(kind, run.events[:1], terminal=kind is LiveView)
     assert (
-        f"{run.damaged} is damaged. Its content does not fit its seal. Its job is done again."
+        f"{run.damaged} is damaged. Its content does not fit its seal. Its job is run again."
         in text
     )
 
@@ -367,7 +367,7 @@ def test_the_live_view_leaves_only_what_was_said_behind(run: Run) -> None:
     raw, _ = shown(LiveView, run.events, terminal=True)
     assert "mean accuracy so far" in raw
     damaged, before, failed = screen_after(raw)
-    assert damaged.endswith("Its job is done again.")
+    assert damaged.endswith("Its job is run again.")
     assert before == f"2 of {N_JOBS} jobs were done before."
     assert failed.startswith("Failed: shy [/b] on odd [b], ")
 

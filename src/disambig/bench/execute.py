@@ -6,7 +6,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -15,16 +14,16 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from disambig._core.errors import ParameterError
 from disambig._version import __version__
-from disambig.bench.record import Job, Predictions, Record
-from disambig.bench.trial import Choice, Trial, choose_parameters, evaluate, make_trial
+from disambig.bench.evaluate import Predictions, compute_metrics, metric_code
+from disambig.bench.record import Job, Record
+from disambig.bench.trial import Trial, TrialFit, fit_alone, fit_together, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.side_by_side import fit_many
+from disambig.metrics import METRICS
 
 __all__ = [
     "Outcome",
@@ -64,6 +63,7 @@ _PEAK = "VmHWM:"
 def describe_environment() -> dict[str, Any]:
     """Return versions and machine as plain values."""
     return {
+        "disambig": __version__,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "system": platform.platform(),
@@ -144,23 +144,17 @@ def failure(dataset: PartialLabelDataset, job: Job, error: BaseException) -> Out
 
 
 def _method_of(job: Job) -> PartialLabelClassifier:
-    if job.version != __version__:
+    found = job.find_code()
+    if found != job.code:
+        differing = sorted(
+            name for name in {*found, *job.code} if found.get(name) != job.code.get(name)
+        )
         raise ParameterError(
-            f"The job was made by disambig {job.version}, and this is {__version__}. Install the "
-            "same version on all machines."
+            "Every machine needs the code that the study was started with, and this process has "
+            f"other code of {', '.join(differing)}. Install the same version everywhere, or, if "
+            "files were edited meanwhile, run the study again."
         )
     return job.make_method()
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """A fitted method and how it came about."""
-
-    method: PartialLabelClassifier
-    seconds: dict[str, float]
-    choice: Choice | None = None
-    side_by_side: int = 1
-    by_epoch: list[float] | None = None
 
 
 def _run(
@@ -169,49 +163,28 @@ def _run(
     forget_peak_memory()
     trials = [make_trial(dataset, job.split, job.corruption) for job in jobs]
     if jobs[0].stands_alone:
-        fits = [_fit_alone(job, method, trial) for job, trial in zip(jobs, trials, strict=True)]
+        fits = [
+            fit_alone(method, trial, grid=job.grid, selection=job.selection, by_epoch=job.by_epoch)
+            for job, trial in zip(jobs, trials, strict=True)
+        ]
     else:
-        fits = _fit_together(method, trials)
+        fits = fit_together(method, trials)
     return [
-        _judged(dataset, job, trial, fit)
+        _evaluate(dataset, job, trial, fit)
         for job, trial, fit in zip(jobs, trials, fits, strict=True)
     ]
 
 
-def _fit_together(method: PartialLabelClassifier, trials: Sequence[Trial]) -> list[_Fit]:
+def _evaluate(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: TrialFit) -> Outcome:
     started = perf_counter()
-    fitted = list(fit_many(method, [trial.task(method) for trial in trials]))
-    each = (perf_counter() - started) / len(trials)
-    return [_Fit(one, {"fit": each}, side_by_side=len(trials)) for one in fitted]
-
-
-def _fit_alone(job: Job, method: PartialLabelClassifier, trial: Trial) -> _Fit:
-    seconds, choice = {}, None
-    if job.grid and job.selection:
-        started = perf_counter()
-        choice = choose_parameters(method, job.grid, trial, job.selection)
-        seconds["choose"] = perf_counter() - started
-        method = clone(method).set_params(**choice.parameters)
-    if job.by_epoch:
-        # The method is given nothing to stop by, so it can only watch. Of plain labels, its
-        # covering rate is the accuracy.
-        watched = (trial.test.X, trial.test.true_labels)
-        method = clone(method).set_params(validation=watched, early_stopping=None)
-    started = perf_counter()
-    fitted = next(fit_many(method, [trial.task(method)]))
-    seconds["fit"] = perf_counter() - started
-    by_epoch = fitted.history_["validation_covering_rate"].tolist() if job.by_epoch else None
-    return _Fit(fitted, seconds, choice, by_epoch=by_epoch)
-
-
-def _judged(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: _Fit) -> Outcome:
-    started = perf_counter()
-    probabilities = fit.method.predict_proba(trial.test.X)
+    probabilities = fit.classifier.predict_proba(trial.test.X)
     seconds = fit.seconds | {"predict": perf_counter() - started}
+    predictions = Predictions.from_classifier(fit.classifier, trial, probabilities)
     record = Record(
         **_facts(dataset, job),
         status="done",
-        metrics=vars(evaluate(fit.method, trial, probabilities)),
+        metrics=compute_metrics(trial, predictions),
+        metric_code={name: metric_code(name) for name in METRICS},
         by_epoch=fit.by_epoch,
         chosen=fit.choice.parameters if fit.choice else None,
         choices=[list(scored) for scored in fit.choice.scores] if fit.choice else [],
@@ -219,14 +192,14 @@ def _judged(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: _Fit) -> 
         side_by_side=fit.side_by_side,
         peak_memory_mb=peak_memory_mb(),
     )
-    classes = fit.method.classes_
-    return record, Predictions.from_probabilities(trial.test.numbers, probabilities, classes)
+    return record, predictions
 
 
 def _facts(dataset: PartialLabelDataset, job: Job) -> dict[str, Any]:
     return {
         "key": job.key,
-        "job": job.identity,
+        "job": job.content,
+        "code": dict(job.code),
         "dataset": dataset.name,
         "environment": describe_environment(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -9,7 +9,7 @@ from disambig._core.parameters import check_integer
 from disambig.bench.entries import DatasetEntry, MethodEntry, Protocol
 from disambig.bench.record import Job, data_fingerprint
 from disambig.bench.settings import Study
-from disambig.bench.trial import ControlledCorruption, Selection, Split, make_trial
+from disambig.bench.trial import ControlledCorruption, GridSelection, Split, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.catalogue import load_dataset
 
@@ -134,5 +134,5 @@ def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:
     return [ControlledCorruption(p=p, r=r) for r in entry.corruption.r for p in entry.corruption.p]
 
 
-def _selection(protocol: Protocol) -> Selection:
-    return Selection(protocol.selection, protocol.inner_folds)
+def _selection(protocol: Protocol) -> GridSelection:
+    return GridSelection(protocol.selection, protocol.inner_folds)

@@ -1,9 +1,9 @@
-"""What is kept of a job: its key, its scores, its predictions."""
+"""A job, the key of all that its result depends on, and the record of its result."""
 
 import hashlib
 import inspect
-import io
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,20 +12,26 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from disambig._core.errors import RecordError
-from disambig._core.typing import AnyArray, FloatArray, IntArray
-from disambig._version import __version__
-from disambig.bench.trial import ControlledCorruption, Selection, Split
+from disambig._core.fingerprint import code_hashes
+from disambig.bench.trial import (
+    ControlledCorruption,
+    GridSelection,
+    Split,
+    fit_alone,
+    fit_together,
+    make_trial,
+)
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fits_at_once
 
-__all__ = ["Job", "Predictions", "Record", "data_fingerprint", "side_by_side"]
+__all__ = ["Job", "Record", "data_fingerprint", "recipe_of", "side_by_side"]
 
 
 @dataclass(frozen=True)
 class Job:
-    """One method on one split of one dataset: all that its result depends on.
+    """One method on one split of one dataset: all that its result depends on, but for the code.
 
     Attributes
     ----------
@@ -35,12 +41,12 @@ class Job:
         What the method is made with; plain values.
     grid : dict of lists
         Parameters to choose from, by ``selection``; empty if there is nothing to choose.
-    selection : Selection or None
+    selection : GridSelection or None
         How to choose; None without a grid.
     data : str
         Fingerprint of the dataset's content, whatever its file is called.
     corruption : ControlledCorruption or None
-        Makes the candidate sets; None where the dataset has its own.
+        Makes the candidate sets; None where those of the dataset are used.
     split : Split
         The rows held out, and the seed of everything.
     by_epoch : bool
@@ -52,25 +58,48 @@ class Job:
     split: Split
     parameters: dict[str, Any] = field(default_factory=dict)
     grid: dict[str, list[Any]] = field(default_factory=dict)
-    selection: Selection | None = None
+    selection: GridSelection | None = None
     corruption: ControlledCorruption | None = None
     by_epoch: bool = False
-    version: str = __version__
 
     @cached_property
-    def identity(self) -> dict[str, Any]:
-        """Everything the result depends on, as plain values."""
-        return asdict(self) | {"code": _own_code(self.method)}
+    def code(self) -> Mapping[str, str]:
+        """Hashes of the code that the result depends on, by module.
+
+        It travels with the job, so that a worker can compare it with the code that it has.
+        """
+        return self.find_code()
+
+    def find_code(self) -> Mapping[str, str]:
+        """Return ``code`` as it is in this process, now."""
+        method = get_method(self.method)
+        hashes = code_hashes(method, make_trial, fit_alone if self.stands_alone else fit_together)
+        source = inspect.getsourcefile(method) if ":" in self.method else None
+        if source is None:
+            return hashes
+        # What a file from elsewhere does beyond its definitions is not known: all of it counts.
+        whole = hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
+        return {**hashes, method.__module__: whole}
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The job as plain values."""
+        return asdict(self)
+
+    @cached_property
+    def recipe(self) -> str:
+        """Hash of everything but the code."""
+        return recipe_of(self.content)
 
     @cached_property
     def key(self) -> str:
-        """Name of the job's record: a hash of its identity."""
-        return _hash(self.identity)
+        """Name of the job's record: its recipe, and a hash of its code."""
+        return f"{self.recipe}-{_hash(dict(self.code))[:12]}"
 
     @cached_property
     def family(self) -> str:
         """What it has in common with the same job on other splits."""
-        return _hash(self.identity | {"split": None})
+        return _hash(self.content | {"split": None})
 
     @property
     def stands_alone(self) -> bool:
@@ -80,6 +109,11 @@ class Job:
     def make_method(self) -> PartialLabelClassifier:
         """Return the method with its parameters, not fitted."""
         return get_method(self.method)(**self.parameters)
+
+
+def recipe_of(job: Mapping[str, Any]) -> str:
+    """Return the recipe of a job that is given as plain values, as a record has it."""
+    return _hash({field.name: job.get(field.name) for field in fields(Job)})[:24]
 
 
 def side_by_side(job: Job) -> int | None:
@@ -108,17 +142,7 @@ def data_fingerprint(dataset: PartialLabelDataset) -> str:
 
 def _hash(content: dict[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _own_code(method: str) -> str | None:
-    """Return a hash of the file of a method from elsewhere: our version says nothing about it."""
-    if ":" not in method:
-        return None
-    source = inspect.getsourcefile(get_method(method))
-    if source is None:  # compiled
-        return None
-    return hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -130,13 +154,20 @@ class Record:
     key : str
         Name of the job.
     job : dict
-        Identity of the job: all that the result depends on.
+        The job as plain values.
     dataset : str
         Name of the dataset, for people.
     status : {"done", "failed"}
         Whether there is a result.
-    metrics : dict
-        Every metric by its name; empty if it failed.
+    environment : dict
+        Versions and machine.
+    finished : str
+        When, in UTC.
+    code : dict
+        Hashes of the code that the result depends on, by module; empty in records of version
+        0.1.0 and before.
+    metrics, metric_code : dict
+        Every metric by its name, and a hash of the code that computed it; empty if it failed.
     by_epoch : list of float or None
         Held-out accuracy after every epoch, where that was asked for.
     chosen : dict or None
@@ -148,10 +179,6 @@ class Record:
         share of the time; ``side_by_side`` of them.
     peak_memory_mb : float
         Most memory the process held while it worked on the job.
-    environment : dict
-        Versions and machine.
-    finished : str
-        When, in UTC.
     predictions : str or None
         Hash of the file with the predictions.
     error : dict or None
@@ -164,7 +191,9 @@ class Record:
     status: Literal["done", "failed"]
     environment: dict[str, Any]
     finished: str
+    code: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
+    metric_code: dict[str, str] = field(default_factory=dict)
     by_epoch: list[float] | None = None
     chosen: dict[str, Any] | None = None
     choices: list[Any] = field(default_factory=list)
@@ -179,8 +208,18 @@ class Record:
         """Whether there is a result."""
         return self.status == "done"
 
+    @property
+    def version(self) -> str | None:
+        """Version of disambig that made it."""
+        return self.environment.get("disambig") or self.job.get("version")
+
+    def changed_code(self, job: Job) -> list[str]:
+        """Return the modules whose code is not what it was when the record was made."""
+        modules = {*self.code, *job.code}
+        return sorted(name for name in modules if self.code.get(name) != job.code.get(name))
+
     def to_json(self) -> str:
-        """Return the record as text, with a seal over its content."""
+        """Return the record as JSON, with a seal over its content."""
         content = asdict(self)
         return json.dumps(content | {"seal": _seal(content)}, indent=1) + "\n"
 
@@ -193,58 +232,11 @@ class Record:
             raise RecordError(f"It is not JSON: {error}.") from None
         if not isinstance(content, dict) or content.pop("seal", None) != _seal(content):
             raise RecordError("Its content does not fit its seal.")
-        if set(content) != {field.name for field in fields(cls)}:
-            raise RecordError("It has other fields than a record of this version.")
-        return cls(**content)
+        try:
+            return cls(**content)
+        except TypeError:
+            raise RecordError("It has other fields than a record of this version.") from None
 
 
 def _seal(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """What a method said about the held-out rows.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Numbers of the rows in the dataset.
-    predicted : ndarray of int
-        Column of the predicted class.
-    probability : ndarray of float
-        How probable the method found it.
-    classes : ndarray of str
-        Names of the columns.
-    """
-
-    rows: IntArray
-    predicted: IntArray
-    probability: FloatArray
-    classes: AnyArray
-
-    @classmethod
-    def from_probabilities(
-        cls, rows: IntArray, probabilities: FloatArray, classes: AnyArray
-    ) -> Self:
-        """Keep the most probable class of every row."""
-        predicted = probabilities.argmax(axis=1)
-        return cls(
-            rows=rows.astype(np.int32),
-            predicted=predicted.astype(np.int32),
-            probability=probabilities.max(axis=1).astype(np.float32),
-            # As texts: an array of objects could only be pickled.
-            classes=np.array([str(name) for name in classes.tolist()]),
-        )
-
-    def to_bytes(self) -> bytes:
-        """Return them as a compressed NumPy archive."""
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **vars(self))
-        return buffer.getvalue()
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """Read them back; nothing is unpickled."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return cls(**{name: archive[name] for name in archive.files})

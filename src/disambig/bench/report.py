@@ -16,8 +16,8 @@ from disambig.bench.conclusions import findings
 from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to_latex, to_markdown
 from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, study_file_text
 from disambig.bench.run_table import study_scores
-from disambig.bench.store import StudyResult
 from disambig.bench.study_charts import study_charts
+from disambig.bench.study_results import StudyResult
 from disambig.bench.tables import (
     Published,
     comparison_table,
@@ -121,7 +121,8 @@ def make_report(
             (name, main), *others = tables.items()
             tables = {name: main, "published": beside, **dict(others)}
     found = findings(scores, reference, study.metrics[0], test_share=test_share)
-    return Report(result, scores, tables, found, missing)
+    lacking = tuple(dict.fromkeys((*missing, *result.gaps)))
+    return Report(result, scores, tables, found, lacking)
 
 
 def can_draw_figures() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from disambig.bench.formats import Table
 from disambig.bench.record import Record
 from disambig.bench.run_table import STEPS
-from disambig.bench.store import StudyResult
+from disambig.bench.study_results import StudyResult
 from disambig.bench.wording import MISSING
 
 __all__ = ["failure_table", "run_details", "seconds_table"]
@@ -25,7 +25,7 @@ def run_details(result: StudyResult) -> list[tuple[str, str]]:
         ("Seeds", ", ".join(map(str, seeds))),
         ("First record", finished[0]),
         ("Last record", finished[-1]),
-        ("disambig", _values(record.job.get("version") for record in records)),
+        ("disambig", _values(record.version for record in records)),
         ("Python", _values(record.environment.get("python") for record in records)),
     ]
     details += [

@@ -12,9 +12,8 @@ from disambig._core.errors import ParameterError, UnknownNameError
 from disambig._core.typing import FloatArray
 from disambig.bench.plan import PlannedJob
 from disambig.bench.record import Record
-from disambig.bench.store import StudyResult
-from disambig.bench.trial import METRICS
-from disambig.metrics import direction
+from disambig.bench.study_results import StudyResult
+from disambig.metrics import METRICS, direction
 
 __all__ = ["DECIMALS", "STEPS", "RunTable", "Setting", "accuracy_by_epoch", "study_scores"]
 

@@ -15,7 +15,8 @@ from disambig.bench.execute import execute, failure
 from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, side_by_side
 from disambig.bench.settings import Study
-from disambig.bench.store import Claims, RecordStore, StudyResult, stored_records
+from disambig.bench.store import Claims, RecordStore
+from disambig.bench.study_results import StudyResult, find_records
 
 __all__ = ["StudyListener", "TimeLeft", "run_study"]
 
@@ -61,19 +62,19 @@ _MOST_FORGOTTEN = 3
 
 
 class StudyListener:
-    """Told what happens while a study runs; override what you want to know."""
+    """Called while a study runs; override what you want to know."""
 
-    def on_start(self, plan: Plan, done: dict[str, Record], damaged: list[RecordError]) -> None:
-        """Hear which jobs there are, which were done before, and which records are damaged."""
+    def on_start(self, plan: Plan, done: dict[str, Record], notices: list[str]) -> None:
+        """React to a plan: jobs that were done before, and what is run again and why."""
 
     def on_jobs_start(self, jobs: list[PlannedJob]) -> None:
-        """Hear that jobs have been started, together."""
+        """React to jobs that were started together."""
 
     def on_job_end(self, planned: PlannedJob, record: Record) -> None:
-        """Hear that a job has ended, here or in another runner on the same store."""
+        """React to the end of a job, here or in another runner on the same store."""
 
     def on_wait(self) -> None:
-        """Hear, every now and then, that time passes."""
+        """React to the passing of time: called about twice a second while jobs run."""
 
 
 def run_study(
@@ -87,8 +88,10 @@ def run_study(
 ) -> StudyResult:
     """Run the jobs of a study that have no record yet, and return all records.
 
-    It may be interrupted at any moment and called again; what has a record is not run again. What
-    failed is tried again. Several runners may work on one store at the same time.
+    It may be interrupted at any moment and called again; what has a record is not run again, but
+    for what failed and what was made by other code than this: its record stays in the store, and
+    the notices of the result say which code has changed. Several runners may work on one store at
+    the same time.
 
     Parameters
     ----------
@@ -103,14 +106,14 @@ def run_study(
     address : str, optional
         Of a cluster.
     listener : StudyListener, optional
-        Told what happens.
+        Called on every event.
     """
     opening = open_backend(backend, jobs=jobs, address=address)  # refuses what it does not know
     plan = make_plan(study)
     records = RecordStore(store)
     with Claims(records.folder) as claims, opening as workers:
         runner = _Runner(plan, records, workers, claims, listener or StudyListener())
-        return StudyResult(plan, runner.run())
+        return runner.run()
 
 
 @dataclass(eq=False)
@@ -123,16 +126,21 @@ class _Runner:
     claims: Claims
     listener: StudyListener
     known: dict[str, Record] = field(default_factory=dict)
+    outdated: dict[str, Record] = field(default_factory=dict)  # to be replaced
     waiting: deque[list[PlannedJob]] = field(default_factory=deque)
     under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
     elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
     forgotten: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
     sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
 
-    def run(self) -> dict[str, Record]:
-        records, damaged = stored_records(self.plan, self.store)
-        self.known = {key: record for key, record in records.items() if record.is_done}
-        self.listener.on_start(self.plan, dict(self.known), damaged)
+    def run(self) -> StudyResult:
+        found = find_records(self.plan, self.store)
+        self.known = {key: record for key, record in found.records.items() if record.is_done}
+        self.outdated = {key: self.known.pop(key) for key in found.too_little & set(self.known)}
+        notices = [f"{error} Its job is run again." for error in found.damaged]
+        notices += found.code_notices("They are run again; the old records stay in the store.")
+        notices += found.late_metrics
+        self.listener.on_start(self.plan, dict(self.known), [*notices, *found.gaps])
         self.waiting.extend(self._batches())
         while self.waiting or self.elsewhere or self.under_way:
             while self.waiting and len(self.under_way) < self.backend.width():
@@ -145,7 +153,8 @@ class _Runner:
             if not self.waiting:
                 # What another runner works on: look again, it may have ended or died.
                 self.waiting, self.elsewhere = self.elsewhere, deque()
-        return self.known
+        gaps = () if found.too_little else tuple(found.gaps)
+        return StudyResult(self.plan, self.known, tuple(notices), gaps)
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""
@@ -187,6 +196,9 @@ class _Runner:
         except RecordError:
             return False
         if record is None or not record.is_done:
+            return False
+        old = self.outdated.get(record.key)
+        if old is not None and old.finished == record.finished:
             return False
         self._keep(planned, record)
         return True

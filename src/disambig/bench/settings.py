@@ -6,11 +6,11 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from disambig._core.errors import StudyError
+from disambig._core.errors import StudyError, UnknownNameError
 from disambig.bench.entries import (
     DatasetEntry,
     MethodEntry,
@@ -18,7 +18,7 @@ from disambig.bench.entries import (
     Settings,
     without_repeats,
 )
-from disambig.bench.trial import METRICS
+from disambig.metrics import METRICS
 
 __all__ = ["Study", "can_be_toml", "described", "given_settings", "place_data", "settings_text"]
 
@@ -28,6 +28,12 @@ _FLOOR, _CEILING = "random_candidate", "oracle"
 
 def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
+
+
+def _known_metric(name: str) -> str:
+    if name not in METRICS:
+        raise UnknownNameError("metric", name, METRICS)
+    return name
 
 
 class Study(Settings):
@@ -60,7 +66,7 @@ class Study(Settings):
     about: str = ""
     protocol: Protocol = Protocol()
     metrics: Annotated[
-        list[Literal[METRICS]],  # type: ignore[valid-type]  # a tuple made at run time
+        list[Annotated[str, AfterValidator(_known_metric)]],
         Field(min_length=1),
         AfterValidator(without_repeats),
     ] = Field(default=["accuracy"])

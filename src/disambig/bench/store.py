@@ -2,27 +2,19 @@
 
 import hashlib
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from disambig._core.errors import RecordError, StudyError
 from disambig._core.files import written_atomically
-from disambig.bench.plan import Plan, PlannedJob, make_plan
-from disambig.bench.record import Predictions, Record
-from disambig.bench.settings import Study
+from disambig.bench.evaluate import Predictions
+from disambig.bench.record import Job, Record, recipe_of
 
-__all__ = [
-    "Claims",
-    "RecordStore",
-    "StoredResults",
-    "StudyResult",
-    "read_results",
-    "stored_records",
-]
-
+__all__ = ["Claims", "RecordStore"]
 
 try:
     import fcntl
@@ -51,7 +43,7 @@ class Claims:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StudyError(
-                f"Records need a folder that can be written to, and {self._path.parent} is none: "
+                f"Records need a folder that can be written to. Got {self._path.parent}: "
                 f"{error.strerror}. Choose another folder."
             ) from error
         return self
@@ -85,7 +77,7 @@ class Claims:
 
 def _byte_of(key: str) -> int:
     # Beyond 2**62 the offsets of some systems end.
-    return int(key[:15], 16)
+    return int(_hash(key.encode())[:15], 16)
 
 
 class RecordStore:
@@ -139,6 +131,26 @@ class RecordStore:
             raise RecordError(f"{self.path(record.key)} has no predictions: the job failed.")
         return Predictions.from_bytes(self._read_predictions(record))
 
+    def of_other_code(self, jobs: Iterable[Job]) -> dict[str, Record]:
+        """Return the latest result of these jobs by other code, where there is one, by their keys.
+
+        Records of version 0.1.0 and before are among them: these do not say which code made them.
+        """
+        wanted = {job.recipe: job.key for job in jobs}
+        found: dict[str, Record] = {}
+        for path in self.folder.glob("[!.]*.json") if wanted else ():
+            recipe, _, code = path.stem.partition("-")
+            if code and (recipe not in wanted or path.stem == wanted[recipe]):
+                continue
+            try:
+                record = self.read(path.stem)
+            except RecordError:  # of no job that is asked for, or of no use to it
+                continue
+            key = wanted.get(recipe_of(record.job)) if record and record.is_done else None
+            if record and key and (key not in found or found[key].finished < record.finished):
+                found[key] = record
+        return found
+
     def path(self, key: str) -> Path:
         """Return where the record of a job is."""
         return self.folder / f"{key}.json"
@@ -159,84 +171,3 @@ class RecordStore:
 
 def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class StudyResult:
-    """A plan and the records of its jobs, by their keys."""
-
-    plan: Plan
-    records: dict[str, Record]
-
-    def jobs(self) -> list[tuple[PlannedJob, Record]]:
-        """Return every job with its record."""
-        return [(planned, self.records[planned.job.key]) for planned in self.plan.jobs]
-
-    @property
-    def failed(self) -> list[tuple[PlannedJob, Record]]:
-        """Jobs that went wrong, with their records."""
-        return [(planned, record) for planned, record in self.jobs() if not record.is_done]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredResults:
-    """What a store has of a study.
-
-    Attributes
-    ----------
-    result : StudyResult
-        The jobs that have a record, and these; what failed is among them.
-    n_missing : int
-        Jobs of the study without a record that can be read.
-    damaged : tuple of RecordError
-        Records that cannot be read; their jobs count as missing.
-    """
-
-    result: StudyResult
-    n_missing: int
-    damaged: tuple[RecordError, ...]
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What a reader of the results has to know about what is not there."""
-        notices = [str(error) for error in self.damaged]
-        if self.n_missing:
-            n_jobs = self.n_missing + len(self.result.plan.jobs)
-            notices.append(f"{self.n_missing} of {n_jobs} jobs have no record yet.")
-        return tuple(notices)
-
-
-def read_results(study: Study, store: str | os.PathLike[str]) -> StoredResults:
-    """Return what a store has of a study; nothing is run, and nothing is written.
-
-    Parameters
-    ----------
-    study : Study
-        Its data must be at hand, because a record is known by the data that it is about.
-    store : path
-        Folder of the records.
-    """
-    plan = make_plan(study)
-    records, damaged = stored_records(plan, RecordStore(store))
-    there = tuple(planned for planned in plan.jobs if planned.job.key in records)
-    if not there:
-        raise StudyError(
-            f"There is no record of {study.name!r} in {os.fspath(store)!r} that can be read. Run "
-            "the study first, or name the folder of its records by --store."
-        )
-    result = StudyResult(Plan(study, there), records)
-    return StoredResults(result, len(plan.jobs) - len(there), tuple(damaged))
-
-
-def stored_records(plan: Plan, store: RecordStore) -> tuple[dict[str, Record], list[RecordError]]:
-    """Return the records of a plan that are in a store, by key, and what is wrong with others."""
-    records, damaged = {}, []
-    for key in dict.fromkeys(planned.job.key for planned in plan.jobs):
-        try:
-            record = store.read(key)
-        except RecordError as error:
-            damaged.append(error)
-            continue
-        if record is not None:
-            records[key] = record
-    return records, damaged

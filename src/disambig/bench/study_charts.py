@@ -21,10 +21,10 @@ from disambig.bench.charts import (
     Series,
 )
 from disambig.bench.comparisons import rank_methods
-from disambig.bench.crossval import mean_and_std
+from disambig.bench.evaluate import mean_and_std
 from disambig.bench.line_styles import LineStyle, method_styles, role_styles
 from disambig.bench.run_table import RunTable, accuracy_by_epoch
-from disambig.bench.store import StudyResult
+from disambig.bench.study_results import StudyResult
 from disambig.metrics import direction, metric_title
 
 __all__ = ["curves_chart", "dots_chart", "epochs_chart", "ranks_chart", "study_charts"]

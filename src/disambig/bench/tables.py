@@ -113,7 +113,7 @@ def _comparison_notes(
             "the runs that both methods have."
         )
     if 0 in counts:
-        notes.append(f"{MISSING}: no run finished.")
+        notes.append(f"{MISSING}: no run gave a value.")
     untested = tests.count(None)
     if untested:
         notes.append(f"Not tested, for want of two runs in common: {untested} of {len(tests)}.")

@@ -1,9 +1,9 @@
-"""What a method meets on one split, how its parameters are chosen, how it is judged."""
+"""A method on one split: the data it meets, how its parameters are chosen, its fit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -11,32 +11,26 @@ from sklearn.model_selection import KFold, ParameterGrid, ShuffleSplit
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_integer, check_real, spawn_seeds
-from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
+from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import corrupt_controlled
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
-from disambig.metrics import (
-    REGISTRY,
-    Outcome,
-    accuracy,
-    approximated_accuracy_scorer,
-    covering_rate_scorer,
-)
+from disambig.metrics import accuracy, approximated_accuracy_scorer, covering_rate_scorer
 
 __all__ = [
-    "METRICS",
     "Choice",
     "ControlledCorruption",
     "Criterion",
-    "FoldScore",
+    "GridSelection",
     "Rows",
-    "Selection",
     "Split",
     "Trial",
+    "TrialFit",
     "choose_parameters",
-    "evaluate",
+    "fit_alone",
+    "fit_together",
     "make_trial",
     "shuffled_folds",
 ]
@@ -187,49 +181,13 @@ def make_trial(
     )
 
 
-#: Names of all metrics, in the order of ``FoldScore``.
-METRICS = tuple(REGISTRY)
-
-
-class FoldScore(SimpleNamespace):
-    """How a method did on one fold: an attribute for every metric in ``METRICS``.
-
-    Attributes
-    ----------
-    accuracy : float
-        On the held-out rows, against their true labels.
-    transductive_accuracy : float
-        Share of the training rows whose true label was chosen among the candidates.
-    covering_rate, approximated_accuracy : float
-        On the candidate sets of the held-out rows: what can be known without true labels.
-    brier_score, expected_calibration_error : float
-        How far the probabilities of the held-out rows can be believed; small is good.
-    """
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> float: ...
-
-
-def evaluate(fitted: PartialLabelClassifier, trial: Trial, probabilities: FloatArray) -> FoldScore:
-    """Return every metric of a fitted method, given its probabilities for the held-out rows."""
-    outcome = Outcome(
-        true_labels=trial.test.true_labels,
-        candidates=trial.test.candidates,
-        probabilities=probabilities,
-        classes=fitted.classes_,
-        train_labels=trial.train.true_labels,
-        train_candidates=trial.train.candidates,
-        train_confidence=fitted.candidate_confidence_,
-    )
-    return FoldScore(**{name: metric.compute(outcome) for name, metric in REGISTRY.items()})
-
+# Fitting -----------------------------------------------------------------------------------------
 
 Criterion = Literal["covering_rate", "approximated_accuracy", "oracle"]
 
 
 @dataclass(frozen=True)
-class Selection:
+class GridSelection:
     """How one of several combinations of parameters is chosen.
 
     Attributes
@@ -253,11 +211,71 @@ class Choice:
     scores: list[tuple[dict[str, Any], float]]
 
 
+@dataclass(frozen=True, eq=False)
+class TrialFit:
+    """A classifier fitted to the training rows of a trial.
+
+    Attributes
+    ----------
+    classifier : PartialLabelClassifier
+        Fitted.
+    seconds : dict
+        Time of ``choose`` and ``fit``; folds trained side by side share the time equally.
+    choice : Choice or None
+        Parameters chosen from a grid.
+    side_by_side : int
+        How many trials were fitted together.
+    by_epoch : list of float or None
+        Held-out accuracy after every epoch, where that was asked for.
+    """
+
+    classifier: PartialLabelClassifier
+    seconds: dict[str, float] = field(default_factory=dict)
+    choice: Choice | None = None
+    side_by_side: int = 1
+    by_epoch: list[float] | None = None
+
+
+def fit_together(method: PartialLabelClassifier, trials: Sequence[Trial]) -> list[TrialFit]:
+    """Fit a method to several trials, side by side where it can."""
+    started = perf_counter()
+    classifiers = list(fit_many(method, [trial.task(method) for trial in trials]))
+    seconds = {"fit": (perf_counter() - started) / len(trials)}
+    return [TrialFit(one, seconds, side_by_side=len(trials)) for one in classifiers]
+
+
+def fit_alone(
+    method: PartialLabelClassifier,
+    trial: Trial,
+    *,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    selection: GridSelection | None = None,
+    by_epoch: bool = False,
+) -> TrialFit:
+    """Choose parameters where there is a grid, then fit, following the epochs if asked."""
+    seconds, choice = {}, None
+    if grid and selection:
+        started = perf_counter()
+        choice = choose_parameters(method, grid, trial, selection)
+        seconds["choose"] = perf_counter() - started
+        method = clone(method).set_params(**choice.parameters)
+    if by_epoch:
+        # The method is given nothing to stop by, so it can only watch. Of plain labels, its
+        # covering rate is the accuracy.
+        watched = (trial.test.X, trial.test.true_labels)
+        method = clone(method).set_params(validation=watched, early_stopping=None)
+    started = perf_counter()
+    classifier = next(fit_many(method, [trial.task(method)]))
+    seconds["fit"] = perf_counter() - started
+    accuracies = classifier.history_["validation_covering_rate"].tolist() if by_epoch else None
+    return TrialFit(classifier, seconds, choice, by_epoch=accuracies)
+
+
 def choose_parameters(
     method: PartialLabelClassifier,
     grid: Mapping[str, Sequence[Any]],
     trial: Trial,
-    selection: Selection,
+    selection: GridSelection,
 ) -> Choice:
     """Return the best combination of ``grid``; of equal ones the first."""
     folds = shuffled_folds(len(trial.train.X), selection.n_folds, trial.selection_seed)
@@ -278,33 +296,17 @@ def _inner_score(
     rows = trial.train
     visible = rows.visible_to(method)
     tasks = ((rows.X[train], visible[train], trial.method_seed) for train, _ in folds)
-    scores = [
-        _SCORERS[criterion](fitted, rows.X[test], visible[test], rows.true_labels[test])
-        for (_, test), fitted in zip(folds, fit_many(method, tasks), strict=True)
-    ]
+    scores = []
+    for (_, test), classifier in zip(folds, fit_many(method, tasks), strict=True):
+        if criterion == "oracle":
+            score = accuracy(rows.true_labels[test], classifier.predict(rows.X[test]))
+        else:
+            score = _SCORERS[criterion](classifier, rows.X[test], visible[test])
+        scores.append(score)
     return float(np.mean(scores))
 
 
-def _covering_rate(
-    fitted: PartialLabelClassifier, X: Features, candidates: CandidateLabels, _: AnyArray
-) -> float:
-    return covering_rate_scorer(fitted, X, candidates)
-
-
-def _approximated_accuracy(
-    fitted: PartialLabelClassifier, X: Features, candidates: CandidateLabels, _: AnyArray
-) -> float:
-    return approximated_accuracy_scorer(fitted, X, candidates)
-
-
-def _oracle(
-    fitted: PartialLabelClassifier, X: Features, _: CandidateLabels, true_labels: AnyArray
-) -> float:
-    return accuracy(true_labels, fitted.predict(X))
-
-
 _SCORERS = {
-    "covering_rate": _covering_rate,
-    "approximated_accuracy": _approximated_accuracy,
-    "oracle": _oracle,
+    "covering_rate": covering_rate_scorer,
+    "approximated_accuracy": approximated_accuracy_scorer,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from disambig._core.messages import join_names
 from disambig._core.typing import FloatArray
 from disambig.bench.comparisons import Ranking
-from disambig.bench.crossval import mean_and_std
+from disambig.bench.evaluate import mean_and_std
 from disambig.bench.run_table import DECIMALS, RunTable
 
 __all__ = [

@@ -82,7 +82,7 @@ def _study_page(source: Path, store: Path) -> str:
     from disambig.bench.report import make_report
     from disambig.bench.reported_study import ReportedStudy, read_study_file
     from disambig.bench.settings import Study
-    from disambig.bench.store import read_results
+    from disambig.bench.study_results import read_results
     from disambig.cli.console import say_notices
     from disambig.web.study_report import study_page
 

@@ -13,7 +13,7 @@ from disambig.cli.console import print_table
 if TYPE_CHECKING:
     from disambig.bench.report import Published
     from disambig.bench.settings import Study
-    from disambig.bench.store import StudyResult
+    from disambig.bench.study_results import StudyResult
 
 __all__ = ["STORE", "Address", "Backend", "Jobs", "Out", "Store", "run_and_report", "study"]
 

@@ -14,7 +14,6 @@ from disambig.bench.runner import StudyListener, TimeLeft
 from disambig.cli.console import make_table
 
 if TYPE_CHECKING:
-    from disambig._core.errors import RecordError
     from disambig.bench.plan import Plan, PlannedJob
     from disambig.bench.record import Record
 
@@ -35,17 +34,15 @@ class _Tally(StudyListener):
         self._total = 0
         self._started = time.monotonic()
 
-    def on_start(
-        self, plan: "Plan", done: "dict[str, Record]", damaged: "list[RecordError]"
-    ) -> None:
+    def on_start(self, plan: "Plan", done: "dict[str, Record]", notices: list[str]) -> None:
         """Count what there is to do and what is done."""
         jobs = {planned.job.key: planned for planned in plan.jobs}
         self._total = len(jobs)
         self._pending = {key: planned for key, planned in jobs.items() if key not in done}
         for key, record in done.items():
             self._time_left.learn(jobs[key], record, now=False)
-        for error in damaged:
-            self._print(f"{error} Its job is done again.")
+        for notice in notices:
+            self._print(notice)
         if done:
             self._print(f"{len(done)} of {self._total} jobs were done before.")
 
@@ -118,11 +115,9 @@ class LiveView(_Tally):
     def __exit__(self, *error: object) -> None:
         self._live.stop()
 
-    def on_start(
-        self, plan: "Plan", done: "dict[str, Record]", damaged: "list[RecordError]"
-    ) -> None:
+    def on_start(self, plan: "Plan", done: "dict[str, Record]", notices: list[str]) -> None:
         """Set the table up, with what is known from before."""
-        super().on_start(plan, done, damaged)
+        super().on_start(plan, done, notices)
         self._datasets = list(dict.fromkeys(planned.dataset.name for planned in plan.jobs))
         self._methods = list(dict.fromkeys(planned.method_title for planned in plan.jobs))
         for planned in plan.jobs:

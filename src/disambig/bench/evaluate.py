@@ -1,0 +1,206 @@
+"""Every metric, from what is kept of a fitted method; cross-validation in memory."""
+
+import io
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from disambig._core.errors import RecordError
+from disambig._core.fingerprint import code_fingerprint
+from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig.bench.trial import ControlledCorruption, Split, Trial, make_trial
+from disambig.candidates.checks import columns_of
+from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.side_by_side import fit_many
+from disambig.metrics import METRICS, Outcome
+
+__all__ = [
+    "METRICS",
+    "FoldScore",
+    "Predictions",
+    "compute_metrics",
+    "cross_validate",
+    "mean_and_std",
+    "mean_and_std_text",
+    "metric_code",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What is kept of a fitted method: all that metrics are computed from.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Which rows of the dataset were held out.
+    probabilities : ndarray of float32 of shape (n_rows, n_classes)
+        Class probabilities of the held-out rows.
+    predicted : ndarray of int
+        Column of the most probable class, before probabilities were rounded.
+    disambiguated : ndarray of int
+        Column of the most confident candidate of every training row.
+    classes : ndarray of str
+        Names of the columns.
+    """
+
+    rows: IntArray
+    probabilities: FloatArray
+    predicted: IntArray
+    disambiguated: IntArray
+    classes: AnyArray
+
+    @classmethod
+    def from_classifier(
+        cls, classifier: PartialLabelClassifier, trial: Trial, probabilities: FloatArray
+    ) -> Self:
+        """Keep what a classifier makes of a trial, given its probabilities for the test rows."""
+        chosen = trial.train.candidates.choose(classifier.candidate_confidence_)
+        return cls(
+            rows=trial.test.numbers.astype(np.int32),
+            probabilities=probabilities.astype(np.float32),
+            predicted=probabilities.argmax(axis=1).astype(np.int32),
+            disambiguated=columns_of(chosen, classifier.classes_).astype(np.int32),
+            classes=_names(classifier.classes_),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return them as a compressed NumPy archive."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **vars(self))
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Read them back; nothing is unpickled."""
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        if set(arrays) != {field.name for field in fields(cls)}:
+            raise RecordError(
+                "An earlier version of disambig kept only the most probable class. Run the study "
+                "again."
+            )
+        return cls(**arrays)
+
+    def outcome_on(self, trial: Trial) -> Outcome:
+        """Return what metrics are computed from; refuse a trial of other rows or classes."""
+        classes = trial.test.candidates.classes
+        if (
+            not np.array_equal(self.rows, trial.test.numbers)
+            or len(self.disambiguated) != len(trial.train.numbers)
+            or not np.array_equal(self.classes, _names(classes))
+        ):
+            raise RecordError(
+                "The kept rows or classes are not those of the split. Run the study again."
+            )
+        return Outcome(
+            true_labels=trial.test.true_labels,
+            candidates=trial.test.candidates,
+            predicted=classes[self.predicted],
+            probabilities=self.probabilities,
+            classes=classes,
+            train_labels=trial.train.true_labels,
+            train_candidates=trial.train.candidates,
+            disambiguated=classes[self.disambiguated],
+        )
+
+
+def _names(classes: AnyArray) -> AnyArray:
+    # As strings: an array of objects could only be pickled.
+    return np.array([str(name) for name in classes.tolist()])
+
+
+def compute_metrics(
+    trial: Trial, predictions: Predictions, names: Iterable[str] | None = None
+) -> dict[str, float]:
+    """Return metrics by name; by default all."""
+    outcome = predictions.outcome_on(trial)
+    chosen = METRICS if names is None else names
+    return {name: METRICS[name].compute(outcome) for name in chosen}
+
+
+def metric_code(name: str) -> str:
+    """Return a hash of the code that computes a metric."""
+    return code_fingerprint(METRICS[name].compute, Predictions.outcome_on)[:16]
+
+
+# Cross-validation --------------------------------------------------------------------------------
+
+
+class FoldScore(SimpleNamespace):
+    """How a method did on one fold: an attribute for every metric in ``METRICS``.
+
+    Attributes
+    ----------
+    accuracy : float
+        On the held-out rows, against their true labels.
+    transductive_accuracy : float
+        Share of the training rows whose true label was chosen among the candidates.
+    covering_rate, approximated_accuracy : float
+        On the candidate sets of the held-out rows: what can be known without true labels.
+    brier_score, expected_calibration_error : float
+        How far the probabilities of the held-out rows can be believed; small is good.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> float: ...
+
+
+def cross_validate(
+    method: PartialLabelClassifier,
+    dataset: PartialLabelDataset,
+    *,
+    n_folds: int = 10,
+    seed: int = 0,
+    corruption: ControlledCorruption | None = None,
+) -> Iterator[FoldScore]:
+    """Yield the score of every fold, as soon as it is known.
+
+    Everything is fitted on the training rows of a fold. Folds, corruption and the method's
+    seed follow from ``seed`` and the number of the fold alone, so all methods meet the same data.
+
+    Parameters
+    ----------
+    method : PartialLabelClassifier
+        Cloned for every fold.
+    dataset : PartialLabelDataset
+        With true labels.
+    n_folds : int, default=10
+        Number of folds.
+    seed : int, default=0
+        Seed of everything.
+    corruption : ControlledCorruption, optional
+        Makes candidate sets for the training rows from their true labels. By default the
+        candidate sets of the dataset are used.
+    """
+    started: deque[Trial] = deque()  # made when their turn comes: each holds a copy of its rows
+
+    def tasks() -> Iterator[tuple[FloatArray, CandidateLabels, int]]:
+        for fold in range(n_folds):
+            trial = make_trial(dataset, Split(seed=seed, fold=fold, n_folds=n_folds), corruption)
+            started.append(trial)
+            yield trial.task(method)
+
+    for classifier in fit_many(method, tasks()):
+        trial = started.popleft()
+        probabilities = classifier.predict_proba(trial.test.X)
+        predictions = Predictions.from_classifier(classifier, trial, probabilities)
+        yield FoldScore(**compute_metrics(trial, predictions))
+
+
+def mean_and_std(values: Sequence[float] | FloatArray) -> tuple[float, float]:
+    """Return the mean over folds and the sample standard deviation."""
+    return float(np.mean(values)), float(np.std(values, ddof=1))
+
+
+def mean_and_std_text(values: Sequence[float]) -> str:
+    """Return mean and standard deviation as tables show them."""
+    mean, std = mean_and_std(values)
+    return f"{mean:.3f} ± {std:.3f}"
