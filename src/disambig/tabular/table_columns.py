@@ -52,17 +52,9 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
 def find_column(
     frame: Any, name: str, *, what: str, table: str = "The table", advice: str = ""
 ) -> Any:
-    """Return a column of a data frame.
+    """Return a column of a data frame, or raise an error.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    name : str
-        The column.
-    what, table, advice : str
-        For the error: what the column was to be, in which table, and what to do beyond checking
-        the name.
+    It says what the column was to be, in which table, and what to do beyond checking the name.
     """
     if name in frame.columns:
         return frame[name]

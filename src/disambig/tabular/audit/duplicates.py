@@ -17,30 +17,14 @@ _ODD_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class RepeatedRows(NamedTuple):
-    """Marks of rows that have the features of another row.
+    """Marks of rows that have the features of others: a group of rows."""
 
-    Attributes
-    ----------
-    differing : array of shape (n_samples,)
-        Rows whose group has different sets, with a label common to all of them.
-    contradicting : array of shape (n_samples,)
-        Rows whose group has no label common to all of its sets.
-    """
-
-    differing: BoolArray
-    contradicting: BoolArray
+    differing: BoolArray  # the sets of the group differ, with a label common to all of them
+    contradicting: BoolArray  # the sets of the group have no label in common
 
 
 def find_repeated_rows(values: pd.DataFrame, candidates: CandidateLabels) -> RepeatedRows:
-    """Compare the sets of all rows that have the same features.
-
-    Parameters
-    ----------
-    values : DataFrame of n_samples rows
-        Features: numbers, and strings or None.
-    candidates : CandidateLabels of n_samples rows
-        Their sets.
-    """
+    """Compare the sets of all rows that have the same features: numbers, and strings or None."""
     rows, starts = _groups_of_several(_row_hashes(values))
     differing = np.zeros(len(values), dtype=bool)
     contradicting = np.zeros(len(values), dtype=bool)

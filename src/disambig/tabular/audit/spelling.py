@@ -48,16 +48,11 @@ def find_spelling_variants(labels: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def find_slips(counts: Mapping[str, int]) -> list[Slip]:
-    """Return rare labels that a slip may have made out of frequent ones.
+    """Return rare labels that may be slips of frequent ones, given how many rows have each.
 
     A slip changes punctuation, or one letter, which is replaced, missing, added or moved. It
     changes neither a digit nor the first letter, because ``class 1`` and ``class 2``, ``typical``
     and ``atypical`` are different things. What ``find_spelling_variants`` finds is left out.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        In how many rows each label occurs.
     """
     by_frequency = sorted(
         (label for label, count in counts.items() if count and _can_hold_a_slip(label)),
@@ -91,12 +86,8 @@ def find_slips(counts: Mapping[str, int]) -> list[Slip]:
 def find_joined_labels(counts: Mapping[str, int]) -> JoinedLabels | None:
     """Return labels that look like several, such as ``cat;dog`` beside ``cat`` and ``bird;dog``.
 
-    That is where most of their pieces are found in other labels too.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        In how many rows each label occurs.
+    That is where most of their pieces are found in other labels too. ``counts`` says how many rows
+    have each label.
     """
     joined = [
         JoinedLabels(separator, [label for label in counts if separator in label])

@@ -72,27 +72,13 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows of a table that have a label.
-
-    Attributes
-    ----------
-    candidates : CandidateLabels
-        Their sets.
-    audit : CandidateAudit
-        Facts about these sets.
-    numbers : array of shape (n_samples,)
-        Their positions in the table, from 0.
-    values : DataFrame of n_samples rows, or None
-        Their features, where there are any.
-    separator_unused : bool
-        Whether no cell was split into labels.
-    """
+    """The rows of a table that have a label."""
 
     candidates: CandidateLabels
-    audit: CandidateAudit
-    numbers: IntArray
-    values: pd.DataFrame | None = None
-    separator_unused: bool = False
+    audit: CandidateAudit  # facts about the candidates
+    numbers: IntArray  # positions of the rows in the table, from 0
+    values: pd.DataFrame | None = None  # features, if there are any
+    separator_unused: bool = False  # whether no cell was split into labels
 
     @property
     def is_weighted(self) -> bool:

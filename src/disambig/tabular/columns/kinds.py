@@ -58,42 +58,20 @@ _NUMBERS = {"number", "num", "no", "nr", "index", "idx", "key"}
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column holds.
-
-    Attributes
-    ----------
-    kind : str
-        What it is.
-    feature : {"number", "category", "boolean", "date"} or None
-        What it is read as if it becomes a feature; None if it cannot be one.
-    date_format : str or None
-        How dates are written; None for other kinds.
-    remark : str
-        What people should know about how it was read, if anything.
-    """
+    """What a column holds."""
 
     kind: Kind
-    feature: FeatureKind | None
-    date_format: DateFormat | None = None
-    remark: str = ""
+    feature: FeatureKind | None  # what it is read as if it becomes a feature; None if it cannot
+    date_format: DateFormat | None = None  # of dates only
+    remark: str = ""  # what people should know about how it was read
 
 
 def describe_column(column: Any, *, category: bool = False) -> ColumnKind:
     """Say what a column holds, the same for strings and for typed cells.
 
-    Numbers are categories if pandas has them as such, or leading zeros say that they are codes.
-
-    Parameters
-    ----------
-    column : Series
-        Its cells.
-    category : bool, default=False
-        Whether they are categories, whatever they look like.
-
-    Raises
-    ------
-    TableError
-        If cells are lists, bytes or other objects, or numbers are infinite.
+    Numbers are categories if pandas has them as such, if leading zeros say that they are codes, or
+    with ``category=True``. Cells that are lists, bytes or other objects, and infinite numbers,
+    raise ``TableError``.
     """
     cells = read_column(column)
     if cells.missing.all():

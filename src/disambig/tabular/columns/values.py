@@ -33,17 +33,8 @@ def column_values(frame: Any, plan: ColumnPlan) -> Any:
     Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing. Categories
     are strings in columns of objects, None where missing. Rows are numbered from zero.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; other columns and their order do not matter.
-    plan : ColumnPlan
-        What to read, and how.
-
-    Raises
-    ------
-    TableError
-        If columns are missing, or a cell cannot be read as the plan says.
+    Other columns of the table, and their order, do not matter. Missing columns, and cells that
+    cannot be read as the plan says, raise ``TableError``.
     """
     check_column_names(frame)
     missing = [name for name in plan.names if name not in frame.columns]

@@ -5,7 +5,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -46,40 +46,21 @@ class Format:
     """A file format: how it is recognised, read and written.
 
     Readers and writers are named by ``module:function`` and imported when they are needed.
-
-    Attributes
-    ----------
-    name : str
-        What ``format=`` and ``--format`` call it.
-    suffixes : tuple of str
-        How the names of such files end, in lower case; the first is the usual one.
-    reader : str
-        A function of a ``FileContent`` that returns a data frame. It takes ``delimiter``,
-        ``check_delimiter`` and ``encoding`` where the format has them.
-    writer : str, optional
-        A function of a data frame and a binary stream, and of ``delimiter`` if there is one.
-    delimiter : str, optional
-        What usually stands between two cells, where that can be chosen.
-    has_encoding : bool
-        Whether it is text, whose encoding can be chosen.
-    is_dataset : bool
-        Whether the reader returns a ``PartialLabelDataset`` instead.
-    library, extra : str, optional
-        The package that reads and writes it, and the extra of disambig that installs it.
-    holds_more : str
-        What a file may hold besides the table, and would lose if it were overwritten.
     """
 
-    name: str
-    suffixes: tuple[str, ...]
+    name: str  # what format= and --format call it
+    suffixes: tuple[str, ...]  # in lower case, the usual one first
+    # Takes a FileContent and, where the format has them, delimiter, check_delimiter and encoding;
+    # returns a data frame.
     reader: str
+    # Takes a data frame, a binary stream and, where the format has one, a delimiter.
     writer: str | None = None
-    delimiter: str | None = None
-    has_encoding: bool = False
-    is_dataset: bool = False
-    library: str | None = None
-    extra: str | None = None
-    holds_more: str = ""
+    delimiter: str | None = None  # the usual one, where another can be chosen
+    has_encoding: bool = False  # whether it is text, whose encoding can be chosen
+    is_dataset: bool = False  # whether the reader returns a PartialLabelDataset
+    library: str | None = None  # the package that reads and writes it
+    extra: str | None = None  # the extra of disambig that installs it
+    holds_more: str = ""  # what a file may hold besides the table, and would lose if overwritten
 
     def check_installed(self) -> None:
         """Raise ``MissingExtraError`` if what reads and writes the format is not installed."""
@@ -131,23 +112,17 @@ class Format:
         return {"delimiter": delimiter}
 
 
+_CSV = Format(
+    name="csv",
+    suffixes=(".csv",),
+    reader=f"{_FILES}.text:read_delimited",
+    writer=f"{_FILES}.text:write_delimited",
+    delimiter=",",
+    has_encoding=True,
+)
 FORMATS = (
-    Format(
-        name="csv",
-        suffixes=(".csv",),
-        reader=f"{_FILES}.text:read_delimited",
-        writer=f"{_FILES}.text:write_delimited",
-        delimiter=",",
-        has_encoding=True,
-    ),
-    Format(
-        name="tsv",
-        suffixes=(".tsv",),
-        reader=f"{_FILES}.text:read_delimited",
-        writer=f"{_FILES}.text:write_delimited",
-        delimiter="\t",
-        has_encoding=True,
-    ),
+    _CSV,
+    replace(_CSV, name="tsv", suffixes=(".tsv",), delimiter="\t"),
     Format(
         name="jsonl",
         suffixes=(".jsonl", ".ndjson"),

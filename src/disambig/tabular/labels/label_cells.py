@@ -183,12 +183,7 @@ def blank_cell_note(cells: Iterable[Any]) -> str:
 def write_weighted_cells(candidates: CandidateLabels, weights: FloatArray) -> list[str]:
     """Return ``cat:0.9|dog:0.1`` for every row, or JSON if labels hold such signs themselves.
 
-    Parameters
-    ----------
-    candidates : CandidateLabels
-        Sets whose classes are strings.
-    weights : ndarray
-        In the order of ``candidates.pairs()``.
+    Classes are strings; weights are in the order of ``candidates.pairs()``.
     """
     _, columns = candidates.pairs()
     names = candidates.classes[columns].tolist()

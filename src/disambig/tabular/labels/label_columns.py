@@ -39,24 +39,12 @@ _LONGEST_CELL = 150  # with the name of its column
 
 @dataclass(frozen=True, eq=False)
 class LabelsInTable:
-    """What the label columns of a table say.
+    """What the label columns of a table say."""
 
-    Attributes
-    ----------
-    candidates : CandidateLabels
-        Of the rows that have a label, in order; of all rows where ``empty="all"``.
-    empty : array of bool
-        The rows of the table without a label.
-    negative : bool
-        Whether labels were ruled out, as in "!cat".
-    note : str
-        For a message on rows without a label: which cell was taken for empty, if one was.
-    """
-
-    candidates: CandidateLabels
-    empty: BoolArray
-    negative: bool
-    note: str = ""
+    candidates: CandidateLabels  # of the rows that have a label; of all rows with empty="all"
+    empty: BoolArray  # marks the rows of the table without a label
+    negative: bool  # whether labels were ruled out, as in "!cat"
+    note: str = ""  # which cell was taken for empty, if one was; for messages
 
 
 @dataclass(frozen=True, kw_only=True)

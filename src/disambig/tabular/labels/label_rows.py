@@ -20,24 +20,12 @@ _NO_WEIGHTS: Mapping[str, float] = {}
 
 
 class RowLabels(NamedTuple):
-    """The candidate set of a row, before all classes are known.
+    """The candidate set of a row, before all classes are known."""
 
-    Parameters
-    ----------
-    labels : mapping from label to weight
-        Labels that are named; the weight is 1 if none is given.
-    all_but : tuple of sets of labels
-        Each one stands for all other classes, with a weight of 1.
-    excluded : collection of labels
-        Labels that are ruled out, which are classes, too.
-    weighted : bool
-        Whether there are weights, given or counted.
-    """
-
-    labels: Mapping[str, float] = _NO_WEIGHTS
-    all_but: tuple[frozenset[str], ...] = ()
-    excluded: Collection[str] = ()
-    weighted: bool = False
+    labels: Mapping[str, float] = _NO_WEIGHTS  # labels that are named, of weight 1 if none is given
+    all_but: tuple[frozenset[str], ...] = ()  # each one adds 1 to the weight of all other classes
+    excluded: Collection[str] = ()  # labels that are ruled out, which are classes, too
+    weighted: bool = False  # whether there are weights, given or counted
 
 
 def row_labels(cell: CellLabels) -> RowLabels:
