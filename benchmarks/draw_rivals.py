@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from results_page import FOLDER
 
 mpl.use("agg")
@@ -53,7 +53,7 @@ def main() -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.tight_layout(rect=(0, 0.09, 1, 1))
     figure.legend(handles, labels, loc="lower center", ncols=3, frameon=False)
-    with written_atomically(FOLDER / "rivals_accuracy.png") as temporary:
+    with write_atomically(FOLDER / "rivals_accuracy.png") as temporary:
         figure.savefig(temporary, dpi=160)
 
 

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 
 from disambig import NCPDPlusClassifier
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig._core.typing import FloatArray
 from disambig.bench.trial import Trial
 from disambig.engine.training import Training
@@ -116,7 +116,7 @@ def draw(courses: dict[str, Course], true_share: float, path: Path) -> None:
     for axis in axes[1]:
         axis.set_xlabel("epoch")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         figure.savefig(temporary, format="png", dpi=150)
 
 

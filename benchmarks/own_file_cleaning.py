@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig.bench.figure_style import figure_style
 from disambig.candidates import corrupt_controlled
 from disambig.tabular.files.formats import write_table
@@ -96,7 +96,7 @@ def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
         axes[0].set_ylabel("share of errors found")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        with written_atomically(FOLDER / f"{NAME}.png") as temporary:
+        with write_atomically(FOLDER / f"{NAME}.png") as temporary:
             figure.savefig(temporary, metadata={"Software": None})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import disambig
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "results"
 
@@ -31,6 +31,6 @@ def write_page(
         else f"`python {script}`"
     )
     made_by = f"Made by {command} with disambig {disambig.__version__}; do not edit by hand."
-    with written_atomically(folder / f"{name}.md") as temporary:
+    with write_atomically(folder / f"{name}.md") as temporary:
         temporary.write_text("\n\n".join((f"# {title}", made_by, *parts)) + "\n", encoding="utf-8")
     print(f"Written: {folder / name}.md")

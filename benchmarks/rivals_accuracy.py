@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from disambig import get_method, load_dataset
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig.bench import FoldScore, cross_validate, mean_and_std_text
 from disambig.bench.paper import published_accuracies
 from results_page import FOLDER, markdown_table, write_page
@@ -121,7 +121,7 @@ def main() -> None:
             markdown_table(header, [cells[method, data].table_row() for method in METHODS]),
         )
     ]
-    with written_atomically(arguments.folder / "rivals_accuracy.csv") as temporary:
+    with write_atomically(arguments.folder / "rivals_accuracy.csv") as temporary:
         lines = ["method,data,mean,std,folds,reference,source", *(c.line() for c in cells.values())]
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_page(

@@ -238,7 +238,7 @@ def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a fitted method said about held-out and training rows, and what is true of them.
+    """What a fitted method predicted for held-out and training rows, and the truth about them.
 
     Attributes
     ----------

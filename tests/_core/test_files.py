@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig._core.files import check_replaceable, folder_written_atomically, written_atomically
+from disambig._core.files import check_replaceable, write_atomically, write_folder_atomically
 
 
 def test_the_file_is_there_when_the_block_ends(tmp_path):
-    with written_atomically(tmp_path / "new" / "result.csv") as temporary:
+    with write_atomically(tmp_path / "new" / "result.csv") as temporary:
         temporary.write_text("done")
         assert temporary.suffix == ".csv"
         assert not (tmp_path / "new" / "result.csv").exists()
@@ -22,7 +22,7 @@ def test_a_failed_block_leaves_the_old_file_and_nothing_else(tmp_path):
     target.write_text("old")
 
     def write_half():
-        with written_atomically(target) as temporary:
+        with write_atomically(target) as temporary:
             temporary.write_text("half")
             raise RuntimeError("the disk is full")
 
@@ -36,7 +36,7 @@ def test_who_may_read_a_file_does_not_change_with_its_content(tmp_path):
     path = tmp_path / "private.txt"
     path.write_text("old")
     path.chmod(0o600)
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_text("new")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == "new"
@@ -47,7 +47,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def write(path, content="new"):
-    with folder_written_atomically(path, is_ours) as folder:
+    with write_folder_atomically(path, is_ours) as folder:
         (folder / "ours").write_text(content)
 
 
@@ -57,7 +57,7 @@ def names_in(folder):
 
 def test_a_folder_appears_when_the_block_is_done_and_nothing_else_stays(tmp_path):
     target = tmp_path / "deep" / "folder"
-    with folder_written_atomically(target, is_ours) as folder:
+    with write_folder_atomically(target, is_ours) as folder:
         (folder / "ours").write_text("new")
         assert not target.exists()
     assert (target / "ours").read_text() == "new"
@@ -66,7 +66,7 @@ def test_a_folder_appears_when_the_block_is_done_and_nothing_else_stays(tmp_path
 
 def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path):
     write(tmp_path / "folder", "old")
-    with folder_written_atomically(tmp_path / "folder", is_ours) as folder:
+    with write_folder_atomically(tmp_path / "folder", is_ours) as folder:
         (folder / "other").write_text("new")
         assert (tmp_path / "folder" / "ours").read_text() == "old"
     assert names_in(tmp_path / "folder") == ["other"]
@@ -83,7 +83,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     write(tmp_path / "folder", "old")
     with (
         pytest.raises(RuntimeError, match="full"),
-        folder_written_atomically(tmp_path / "folder", is_ours) as folder,
+        write_folder_atomically(tmp_path / "folder", is_ours) as folder,
     ):
         raise RuntimeError(f"full, after {(folder / 'ours').write_text('half')} letters")
     assert (tmp_path / "folder" / "ours").read_text() == "old"
@@ -93,7 +93,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
 def test_a_failure_leaves_nothing_where_nothing_was(tmp_path):
     with (
         pytest.raises(RuntimeError, match="full"),
-        folder_written_atomically(tmp_path / "folder", is_ours),
+        write_folder_atomically(tmp_path / "folder", is_ours),
     ):
         raise RuntimeError("full")
     assert names_in(tmp_path) == []
@@ -105,7 +105,7 @@ def test_a_move_that_fails_leaves_what_was_there(tmp_path, was_there):
         write(tmp_path / "folder", "old")
     with (
         pytest.raises(FileNotFoundError),
-        folder_written_atomically(tmp_path / "folder", is_ours) as folder,
+        write_folder_atomically(tmp_path / "folder", is_ours) as folder,
     ):
         folder.rmdir()  # so that there is nothing to move
     assert names_in(tmp_path) == (["folder"] if was_there else [])
@@ -125,7 +125,7 @@ def test_something_else_is_refused_before_anything_is_written(tmp_path, kind):
         check_replaceable(target, is_ours)
     with (
         pytest.raises(ParameterError, match="already something else"),
-        folder_written_atomically(target, is_ours),
+        write_folder_atomically(target, is_ours),
     ):
         pytest.fail("the block must not be entered")
     assert names_in(tmp_path) == ["taken"]
@@ -134,7 +134,7 @@ def test_something_else_is_refused_before_anything_is_written(tmp_path, kind):
 def test_something_else_that_came_meanwhile_stays(tmp_path):
     with (
         pytest.raises(ParameterError, match="already something else"),
-        folder_written_atomically(tmp_path / "folder", is_ours),
+        write_folder_atomically(tmp_path / "folder", is_ours),
     ):
         (tmp_path / "folder").write_text("mine")
     assert (tmp_path / "folder").read_text() == "mine"

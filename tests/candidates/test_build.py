@@ -137,7 +137,7 @@ def test_labels_that_arrays_would_change_stay_as_they_are(labels):
 
 @pytest.mark.parametrize("bad", [[["cat", "dog"], ["dog"]], [{"cat"}], np.array([[1, 2], [2, 1]])])
 def test_collections_are_no_plain_labels(bad):
-    with pytest.raises(CandidateError, match="Got .* in place 0. .* use from_sets"):
+    with pytest.raises(CandidateError, match="Got .* at position 0. .* use from_sets"):
         CandidateLabels.from_labels(bad)
 
 
@@ -161,7 +161,7 @@ def test_one_column_of_labels_is_needed(table):
     ],
 )
 def test_what_cannot_be_a_label_is_refused_everywhere(make):
-    with pytest.raises(CandidateError, match="A label is one text, number or tuple"):
+    with pytest.raises(CandidateError, match="A label must be a string, a number or a tuple"):
         make()
 
 
@@ -196,18 +196,18 @@ def test_a_blank_text_is_an_empty_set():
 
 @pytest.mark.parametrize("bad", [*MISSING, 3])
 def test_what_is_no_text_is_refused_with_its_row(bad):
-    with pytest.raises(CandidateError, match=r"a text such as 'cat\|dog'. Row 1 is"):
+    with pytest.raises(CandidateError, match=r"a string such as 'cat\|dog'. Row 1 is"):
         CandidateLabels.from_strings(["a", bad])
 
 
 def test_one_text_alone_is_refused():
-    with pytest.raises(CandidateError, match=r"Got the text 'cat\|dog'"):
+    with pytest.raises(CandidateError, match=r"Got the string 'cat\|dog'"):
         CandidateLabels.from_strings("cat|dog")
 
 
 @pytest.mark.parametrize("separator", ["", None])
 def test_a_separator_is_needed(separator):
-    with pytest.raises(CandidateError, match="separator must be a text"):
+    with pytest.raises(CandidateError, match="separator must be a string"):
         CandidateLabels.from_strings(["a"], separator=separator)
 
 

@@ -59,10 +59,13 @@ def test_every_column_needs_a_name():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([[1.0, 0], [1, 1]], r"Only candidates may carry a weight. Not so for 1 sample, at row 1"),
-        ([[0.0, 0], [1, 0]], "a weight above 0. Not so for 1 sample, at row 0"),
-        ([[-1.0, 2], [1, 0]], "finite and not negative. Not so for 1 sample, at row 0"),
-        ([[math.inf, 2], [math.nan, 0]], "finite and not negative. Not so for 2 samples"),
+        (
+            [[1.0, 0], [1, 1]],
+            r"Only candidates may carry a weight. This is not so for 1 sample, at row 1",
+        ),
+        ([[0.0, 0], [1, 0]], "a weight above 0. This is not so for 1 sample, at row 0"),
+        ([[-1.0, 2], [1, 0]], "finite and not negative. This is not so for 1 sample, at row 0"),
+        ([[math.inf, 2], [math.nan, 0]], "finite and not negative. This is not so for 2 samples"),
         ([[1.0, 1]], r"the shape of the mask, \(2, 2\). Got \(1, 2\)"),
         ([[1j, 1], [1, 0]], "Weights are numbers .* Got values of type complex128"),
     ],

@@ -54,7 +54,7 @@ def test_printing_shows_the_name_and_the_sets_but_no_data() -> None:
 @pytest.mark.parametrize("truth", [["a", "zebra"], ["a", None], [0, 1]])
 def test_a_true_label_that_is_no_class_is_refused(truth: list[Any]) -> None:
     sets = CandidateLabels.from_sets([["a", "b"], ["b"]])
-    with pytest.raises(DatasetFormatError, match="must be one of its classes. Not so for"):
+    with pytest.raises(DatasetFormatError, match="must be one of its classes. This is not so for"):
         PartialLabelDataset("toys", np.zeros((2, 1)), sets, np.array(truth, dtype=object), ["x"])
 
 

@@ -254,7 +254,7 @@ def test_confusion_needs_a_matrix_of_numbers(bad):
 
 @pytest.mark.parametrize("bad", [[np.nan, 1], [-0.5, 1.5], [np.inf, 0]])
 def test_confusion_refuses_what_is_no_probability(bad):
-    with pytest.raises(CandidateError, match="not negative. Not so for 1 sample, at row 1"):
+    with pytest.raises(CandidateError, match="not negative. This is not so for 1 sample, at row 1"):
         corrupt_by_confusion([0, 0], [[0.5, 0.5], bad], rate=0.5, classes=range(2))
 
 

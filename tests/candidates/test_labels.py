@@ -324,7 +324,7 @@ def test_excluding_every_class_empties_the_first_row(pets):
 
 @pytest.mark.parametrize("method", ["restrict", "exclude", "contains", "with_classes"])
 def test_one_text_is_no_collection_of_labels(pets, method):
-    with pytest.raises(CandidateError, match=r"Got the text 'cat'. Write \['cat'\]"):
+    with pytest.raises(CandidateError, match=r"Got the string 'cat'. Write \['cat'\]"):
         getattr(pets, method)("cat")
 
 

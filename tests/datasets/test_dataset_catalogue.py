@@ -66,7 +66,7 @@ def test_a_file_that_is_not_the_known_one_is_refused(name: str, tmp_path: Path) 
     with pytest.raises(
         HashMismatchError,
         match=rf"{re.escape(str(path))} is not the known file\. Needed {find_card(name).hash}, "
-        r"got .* Pass check_hash=False to load it all the same\.",
+        r"got .* Pass check_hash=False to load it anyway\.",
     ):
         load_dataset(name, folder=tmp_path)
 

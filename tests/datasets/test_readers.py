@@ -112,7 +112,7 @@ def test_the_number_of_a_row_of_glass_gives_its_class_away() -> None:
 
 def test_a_dataset_without_row_numbers_cannot_give_them() -> None:
     with pytest.raises(
-        ParameterError, match="Ecoli .* has no column that numbers the rows: with_id=False"
+        ParameterError, match="Ecoli .* has no column that numbers the rows. Leave with_id=False"
     ):
         load_dataset("ecoli", with_id=True)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from disambig._core.errors import ModelFileError
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 
 __all__ = ["plain", "read_arrays", "refused", "write_arrays"]
 
@@ -48,7 +48,7 @@ def write_arrays(
     """
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         # safetensors' own way of writing files leaves them readable by nobody else.
         temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))
 

@@ -55,11 +55,11 @@ class HashMismatchError(DisambigError, ValueError):
 
 
 class DownloadError(DisambigError, OSError):
-    """A download, or the unpacking of one, that did not work."""
+    """A download that failed, or could not be unpacked."""
 
 
 class ModelFileError(DisambigError, ValueError):
-    """A file that does not hold the model, or the checkpoint, that it should."""
+    """A file that does not hold the model or checkpoint that it should."""
 
 
 class TableError(DisambigError, ValueError):
@@ -67,7 +67,7 @@ class TableError(DisambigError, ValueError):
 
 
 class StudyError(DisambigError, ValueError):
-    """The description of a study that is wrong, or cannot be carried out."""
+    """A study whose description is wrong or cannot be carried out."""
 
 
 class ClusterError(DisambigError, OSError):
@@ -75,19 +75,19 @@ class ClusterError(DisambigError, OSError):
 
 
 class RecordError(DisambigError, ValueError):
-    """The record of a job that is damaged."""
+    """A damaged record of a job."""
 
 
 class MissingExtraError(DisambigError, ImportError):
-    """A library that only an extra of disambig installs, and that is not there."""
+    """An optional library that is needed and not installed."""
 
 
 class TrainingError(DisambigError, ArithmeticError):
-    """A training that diverged, or met numbers that its solver cannot take."""
+    """A training that diverged, or numbers that a solver cannot handle."""
 
 
 class UnknownNameError(DisambigError, ValueError):
-    """A name that nothing in a catalogue carries."""
+    """A name that is not in a catalogue."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)

@@ -11,22 +11,22 @@ from pathlib import Path
 from disambig._core.errors import ParameterError
 
 __all__ = [
-    "FAULTS_OF_THE_DISK",
+    "DISK_ERRORS",
     "check_replaceable",
-    "folder_written_atomically",
-    "written_atomically",
+    "write_atomically",
+    "write_folder_atomically",
 ]
 
 
-# A full or broken disk is no fault of the name that was given.
-FAULTS_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+# Errors of the disk itself, not of the path that was given.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 @contextmanager
-def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path to write to; on success it takes the place of ``path``.
 
-    If the block fails, the temporary file goes and ``path`` is left as it was.
+    If the block fails, the temporary file is removed and ``path`` is left as it was.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -43,14 +43,14 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_replaceable(path: str | os.PathLike[str], is_ours: Callable[[Path], bool]) -> None:
-    """Refuse a place where a folder cannot be put without losing something else.
+    """Refuse a path where a new folder would replace something that is not ours.
 
     Parameters
     ----------
     path : path
         Where the folder is to be. Nothing may be there, or an empty folder, or one of ours.
     is_ours : callable
-        Tells of a folder that is not empty whether it may be replaced.
+        Whether a folder that is not empty may be replaced.
     """
     target = Path(path).resolve()
     above = next(filter(os.path.lexists, target.parents), target)
@@ -69,13 +69,13 @@ def check_replaceable(path: str | os.PathLike[str], is_ours: Callable[[Path], bo
 
 
 @contextmanager
-def folder_written_atomically(
+def write_folder_atomically(
     path: str | os.PathLike[str], is_ours: Callable[[Path], bool]
 ) -> Iterator[Path]:
     """Give a temporary folder to write into; on success it takes the place of ``path``.
 
-    If the block fails, the temporary folder goes and ``path`` is left as it was. A folder that is
-    replaced is moved aside first and removed when the new one stands: should the machine stop
+    If the block fails, the temporary folder is removed and ``path`` is left as it was. An old
+    folder is moved aside first and removed when the new one is in place: should the machine stop
     between these two moves, both lie beside ``path`` under names that begin with a dot.
 
     Parameters
@@ -83,12 +83,12 @@ def folder_written_atomically(
     path : path
         Where the folder is to be. What is there and is not ours is refused, before and after.
     is_ours : callable
-        Tells of a folder that is not empty whether it may be replaced.
+        Whether a folder that is not empty may be replaced.
     """
     check_replaceable(path, is_ours)
-    target = Path(path).resolve()  # through a link, to what it leads to
+    target = Path(path).resolve()  # follows links
     target.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, because only inside one file system a move is a rename.
+    # In the same folder, because a move is a rename only inside one file system.
     unique = uuid.uuid4().hex
     temporary = target.with_name(f".{target.name}-{unique}")
     old = target.with_name(f".{target.name}-{unique}-old")
@@ -99,7 +99,7 @@ def folder_written_atomically(
         _move_into_place(temporary, target, old)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    # The new folder stands: what cannot be removed of the old one is no reason to fail.
+    # The new folder is in place: that the old one cannot be removed is not an error.
     shutil.rmtree(old, ignore_errors=True)
 
 

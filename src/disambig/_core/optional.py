@@ -1,4 +1,4 @@
-"""Import what only an extra installs."""
+"""Import libraries that an extra installs."""
 
 import importlib
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["import_extra"]
 
 
 def import_extra(module: str, *, extra: str) -> Any:
-    """Return a module; if it is missing, say which extra of disambig brings it."""
+    """Return a module; if it is missing, say which extra of disambig installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -24,8 +24,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse a ``value`` that is not one of ``choices``."""
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
-        listed = ", ".join(repr(choice) for choice in allowed)
-        raise ParameterError(f"{name!r} must be one of {listed}. Got {value!r} instead.")
+        names = ", ".join(repr(choice) for choice in allowed)
+        raise ParameterError(f"{name!r} must be one of {names}. Got {value!r} instead.")
 
 
 def check_boolean(name: str, value: Any) -> None:
@@ -65,7 +65,7 @@ def make_generator(random_state: RandomState) -> np.random.Generator:
 def spawn_seeds(random_state: RandomState, count: int) -> list[int]:
     """Return ``count`` independent seeds; the first ones do not depend on ``count``."""
     children = _seed_sequence(random_state).spawn(count)
-    # 31 bits, so that every library takes them, scikit-learn's own random_state included.
+    # 31 bits, so that every library takes them, scikit-learn's random_state included.
     return [int(child.generate_state(1)[0] >> 1) for child in children]
 
 
@@ -73,8 +73,8 @@ def _seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):
-        # Spawning counts inside the sequence it is called on: work on a copy, so that the
-        # caller's object gives the same seeds again.
+        # A sequence counts what it spawns: work on a copy, so that the caller's object gives the
+        # same seeds again.
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.SeedSequence(int(random_state))

@@ -12,7 +12,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
 from matplotlib.textpath import TextPath
 
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig.bench.line_styles import LineStyle
 
 __all__ = [
@@ -144,7 +144,7 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     paths = []
     for suffix, metadata in _METADATA.items():
         path = Path(f"{os.fspath(stem)}.{suffix}")
-        with figure_style(), written_atomically(path) as temporary:
+        with figure_style(), write_atomically(path) as temporary:
             figure.savefig(temporary, format=suffix, metadata=metadata)
         paths.append(path)
     return paths

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disambig._core.errors import StudyError
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig._version import __version__
 from disambig.bench.charts import Chart, CurvesChart
 from disambig.bench.conclusions import findings
@@ -227,6 +227,6 @@ def _figure_links(report: Report) -> Iterator[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         # Error messages of methods may hold lone surrogates.
         temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="backslashreplace")

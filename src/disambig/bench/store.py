@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from disambig._core.errors import RecordError, StudyError
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, Record, recipe_of
 
@@ -100,9 +100,9 @@ class RecordStore:
         if predictions is not None:
             content = predictions.to_bytes()
             record = replace(record, predictions=_hash(content))
-            with written_atomically(self._predictions_path(record.key)) as temporary:
+            with write_atomically(self._predictions_path(record.key)) as temporary:
                 temporary.write_bytes(content)
-        with written_atomically(self.path(record.key)) as temporary:
+        with write_atomically(self.path(record.key)) as temporary:
             temporary.write_text(record.to_json(), encoding="utf-8")
         return record
 

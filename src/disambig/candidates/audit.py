@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr
 
-from disambig._core.messages import percent, row_count
+from disambig._core.messages import join_names, percent, row_count
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima
@@ -39,7 +39,7 @@ def row_blocks(
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class CandidateAudit:
-    """Facts about candidate sets. ``str()`` of it is a text for people.
+    """Facts about candidate sets. ``str()`` describes them.
 
     Attributes
     ----------
@@ -95,9 +95,9 @@ class CandidateAudit:
             for group in self.inseparable
         ]
         if self.never_alone:
-            lines.append(f"Never the only candidate: {_listed(self.never_alone)}")
+            lines.append(f"Never the only candidate: {join_names(self.never_alone, most=10)}")
         if self.never_candidates:
-            lines.append(f"Never a candidate: {_listed(self.never_candidates)}")
+            lines.append(f"Never a candidate: {join_names(self.never_candidates, most=10)}")
         return "\n".join(lines)
 
     @property
@@ -261,8 +261,3 @@ def _bars(histogram: dict[int, int], width: int = 40) -> list[str]:
         f"  {size:>4}  {count:>8}  {'#' * max(1, round(width * count / largest))}"
         for size, count in histogram.items()
     ]
-
-
-def _listed(labels: list[Label], most: int = 10) -> str:
-    shown = ", ".join(str(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"

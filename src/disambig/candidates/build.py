@@ -1,4 +1,4 @@
-"""Every way to make candidate sets, and to combine them."""
+"""Make candidate sets from many kinds of input, and combine them."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain
@@ -72,14 +72,14 @@ def parts_from_strings(
     """Split ``"cat|dog"`` into labels, trim spaces, and skip what is blank."""
     if not isinstance(separator, str) or not separator:
         raise CandidateError(
-            f"The separator must be a text of at least one character. Got {separator!r}."
+            f"The separator must be a string of at least one character. Got {separator!r}."
         )
     column = as_list(strings)
     for row, text in enumerate(column):
         if not isinstance(text, str):
             raise CandidateError(
-                f"Every row must be a text such as 'cat{separator}dog'. Row {row} is {text!r}. "
-                "Drop rows without labels; use from_labels for labels that are not texts."
+                f"Every row must be a string such as 'cat{separator}dog'. Row {row} is {text!r}. "
+                "Drop rows without labels; use from_labels for labels that are not strings."
             )
     pieces = ([piece.strip() for piece in text.split(separator)] for text in column)
     return parts_from_sets(([piece for piece in row if piece] for row in pieces), classes)
@@ -196,7 +196,9 @@ def _collect_leaves(
 ) -> frozenset[Label]:
     if node in path:
         circle = " > ".join(str(step) for step in (*path[path.index(node) :], node))
-        raise CandidateError(f"A taxonomy has no circles. Got {circle}. Remove one of the links.")
+        raise CandidateError(
+            f"A taxonomy must not have circles. Got {circle}. Remove one of the links."
+        )
     if node not in known:
         below = _as_collection(children.get(node, ()))
         branches = [_collect_leaves(child, children, known, (*path, node)) for child in below]
@@ -205,7 +207,7 @@ def _collect_leaves(
 
 
 def _as_collection(row: Any) -> Collection[Any]:
-    """Take a single label (a text, a number) for a collection of one."""
+    """Return a single label (a string, a number) as a collection of one."""
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
         return (row,)
     return tuple(row)
@@ -218,14 +220,14 @@ def _distinct_labels(rows: list[Any]) -> list[Mapping[Label, Any]]:
         if isinstance(row, str | bytes) or not isinstance(row, Iterable):
             raise CandidateError(
                 f"Every row must be a collection of labels. Row {number} is {row!r}. Write "
-                f"[{row!r}], or use from_labels for plain labels and from_strings for texts "
+                f"[{row!r}], or use from_labels for plain labels and from_strings for strings "
                 "such as 'cat|dog'."
             )
         try:
             distinct.append(row if isinstance(row, Mapping) else dict.fromkeys(row))
         except TypeError:
             raise CandidateError(
-                "A label must be hashable, as texts, numbers and tuples are. "
+                "A label must be hashable, as strings, numbers and tuples are. "
                 f"Row {number} is {row!r}."
             ) from None
     return distinct
@@ -268,13 +270,13 @@ def keep_columns(parts: Parts, keep: BoolArray) -> Parts:
 
 
 def put_on_classes(parts: Parts, classes: Iterable[Label]) -> Parts:
-    """Use another list of classes; every label that is somebody's candidate must be in it."""
+    """Use another list of classes; all candidates must be in it."""
     names = as_class_array(classes)
-    # A column without candidates may have no place in the new list: it is dropped.
+    # A class that is never a candidate may be missing from the new list: it is dropped.
     used = np.unique(parts.mask.indices)
-    places = (used, columns_of(parts.classes[used], names))
+    old_and_new = (used, columns_of(parts.classes[used], names))
     shape = (len(parts.classes), len(names))
-    move = sparse.csr_array((np.ones(used.size, dtype=bool), places), shape=shape)
+    move = sparse.csr_array((np.ones(used.size, dtype=bool), old_and_new), shape=shape)
     weights = None if parts.weights is None else parts.weights @ move
     return Parts(parts.mask @ move, names, weights)
 

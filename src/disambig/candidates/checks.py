@@ -1,4 +1,4 @@
-"""What makes classes, masks and weights valid."""
+"""Check class names, masks and weights."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def as_mask_matrix(mask: Any) -> Storage:
-    """Return ``mask`` as a boolean matrix of its own, CSR or dense; refuse all but 0 and 1."""
+    """Return a boolean copy of ``mask``, CSR or dense; refuse values other than 0 and 1."""
     matrix = _as_matrix(mask, "A mask holds True/False, or 0 and 1,")
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.dtype != bool and not np.isin(values, (0, 1)).all():
@@ -51,7 +51,7 @@ def check_no_empty_row(sizes: IntArray) -> None:
 
 
 def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
-    """Return ``weights`` as a matrix of floats; refuse what is no weighting of ``mask``."""
+    """Return ``weights`` as a matrix of floats; refuse weights that do not fit ``mask``."""
     if hasattr(weights, "columns"):
         names, columns = classes.tolist(), weights.columns
         weights = in_order_of(names, weights)
@@ -95,15 +95,15 @@ def in_order_of(classes: list[Any], frame: Any) -> Any:
     columns = as_list(frame.columns)
     if Counter(columns) != Counter(classes):
         return None
-    place = {name: position for position, name in enumerate(columns)}
-    return frame.iloc[:, [place[name] for name in classes]]
+    position = {name: number for number, name in enumerate(columns)}
+    return frame.iloc[:, [position[name] for name in classes]]
 
 
 def _as_matrix(values: Any, what: str) -> Storage:
-    """Return a numeric matrix of its own: CSR without stored zeros, or dense."""
+    """Return a numeric copy: CSR without stored zeros, or dense."""
     if sparse.issparse(values):
         matrix = sparse.csr_array(values, copy=True)
-        # Repeated entries are sums in waiting: add them up before looking at the values.
+        # SciPy keeps repeated entries apart: add them up before looking at the values.
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     else:
@@ -151,14 +151,14 @@ def _rows_with(matrix: Any, marked: BoolArray) -> BoolArray:
 
 def _refuse_rows(bad: BoolArray, requirement: str, advice: str) -> None:
     if bad.any():
-        raise CandidateError(f"{requirement}. Not so for {describe_rows(bad)}. {advice}")
+        raise CandidateError(f"{requirement}. This is not so for {describe_rows(bad)}. {advice}")
 
 
 def as_list(values: Iterable[Any]) -> list[Any]:
     """Return a list of plain Python values (NumPy scalars compare and print less predictably)."""
     if isinstance(values, str | bytes):
         raise CandidateError(
-            f"A collection of labels is needed. Got the text {values!r}. Write [{values!r}]."
+            f"A collection of labels is needed. Got the string {values!r}. Write [{values!r}]."
         )
     if hasattr(values, "columns") or getattr(values, "ndim", 1) == 0:
         raise CandidateError(
@@ -243,9 +243,9 @@ def columns_of(
     unknown = columns < 0
     if unknown.any():
         first = int(np.flatnonzero(unknown)[0])
-        place = "" if rows is None else f" in row {rows[first]}"
+        where = "" if rows is None else f" in row {rows[first]}"
         raise CandidateError(
-            f"Every label must be one of the {len(classes)} classes. Got {values[first]!r}{place}"
+            f"Every label must be one of the {len(classes)} classes. Got {values[first]!r}{where}"
             f"{_and_others(values, unknown)}. Add it to 'classes', or correct the label."
         )
     return columns
@@ -261,7 +261,7 @@ def check_hashable(labels: list[Any]) -> None:
     for row, label in enumerate(labels):
         if not isinstance(label, Hashable):
             raise CandidateError(
-                f"A label is one text, number or tuple. Got {label!r} in place {row}. "
+                f"A label must be a string, a number or a tuple. Got {label!r} at position {row}. "
                 "For rows that list their labels use from_sets."
             )
 
@@ -279,7 +279,7 @@ def _to_array(names: list[Hashable]) -> AnyArray:
     if len({type(name) for name in names}) == 1 and isinstance(names[0], bool | int | float | str):
         array = np.asarray(names)
         kept = array.tolist()
-        # Large numbers would become floats, and texts would lose a zero byte at their end.
+        # Large numbers would become floats, and strings would lose a zero byte at their end.
         if kept == names and type(kept[0]) is type(names[0]):
             return array
     array = np.empty(len(names), dtype=object)

@@ -29,7 +29,7 @@ class PartialLabelDataset:
     feature_names : list of str
         Names of the columns of ``X``.
     card : DatasetCard or None
-        What is known about it; None for a file of your own.
+        What is known about it; None for your own file.
     """
 
     name: str
@@ -52,11 +52,11 @@ class PartialLabelDataset:
             self._check_truth(as_list(self.true_labels))
 
     def _check_truth(self, true_labels: list[Label]) -> None:
-        # A true label that is no class could never be predicted, and would pass for an error.
+        # A true label outside the classes could never be predicted and would count as an error.
         unknown = known_columns_of(true_labels, self.candidates.classes) < 0
         if unknown.any():
             raise DatasetFormatError(
-                f"Every true label of {self.name} must be one of its classes. Not so for "
+                f"Every true label of {self.name} must be one of its classes. This is not so for "
                 f"{describe_rows(unknown)}: {true_labels[int(unknown.argmax())]!r}. Correct the "
                 "label, or name all classes."
             )

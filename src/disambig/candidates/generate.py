@@ -1,8 +1,8 @@
 """Make candidate sets from true labels, to test methods where the truth is known.
 
 Every function takes plain labels and a seed and returns ``CandidateLabels`` over the classes
-given (by default those that occur). The true label is always inside, except where
-``leave_out_truth`` takes it out on purpose.
+given (by default those that occur). The true label is always in the set, except
+where ``leave_out_truth`` takes it out on purpose.
 """
 
 from collections.abc import Iterable, Mapping
@@ -94,7 +94,7 @@ def corrupt_to_average(
     n_false = round(average_candidates * len(truth)) - len(truth)
     base, larger = divmod(n_false, max(len(truth), 1))
     order = generator.permutation(len(truth))
-    # With full sets nobody is left to be larger, hence the minimum.
+    # A full set cannot grow, hence the minimum.
     groups = [(order[:larger], min(base + 1, len(names) - 1)), (order[larger:], base)]
     rows = [np.repeat(group, count) for group, count in groups]
     false = [
@@ -211,7 +211,7 @@ def corrupt_by_confusion(
     confusion = _read_probabilities(probabilities, (len(truth), len(names)))
     confusion[np.arange(len(truth)), truth] = 0
     totals = confusion.sum(axis=1, keepdims=True)
-    # A classifier that is certain says nothing about the other classes: they are all alike.
+    # Where the classifier is certain, all other classes are equally likely.
     confusion = np.where(totals > 0, confusion, 1.0)
     totals = np.where(totals > 0, totals, len(names) - 1)
     enters = np.minimum(1, rate * (len(names) - 1) * confusion / totals)
@@ -247,11 +247,11 @@ def leave_out_truth(
             "Drop the weights by CandidateLabels.from_mask(y.to_sparse(), y.classes)."
         )
     truth, names = _true_columns(labels, candidates.classes)
-    inside = candidates.contains(names[truth])
-    if not inside.all():
+    contained = candidates.contains(names[truth])
+    if not contained.all():
         raise CandidateError(
             "The truth can be left out only where it is in the set. "
-            f"It is not for {describe_rows(~inside)}."
+            f"It is not for {describe_rows(~contained)}."
         )
     _check_several_classes(names)
     generator = make_generator(random_state)
@@ -321,9 +321,9 @@ def _read_coupling(coupling: Mapping[Label, Label], names: AnyArray) -> IntArray
     missing = next((label for label in labels if label not in coupling), None)
     if missing is not None:
         raise CandidateError(f"'coupling' needs a label for every class. {missing!r} has none.")
-    own = next((label for label in labels if coupling[label] == label), None)
-    if own is not None:
-        raise CandidateError(f"A class is coupled with another one. {own!r} is with itself.")
+    alone = next((label for label in labels if coupling[label] == label), None)
+    if alone is not None:
+        raise CandidateError(f"A class must be coupled with another one. {alone!r} is with itself.")
     return columns_of([coupling[label] for label in labels], names)
 
 
@@ -340,8 +340,8 @@ def _read_probabilities(probabilities: Any, shape: tuple[int, int]) -> FloatArra
     bad = np.asarray(~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1))
     if bad.any():
         raise CandidateError(
-            f"Probabilities must be finite and not negative. Not so for {describe_rows(bad)}. "
-            "Give what predict_proba returns."
+            "Probabilities must be finite and not negative. This is not so for "
+            f"{describe_rows(bad)}. Give what predict_proba returns."
         )
     return matrix
 

@@ -87,7 +87,7 @@ class CandidateLabels:
     def _set(
         self, mask: storage.Storage, classes: AnyArray, weights: storage.Storage | None
     ) -> None:
-        # Past __setattr__, which refuses: this is the one place that may write.
+        # Not by assignment, which __setattr__ refuses.
         object.__setattr__(self, "_mask", mask)
         object.__setattr__(self, "_classes", classes)
         object.__setattr__(self, "_weights", weights)
@@ -96,7 +96,7 @@ class CandidateLabels:
     def _from_parts(cls, parts: build.Parts) -> Self:
         return cls(parts.mask, parts.classes, weights=parts.weights)
 
-    # Made from -------------------------------------------------------------------------------
+    # Constructors ----------------------------------------------------------------------------
 
     @classmethod
     def from_sets(
@@ -123,12 +123,12 @@ class CandidateLabels:
         separator: str = "|",
         classes: Iterable[Label] | None = None,
     ) -> Self:
-        """Make it from delimited texts such as ``"cat|dog"``; spaces around a label are trimmed.
+        """Make it from delimited strings such as ``"cat|dog"``; spaces around a label are trimmed.
 
         Parameters
         ----------
         strings : iterable of str
-            One text per sample. Blank pieces (``"cat||dog"``) are skipped.
+            One string per sample. Blank pieces (``"cat||dog"``) are skipped.
         separator : str, default="|"
             What stands between two labels.
         classes : iterable of labels, optional
@@ -221,13 +221,13 @@ class CandidateLabels:
         nodes : iterable of nodes, or of collections of nodes
             What is known of each sample: a leaf, an inner node ("genus X"), or several.
         children : mapping from a node to its children
-            The taxonomy. A node that is no key is a leaf; leaves are the classes.
+            The taxonomy. A node that is not a key is a leaf; leaves are the classes.
         classes : iterable of labels, optional
             All classes in column order. By default the leaves, sorted.
         """
         return cls._from_parts(build.parts_from_taxonomy(nodes, children, classes))
 
-    # Looked at -------------------------------------------------------------------------------
+    # Properties and the container protocol ---------------------------------------------------
 
     @property
     def classes(self) -> AnyArray:
@@ -253,7 +253,7 @@ class CandidateLabels:
 
     @property
     def weights(self) -> Sparse | None:
-        """Weights as a CSR array of its own, or None where none were given."""
+        """A copy of the weights as a CSR array, or None where none were given."""
         return None if self._weights is None else storage.as_csr(self._weights).copy()
 
     @property
@@ -283,7 +283,7 @@ class CandidateLabels:
         return selected
 
     def __iter__(self) -> Iterator[set[Label]]:
-        # Many rows at a time, because one at a time is slow and all at once may not fit.
+        # In blocks: one row at a time is slow, and all at once may not fit into memory.
         for start in range(0, len(self), _ROWS_AT_A_TIME):
             yield from self[start : start + _ROWS_AT_A_TIME].to_sets()
 
@@ -299,7 +299,7 @@ class CandidateLabels:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(
-            f"CandidateLabels cannot be changed; {name!r} was to go. Make a new one instead."
+            f"CandidateLabels cannot be changed; {name!r} was to be deleted. Make a new one."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -324,7 +324,7 @@ class CandidateLabels:
         weighted = "" if self._weights is None else ", weighted"
         return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted})"
 
-    # Turned into -----------------------------------------------------------------------------
+    # Conversions -----------------------------------------------------------------------------
 
     def to_sets(self) -> list[set[Label]]:
         """Return one set of labels per sample."""
@@ -335,13 +335,13 @@ class CandidateLabels:
         return [set(labels[ends[row] : ends[row + 1]]) for row in range(len(self))]
 
     def to_strings(self, separator: str = "|") -> list[str]:
-        """Return one delimited text per sample, labels in column order."""
+        """Return one delimited string per sample, labels in column order."""
         names = [str(name) for name in self._classes]
         clash = next((name for name in names if separator in name), None)
         if clash is not None:
             raise CandidateError(
-                f"The label {clash!r} contains the separator {separator!r}, so the text could not "
-                "be read back. Choose another separator."
+                f"The label {clash!r} contains the separator {separator!r}, so the string could "
+                "not be read back. Choose another separator."
             )
         csr = self._csr()
         return [
@@ -357,7 +357,7 @@ class CandidateLabels:
         """Return a boolean CSR array of shape (n_samples, n_classes)."""
         return self._csr().copy()
 
-    # Worked with -----------------------------------------------------------------------------
+    # Computations ----------------------------------------------------------------------------
 
     def pairs(self) -> tuple[IntArray, IntArray]:
         """Return (sample, column) of every candidate, sample by sample."""
@@ -404,12 +404,12 @@ class CandidateLabels:
         return found
 
     def choose(self, confidence: Any) -> AnyArray:
-        """Return for every sample the candidate of highest confidence; ties go to the first class.
+        """Return the most confident candidate of every sample; ties go to the first class.
 
         Parameters
         ----------
         confidence : array-like or sparse array of shape (n_samples, n_classes)
-            What is outside the sets is not looked at; a missing value is below all others.
+            Values outside the sets are ignored; a missing value is below all others.
         """
         _, columns = self.pairs()
         values = self.values_of(confidence).astype(float)
@@ -419,11 +419,11 @@ class CandidateLabels:
 
     def restrict(self, labels: Iterable[Label]) -> Self:
         """Keep only these labels, in the sets and as classes."""
-        return self._keep(self._marked(labels))
+        return self._keep(self._mark_columns(labels))
 
     def exclude(self, labels: Iterable[Label]) -> Self:
         """Remove these labels, from the sets and from the classes."""
-        return self._keep(~self._marked(labels))
+        return self._keep(~self._mark_columns(labels))
 
     def intersect(self, other: "CandidateLabels") -> Self:
         """Keep what is a candidate on both sides; weights multiply, no weight counts as one."""
@@ -449,7 +449,7 @@ class CandidateLabels:
     def _parts(self) -> build.Parts:
         return build.Parts(self._csr(), self._classes, self.weights)
 
-    def _marked(self, labels: Iterable[Label]) -> BoolArray:
+    def _mark_columns(self, labels: Iterable[Label]) -> BoolArray:
         marked = np.zeros(self.shape[1], dtype=bool)
         marked[columns_of(labels, self._classes)] = True
         return marked
@@ -462,7 +462,7 @@ def _as_row_numbers(key: Any) -> AnyArray:
     # A tuple would be one index per axis, as for arrays.
     array = np.asarray(key)
     if array.size == 0:
-        array = array.astype(np.int64)  # an empty list has no type of its own
+        array = array.astype(np.int64)  # NumPy takes an empty list for floats
     if isinstance(key, tuple) or array.ndim != 1 or array.dtype.kind not in "biu":
         raise IndexError(
             "Candidate sets are selected by sample: an integer, a slice, or a one-dimensional "

@@ -26,14 +26,14 @@ __all__ = [
     "with_short_indices",
 ]
 
-# A dense array or a CSR array; SciPy ships no types, so this says no more than Any.
+# A dense array or a CSR array; SciPy ships no types.
 Storage = Any
 
 _INDEX_BYTES = np.dtype(np.int32).itemsize
 
 
 def compact(matrix: Storage) -> Storage:
-    """Return the smaller of the two forms, read-only. ``matrix`` must be nobody else's."""
+    """Return the smaller of the two forms, read-only; ``matrix`` itself may become so."""
     rows, columns = matrix.shape
     item = matrix.dtype.itemsize
     n_entries = matrix.nnz if sparse.issparse(matrix) else np.count_nonzero(matrix)
@@ -41,8 +41,8 @@ def compact(matrix: Storage) -> Storage:
         (rows + 1) * _INDEX_BYTES
     )
     if dense_is_smaller:
-        return _frozen(matrix.toarray() if sparse.issparse(matrix) else matrix)
-    return _frozen(with_short_indices(sparse.csr_array(matrix)))
+        return _freeze(matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return _freeze(with_short_indices(sparse.csr_array(matrix)))
 
 
 def as_csr(storage: Storage) -> Sparse:
@@ -70,7 +70,7 @@ def row_counts(storage: Storage) -> IntArray:
 
 def rows_of(storage: Storage, key: Any) -> Storage:
     """Return the rows that ``key`` (a slice, indices or a boolean array) selects, read-only."""
-    return _frozen(storage[key])
+    return _freeze(storage[key])
 
 
 def values_at(storage: Storage, rows: IntArray, columns: IntArray) -> AnyArray:
@@ -88,7 +88,7 @@ def with_short_indices(csr: Sparse) -> Sparse:
     return sparse.csr_array((csr.data, indices, ends), shape=csr.shape)
 
 
-def _frozen(storage: Storage) -> Storage:
+def _freeze(storage: Storage) -> Storage:
     for array in _arrays(storage):
         array.flags.writeable = False
     return storage

@@ -1,4 +1,4 @@
-"""What a method accepts as ``y``, read as candidate sets."""
+"""Read what a method accepts as ``y`` as candidate sets."""
 
 import warnings
 from collections.abc import Iterable
@@ -51,11 +51,11 @@ def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> Candidat
 
 
 def _plain_labels(y: Any) -> list[Any]:
-    # Here, because scikit-learn takes longer to import than all the rest of this layer.
+    # Imported here, because scikit-learn is slow to import.
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
-    # Arrays would turn nullable types into floats, and mixed types into texts.
+    # Arrays would turn nullable types into floats, and mixed types into strings.
     keeps_types = isinstance(y, list | tuple) or getattr(y, "ndim", 0) == 1
     labels = as_list(y) if keeps_types else column_or_1d(y, warn=True).tolist()
     missing = np.array([is_missing(label) or label in _INFINITE for label in labels], dtype=bool)
@@ -66,7 +66,7 @@ def _plain_labels(y: Any) -> list[Any]:
         )
     if all(isinstance(label, float) for label in labels):
         check_classification_targets(np.array(labels))
-    delimited = next((text for text in labels if isinstance(text, str) and "|" in text), None)
+    delimited = next((label for label in labels if isinstance(label, str) and "|" in label), None)
     if delimited is not None:
         warnings.warn(
             f"The label {delimited!r} is taken as one class. If it stands for several labels, "
@@ -77,7 +77,7 @@ def _plain_labels(y: Any) -> list[Any]:
 
 
 def without_weightless(candidates: CandidateLabels) -> CandidateLabels:
-    """Return the sets without candidates of weight zero: somebody ruled them out."""
+    """Return the sets without candidates of weight zero, which are ruled out."""
     weights = candidates.weights
     if weights is None or (candidates.values_of(weights) > 0).all():
         return candidates

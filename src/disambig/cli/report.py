@@ -44,7 +44,7 @@ def report(
     Example, for a study: disambig report my-study.toml --out my-study.html
     """
     # keeps --help quick
-    from disambig._core.files import written_atomically
+    from disambig._core.files import write_atomically
     from disambig.cli.console import say
 
     if out.suffix.lower() not in (".html", ".htm"):
@@ -52,7 +52,7 @@ def report(
     if not source.exists():
         raise TableError(f"There is no {str(source)!r}. Check the path.")
     page = _page(source, file_options, id, rows, store)
-    with written_atomically(out) as temporary:
+    with write_atomically(out) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
     say(f"The page is in {out}. Open it in a browser.")
 

@@ -1,4 +1,4 @@
-"""Named data, files of your own, and made-up data of any shape."""
+"""Named datasets, your own files, and synthetic data of any shape."""
 
 import lazy_loader
 

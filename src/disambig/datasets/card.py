@@ -20,13 +20,13 @@ class DatasetCard:
     Attributes
     ----------
     name, title : str
-        Short name for ``load_dataset`` and the command line, and one line for people.
+        Short name for ``load_dataset`` and the command line, and a title of one line.
     n_samples, n_features, n_classes : int
         Shape.
     average_candidates : float
         Mean size of a candidate set; 1 where the data comes with true labels only.
     source, licence, citation : str
-        Where it comes from, what may be done with it, whom to cite.
+        Where it comes from, how it may be used, what to cite.
     hash : str
         ``sha256:...`` or ``git-blob:...`` of the data file (of the text inside, if embedded).
     url : str or None

@@ -85,7 +85,7 @@ def load_dataset(
     _refuse_options(card.name, with_id=with_id)
     file = find_file(card, folder)
     if check_hash:
-        advice = "Pass check_hash=False to load it all the same."
+        advice = "Pass check_hash=False to load it anyway."
         check_file_digest(file.read_bytes(), card.hash, file, advice)
     dataset = read_mat(FileContent(str(file), file))
     _check_shape(dataset, card, file)

@@ -13,7 +13,7 @@ from disambig._core.errors import (
     HashMismatchError,
     ParameterError,
 )
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
 from disambig._core.optional import import_extra
 from disambig.datasets.card import DatasetCard, find_card
@@ -45,9 +45,9 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     the downloads. Case, spaces and punctuation of the file name do not matter.
     """
     looked_in = []
-    for place in [Path(folder)] if folder is not None else _usual_folders():
-        looked_in.append(str(place))
-        files = [path for path in sorted(place.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
+    for searched in [Path(folder)] if folder is not None else _usual_folders():
+        looked_in.append(str(searched))
+        files = [path for path in sorted(searched.glob("[!.]*.[mM][aA][tT]")) if path.is_file()]
         named = [path for path in files if card.is_called(path.stem)]
         if named:
             return _prefer_known(named, card)
@@ -165,7 +165,7 @@ def fetch_dataset(
             f"The folder {target.parent} cannot be used: {error}. Choose another."
         ) from error
     content = _download(url or known_address, target.parent, card, progress)
-    with written_atomically(target) as temporary:
+    with write_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
 

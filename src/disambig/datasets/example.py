@@ -1,4 +1,4 @@
-"""A table to try things on: silhouettes of vehicles, named by people who were not sure."""
+"""The example table: silhouettes of vehicles with ambiguous labels."""
 
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,10 @@ _SEED = 0
 
 
 def example_tables() -> "dict[str, pd.DataFrame]":
-    """Return a table to learn from and one to predict, by the names of their files.
+    """Return a table to learn from and one to predict, by file name.
 
-    ``label`` holds one or two labels of which one is right, ``checked`` the right one for the few
-    rows that somebody has looked at again.
+    ``label`` holds one or two labels of which one is right, ``checked`` the right one for a few
+    rows.
     """
     import pandas as pd  # slow to import, and needed here only
 
@@ -36,8 +36,8 @@ def example_tables() -> "dict[str, pd.DataFrame]":
         truth[known], p=_AMBIGUOUS_SHARE, r=_FALSE_LABELS, random_state=generator
     )
     checked = np.full(len(known), "", dtype=object)
-    seen_again = generator.choice(len(known), _CHECKED_ROWS, replace=False)
-    checked[seen_again] = truth[known][seen_again]
+    rechecked = generator.choice(len(known), _CHECKED_ROWS, replace=False)
+    checked[rechecked] = truth[known][rechecked]
     ambiguous = frame.iloc[known].assign(label=candidates.to_strings(), checked=checked)
     return {
         "vehicles.csv": ambiguous.reset_index(drop=True),

@@ -1,4 +1,4 @@
-"""Read the data inside the package, and tables of numbers with a label column."""
+"""Read embedded datasets, and tables of numbers with a label column."""
 
 import csv
 import gzip
@@ -27,7 +27,9 @@ __all__ = ["read_embedded", "read_labelled_table"]
 def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:
     """Read an embedded dataset; its candidate sets hold the true label alone."""
     if with_id and card.identifier is None:
-        raise ParameterError(f"{card.title} has no column that numbers the rows: with_id=False.")
+        raise ParameterError(
+            f"{card.title} has no column that numbers the rows. Leave with_id=False."
+        )
     folder = resources.files("disambig.datasets") / "embedded"
     content = gzip.decompress((folder / f"{card.name}.csv.gz").read_bytes())
     check_file_digest(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
@@ -51,17 +53,17 @@ def _as_label(text: str) -> int | str:
 def read_labelled_table(
     path: Path, *, labels: str = "label", separator: str = "|", truth: str | None = None
 ) -> PartialLabelDataset:
-    """Read a table in any format; all other columns are features, and numbers.
+    """Read a table in any format; columns other than labels must hold numbers.
 
     Parameters
     ----------
     path : Path
         The file.
     labels : str, default="label"
-        The column with the candidate labels: texts or, where the format has them, lists of labels
+        The column with the candidate labels: strings or, where the format has them, lists of labels
         or mappings from label to weight.
     separator : str, default="|"
-        What stands between two labels in a text.
+        What stands between two labels in a string.
     truth : str, optional
         The column with the true label, for evaluation.
     """
@@ -79,12 +81,12 @@ def read_labelled_table(
     X = as_features(_as_numbers(features, path), str(path))
     true_labels = None
     try:
-        said = LabelColumns(columns=(labels,), separator=separator, literal=True).parse(frame)
+        parsed = LabelColumns(columns=(labels,), separator=separator, literal=True).parse(frame)
         if truth is not None:
             true_labels = texts_of(frame[truth], what="true labels", literal=True)
     except TableError as error:
         raise DatasetFormatError(f"{path}: {error}") from error
-    _check_filled(said.empty, labels, path, "a label")
+    _check_filled(parsed.empty, labels, path, "a label")
     if truth is not None and true_labels is not None:
         blank = np.array([text is None for text in true_labels])
         _check_filled(blank, truth, path, "a true label")
@@ -92,7 +94,7 @@ def read_labelled_table(
     return PartialLabelDataset(
         name=path.stem,
         X=X,
-        candidates=said.candidates,
+        candidates=parsed.candidates,
         true_labels=true_labels,
         feature_names=list(features.columns),
     )

@@ -1,4 +1,4 @@
-"""Made-up data of any shape, for scale tests."""
+"""Synthetic data of any shape, for tests of scale."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Numerical problems that methods share: functions and small models of arrays and sets."""
+"""Numerical problems that methods share, solved by functions of arrays and candidate sets."""

@@ -15,7 +15,7 @@ __all__ = ["MarginMachine", "fit_margin_machine"]
 
 _ONE_AT_A_TIME = Lock()
 _MOST_PASSES = 1000
-# How far a class without rows is below all others: e ** -30 leaves it no probability to speak of.
+# How far a class without rows is below all others: e ** -30 is a negligible probability.
 _GAP_BELOW = 30.0
 
 
@@ -46,10 +46,10 @@ class MarginMachine:
         return float(np.sum(self.weights**2) + np.sum(self.intercepts**2)) / 2
 
     def scores(self, X: Features) -> FloatArray:
-        """Return one score for every row and class; classes without rows are as low as any."""
-        inside = X @ self.weights + self.intercepts
-        scores = np.tile(inside.min(axis=1, keepdims=True), self.n_classes)
-        scores[:, self.present] = inside
+        """Return one score for every row and class; classes without rows get the lowest."""
+        of_present = X @ self.weights + self.intercepts
+        scores = np.tile(of_present.min(axis=1, keepdims=True), self.n_classes)
+        scores[:, self.present] = of_present
         return scores
 
     def logits(self, X: Features) -> FloatArray:
@@ -78,12 +78,12 @@ def fit_margin_machine(
     C : float
         Weight of the losses of the rows.
     tol : float
-        Largest violation of the conditions of an optimum, relative to what a row can do.
+        Largest violation of the conditions of an optimum, relative to the influence of a row.
     """
     present = np.unique(labels)
     if len(present) == 1:
         return MarginMachine(np.zeros((X.shape[1], 1)), np.zeros(1), present, n_classes)
-    # What a single row can do to its own score; small values of C need a small tolerance.
+    # How far a single row can move its score; small values of C need a small tolerance.
     influence = C * (1 + row_norms(X, squared=True).mean())
     machine = LinearSVC(
         multi_class="crammer_singer",

@@ -20,7 +20,7 @@ _ROWS_IN_A_BLOCK = 1024
 def cholesky_in_place(matrix: FloatArray) -> None:
     """Overwrite the lower triangle by L with ``matrix = L @ L.T``.
 
-    What is above the diagonal means nothing afterwards.
+    The entries above the diagonal are undefined afterwards.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def cholesky_in_place(matrix: FloatArray) -> None:
     for start in range(0, len(matrix), _ROWS_IN_A_BLOCK):
         end = min(start + _ROWS_IN_A_BLOCK, len(matrix))
         matrix[start:, start:end] -= matrix[start:, :start] @ matrix[start:end, :start].T
-        own = cholesky(matrix[start:end, start:end], lower=True, check_finite=False)
-        matrix[start:end, start:end] = own
+        diagonal = cholesky(matrix[start:end, start:end], lower=True, check_finite=False)
+        matrix[start:end, start:end] = diagonal
         below = matrix[end:, start:end]
-        below[:] = solve_triangular(own, below.T, lower=True, check_finite=False).T
+        below[:] = solve_triangular(diagonal, below.T, lower=True, check_finite=False).T
 
 
 PRECISIONS = ("auto", "single", "double")
@@ -112,11 +112,11 @@ class KernelRidge:
         except LinAlgError as error:
             raise TrainingError(
                 "The kernel plus the penalty must be positive definite. With the penalty "
-                f"{penalty} in {precision} precision it is not, for rounding. Choose "
+                f"{penalty} in {precision} precision it is not, because of rounding. Choose "
                 "precision='double', or a larger penalty."
             ) from error
         self._factor = kernel
-        self._of_ones = self._solved(np.ones((len(X), 1)))
+        self._solution_for_ones = self._solve(np.ones((len(X), 1)))
 
     def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
         """Return the model for these targets, and its outputs at the training rows.
@@ -124,11 +124,11 @@ class KernelRidge:
         Parameters
         ----------
         targets : ndarray of shape (n_rows, n_outputs)
-            What the outputs should be near to.
+            What the outputs should be close to.
         """
-        total = self._of_ones.sum(dtype=np.float64)
-        intercepts = (self._of_ones.T.astype(np.float64) @ targets).ravel() / total
-        coefficients = self._solved(targets - intercepts)
+        total = self._solution_for_ones.sum(dtype=np.float64)
+        intercepts = (self._solution_for_ones.T.astype(np.float64) @ targets).ravel() / total
+        coefficients = self._solve(targets - intercepts)
         outputs = targets - self._penalty * coefficients
         return KernelModel(self._origin, self._rows, self._width, coefficients, intercepts), outputs
 
@@ -140,16 +140,16 @@ class KernelRidge:
         model : KernelModel
             The model.
         outputs, targets : ndarray of shape (n_rows, n_outputs)
-            What it gives at the training rows, and what was wanted.
+            Its outputs at the training rows, and the targets.
         """
         size = np.vdot(model.coefficients, outputs - model.intercepts)
         return float(np.sum((outputs - targets) ** 2) + self._penalty * size)
 
-    def _solved(self, targets: FloatArray) -> FloatArray:
-        own = np.array(targets, dtype=self._dtype, order="F")
+    def _solve(self, targets: FloatArray) -> FloatArray:
+        right_side = np.array(targets, dtype=self._dtype, order="F")
         # LAPACK counts by columns: to it, the lower triangle is the upper one of the transpose.
         solved: FloatArray = cho_solve(
-            (self._factor.T, False), own, overwrite_b=True, check_finite=False
+            (self._factor.T, False), right_side, overwrite_b=True, check_finite=False
         )
         return solved
 
@@ -162,11 +162,11 @@ def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatA
     for batch in _batches_of_rows(count, count):
         with np.errstate(over="ignore", invalid="ignore"):  # seen below
             squares = euclidean_distances(X[batch], X, squared=True)
-            # The formula rounds; a row is at no distance from itself.
+            # The formula rounds, but the distance of a row to itself is zero.
             squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
             array[batch] = squares
         total += float(np.sqrt(squares).sum())
-        largest = np.maximum(largest, squares.max())  # unlike max, it hands on what is no number
+        largest = np.maximum(largest, squares.max())  # unlike max(), it keeps NaN
     if not largest <= np.finfo(dtype).max:
         raise TrainingError(
             "Squared distances between rows must be finite numbers. Got features so large that "

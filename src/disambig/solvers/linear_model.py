@@ -79,11 +79,11 @@ def fit_linear_model(
     if size + start.intercepts.size == 0:
         return start  # no outputs, nothing to fit
 
-    def unpacked(parameters: FloatArray) -> LinearModel:
+    def unpack(parameters: FloatArray) -> LinearModel:
         return LinearModel(parameters[:size].reshape(shape), parameters[size:])
 
     def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
-        model = unpacked(parameters)
+        model = unpack(parameters)
         loss, slope = loss_of_scores(model.scores(X))
         by_weights = X.T @ slope + penalty * model.weights
         gradient = np.concatenate([by_weights.ravel(), slope.sum(axis=0)])
@@ -96,4 +96,4 @@ def fit_linear_model(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "ftol": tol, "gtol": 1e-12},
     )
-    return replace(unpacked(found.x), n_iter=found.nit)
+    return replace(unpack(found.x), n_iter=found.nit)

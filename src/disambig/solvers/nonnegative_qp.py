@@ -8,7 +8,7 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["minimise_on_orthant", "minimise_on_simplex"]
 
-# As many problems at a time as a processor keeps near at hand.
+# So many numbers at a time stay in the cache of a processor.
 _NUMBERS_AT_A_TIME = 200_000
 # On problems brought to size one: how far below zero is a violation, which pivots are rounding, and
 # which slopes a minimum may have.
@@ -42,15 +42,15 @@ def minimise_on_orthant(matrices: FloatArray, targets: FloatArray) -> FloatArray
     solutions = np.zeros((count, size))
     problems_at_a_time = max(1, _NUMBERS_AT_A_TIME // (size * (size + 1) + 1))
     for batch in gen_batches(max(count, 1), problems_at_a_time):
-        # Columns of length one, targets up to one: all problems share one idea of what is small.
+        # Columns of length one, targets up to one: the tolerances fit all problems.
         lengths = _or_one(np.sqrt(np.einsum("nii->ni", matrices[batch])))
         scaled = matrices[batch] / (lengths[:, :, np.newaxis] * lengths[:, np.newaxis, :])
         wanted = targets[batch] / lengths
         target_size = _or_one(np.abs(wanted).max(axis=1, initial=0))[:, np.newaxis]
         wanted /= target_size
-        found = _pivoted(scaled, wanted)
+        found = _solve_by_pivots(scaled, wanted)
         for problem in np.flatnonzero(~_are_minima(scaled, wanted, found)):
-            found[problem] = _solved_alone(scaled[problem], wanted[problem])
+            found[problem] = _solve_one(scaled[problem], wanted[problem])
         solutions[batch] = found * target_size / lengths
     return solutions
 
@@ -89,7 +89,7 @@ def _are_minima(matrices: FloatArray, targets: FloatArray, found: FloatArray) ->
     return minima
 
 
-def _solved_alone(matrix: FloatArray, target: FloatArray) -> FloatArray:
+def _solve_one(matrix: FloatArray, target: FloatArray) -> FloatArray:
     """Solve one problem as non-negative least squares, with a root of its matrix."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-14 * values[-1]
@@ -102,8 +102,8 @@ def _solved_alone(matrix: FloatArray, target: FloatArray) -> FloatArray:
     return solution
 
 
-def _pivoted(matrices: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return where pivots end, for problems of size one."""
+def _solve_by_pivots(matrices: FloatArray, targets: FloatArray) -> FloatArray:
+    """Solve scaled problems by pivots, all at once."""
     count, size = targets.shape
     # Problems along the last axis, so that every step runs over long rows of numbers.
     tableau = np.empty((size, size + 1, count))

@@ -1,4 +1,4 @@
-"""A graph of rows, carried over to the pairs of a row and one of its candidates.
+"""A graph of rows, expanded to the pairs of a row and one of its candidates.
 
 Candidate sets are small. Working on pairs instead of all rows and classes makes a product with the
 graph as cheap as the sets are small. Where sets hold nearly all classes it has an entry for every
@@ -27,12 +27,13 @@ def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
     candidates : CandidateLabels
         Candidate sets of the rows.
     """
-    places, sources, weights = _carried_over(graph, candidates)
-    pairs = _place(*candidates.pairs(), candidates)
-    found = np.minimum(np.searchsorted(pairs, places), len(pairs) - 1)
-    inside = pairs[found] == places
+    entries, sources, weights = _expand_to_pairs(graph, candidates)
+    pairs = _entry(*candidates.pairs(), candidates)
+    found = np.minimum(np.searchsorted(pairs, entries), len(pairs) - 1)
+    is_candidate = pairs[found] == entries
     return sparse.csr_array(
-        (weights[inside], (found[inside], sources[inside])), shape=(len(pairs), len(pairs))
+        (weights[is_candidate], (found[is_candidate], sources[is_candidate])),
+        shape=(len(pairs), len(pairs)),
     )
 
 
@@ -42,17 +43,17 @@ def graph_to_labels(graph: Sparse, candidates: CandidateLabels) -> Sparse:
     As ``graph_to_candidates``, but with a row for every entry that some candidate reaches, whether
     it is a candidate itself or not. So results have the sum of squares of ``graph @ F``.
     """
-    places, sources, weights = _carried_over(graph, candidates)
-    reached, rows = np.unique(places, return_inverse=True)
+    entries, sources, weights = _expand_to_pairs(graph, candidates)
+    reached, rows = np.unique(entries, return_inverse=True)
     return sparse.csr_array(
         (weights, (rows, sources)), shape=(len(reached), candidates.sizes.sum())
     )
 
 
-def _carried_over(
+def _expand_to_pairs(
     graph: Sparse, candidates: CandidateLabels
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return (place reached, pair it comes from, weight) for every edge and candidate."""
+    """Return (entry reached, pair it comes from, weight) for every edge and candidate."""
     edges = graph.tocoo()
     targets, rows = edges.coords
     counts = candidates.sizes[rows]
@@ -61,10 +62,10 @@ def _carried_over(
     rank = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
     pairs = candidates.starts[rows][edge] + rank
     _, labels = candidates.pairs()
-    return _place(targets[edge], labels[pairs], candidates), pairs, edges.data[edge]
+    return _entry(targets[edge], labels[pairs], candidates), pairs, edges.data[edge]
 
 
-def _place(rows: IntArray, labels: IntArray, candidates: CandidateLabels) -> IntArray:
+def _entry(rows: IntArray, labels: IntArray, candidates: CandidateLabels) -> IntArray:
     """Return one number for every row and label."""
-    places: IntArray = rows.astype(np.int64) * candidates.shape[1] + labels
-    return places
+    entries: IntArray = rows.astype(np.int64) * candidates.shape[1] + labels
+    return entries

@@ -40,7 +40,7 @@ def smooth_confidences(
     start : ndarray of shape (n_pairs,)
         Confidences to begin with, in the order of ``candidates.pairs()``.
     anchor : ndarray of shape (n_pairs,), optional
-        What confidences should be near to; without it the second term is left out.
+        What confidences should be close to; without it the second term is left out.
     smoothness : float, default=1.0
         How much agreement with the neighbours counts.
     max_iter : int, default=500
@@ -85,7 +85,7 @@ def _largest_singular_value(matrix: Sparse) -> float:
     """Return the largest singular value, or a little more."""
     if min(matrix.shape) <= _SMALL_GRAPH or matrix.count_nonzero() == 0:
         return float(np.linalg.norm(matrix.toarray(), 2))
-    # A fixed start, because SciPy's own is drawn from a generator.
+    # A fixed start, because SciPy draws a random one.
     start = make_generator(0).standard_normal(min(matrix.shape))
     (largest,) = svds(matrix, k=1, v0=start, tol=1e-3, return_singular_vectors=False)
     return 1.01 * float(largest)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disambig._core.errors import TableError
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig._version import __version__
@@ -153,7 +153,7 @@ def describe_cleaning(
 def write_details(details: CleanDetails, table: str | os.PathLike[str]) -> Path:
     """Write the details of a cleaned table beside it."""
     path = details_path(table)
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_text(details.model_dump_json(), encoding="utf-8", errors="backslashreplace")
     return path
 

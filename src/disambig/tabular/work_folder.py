@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import DisambigError, TableError
-from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
+from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.fingerprint import code_fingerprint, fingerprint_of
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
@@ -42,7 +42,7 @@ class WorkFolder:
         try:
             self._begin(fingerprint)
         except OSError as error:
-            if error.errno in FAULTS_OF_THE_DISK:
+            if error.errno in DISK_ERRORS:
                 raise
             raise TableError(
                 f"Unfinished work is kept in {os.fspath(self.path)!r}, which cannot be made: "
@@ -78,7 +78,7 @@ class WorkFolder:
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
         """Keep the arrays of a part that is done; its training state can go."""
         self._write_mark()  # another run may have ended here, and taken the folder along
-        with written_atomically(self.path / f"{name}.npz") as temporary:
+        with write_atomically(self.path / f"{name}.npz") as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
         self.checkpoint(name).unlink(missing_ok=True)
 
@@ -104,7 +104,7 @@ class WorkFolder:
 
     def _write_mark(self) -> None:
         mark = {"disambig": "work", "fingerprint": self._fingerprint}
-        with written_atomically(self.path / _MARK) as temporary:
+        with write_atomically(self.path / _MARK) as temporary:
             temporary.write_text(json.dumps(mark))
 
     def _mark(self) -> str | None:

@@ -1,7 +1,7 @@
-"""What every partial-label method must do, whatever it is.
+"""Checks that every partial-label method must pass.
 
-scikit-learn's ``check_estimator`` covers plain labels; these checks cover candidate sets. A failed
-one raises ``AssertionError`` (or lets the method's own error through) and says what is wrong.
+scikit-learn's ``check_estimator`` covers plain labels; these checks cover candidate sets. A check
+that fails raises ``AssertionError`` with the reason, or passes on the error of the method.
 """
 
 import inspect
@@ -25,19 +25,19 @@ Check = Callable[[Any], None]
 
 
 def check_partial_label_estimator(estimator: Any) -> None:
-    """Run every check on an unfitted estimator; raise at the first that fails.
+    """Run every check on an unfitted estimator; the first that fails raises.
 
     Parameters
     ----------
     estimator : PartialLabelClassifier or anything with its methods
-        With parameters that make it quick on about a hundred rows.
+        With parameters that make it fast on about a hundred rows.
     """
     for check in partial_label_checks():
         check(estimator)
 
 
 def partial_label_checks() -> list[Check]:
-    """Return the checks one by one, each to be called with an unfitted estimator."""
+    """Return all checks; call each with an unfitted estimator."""
     return [
         value
         for name, value in globals().items()
@@ -45,11 +45,11 @@ def partial_label_checks() -> list[Check]:
     ]
 
 
-# What methods are checked on -------------------------------------------------------------------
+# Data and helpers --------------------------------------------------------------------------------
 
 
 class _Data:
-    """Three well separated classes; the ceiling, which may, sees the truth."""
+    """Three well separated classes; a ceiling is given the true labels."""
 
     def __init__(self, estimator: Any) -> None:
         made = make_partial_label_dataset(
@@ -92,18 +92,18 @@ def _refusal(action: Callable[[], Any]) -> str:
         action()
     except ValueError as error:
         return str(error)
-    raise AssertionError("should have been refused with a ValueError, and was accepted")
+    raise AssertionError("input that should raise a ValueError was accepted")
 
 
 # The checks --------------------------------------------------------------------------------------
 
 
 def check_probabilities(estimator: Any) -> None:
-    """Probabilities have one column a class, are not negative and sum to one."""
+    """Probabilities have one column per class, are not negative and sum to one."""
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y)
     probabilities = fitted.predict_proba(data.new_X)
-    assert probabilities.shape == (len(data.new_X), 3), "one row a sample, one column a class"
+    assert probabilities.shape == (len(data.new_X), 3), "one row per sample, one column per class"
     assert (probabilities >= 0).all(), "probabilities must not be negative"
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
     expected = fitted.classes_[probabilities.argmax(axis=1)]
@@ -133,16 +133,16 @@ def check_disambiguation(estimator: Any) -> None:
 
 
 def check_disambiguates_better_than_a_guess(estimator: Any) -> None:
-    """On separated classes most training rows are set right; a floor need not be that good."""
+    """On separated classes most training rows are disambiguated correctly, except by a floor."""
     if _role(estimator) == "floor":
         return
     data = _Data(estimator)
     accuracy = np.mean(_fresh(estimator).fit(data.X, data.y).disambiguate() == data.truth)
-    assert accuracy >= 0.85, f"{accuracy:.2f} of the training rows set right, a guess does 0.75"
+    assert accuracy >= 0.85, f"{accuracy:.2f} of the training rows are correct, a guess gets 0.75"
 
 
 def check_learns_from_candidates(estimator: Any) -> None:
-    """On separated classes with ambiguous sets, most new rows are predicted right."""
+    """On separated classes with ambiguous sets, most new rows are predicted correctly."""
     data = _Data(estimator)
     predicted = _fresh(estimator).fit(data.X, data.y).predict(data.new_X)
     accuracy = np.mean(predicted == data.new_truth)
@@ -150,7 +150,7 @@ def check_learns_from_candidates(estimator: Any) -> None:
 
 
 def check_learns_from_plain_labels(estimator: Any) -> None:
-    """On singletons it is an ordinary classifier."""
+    """With one candidate per row it is an ordinary classifier."""
     data = _Data(estimator)
     predicted = _fresh(estimator).fit(data.X, data.truth).predict(data.new_X)
     accuracy = np.mean(predicted == data.new_truth)
@@ -158,7 +158,7 @@ def check_learns_from_plain_labels(estimator: Any) -> None:
 
 
 def check_all_labels_everywhere(estimator: Any) -> None:
-    """Sets that hold every class teach nothing, and break nothing."""
+    """Sets that hold every class carry no information, and break nothing."""
     data = _Data(estimator)
     if _reads_true_labels(estimator):
         return
@@ -168,16 +168,16 @@ def check_all_labels_everywhere(estimator: Any) -> None:
 
 
 def check_unused_class(estimator: Any) -> None:
-    """A class that is nobody's candidate still has its column."""
+    """A class that is never a candidate still has its column."""
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y.with_classes([0, 1, 2, 3]))
     probabilities = fitted.predict_proba(data.new_X)
-    assert probabilities.shape[1] == 4, "the class that nobody has lost its column"
+    assert probabilities.shape[1] == 4, "a class without candidates has no column"
     assert np.isfinite(probabilities).all(), "probabilities must be finite"
 
 
 def check_single_class(estimator: Any) -> None:
-    """Where there is one class only, it is certain."""
+    """If there is only one class, it is certain."""
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, CandidateLabels.from_labels(["only"] * len(data.X)))
     np.testing.assert_allclose(fitted.predict_proba(data.new_X), 1, atol=1e-5)
@@ -187,7 +187,7 @@ def check_single_class(estimator: Any) -> None:
 
 
 def check_repeated_rows(estimator: Any) -> None:
-    """Rows given twice are treated alike, and rows may all be the same."""
+    """Repeated rows are treated alike, and all rows may be equal."""
     data = _Data(estimator)
     n_rows = len(data.X)
     twice = np.tile(np.arange(n_rows), 2)
@@ -209,16 +209,16 @@ def check_repeated_rows(estimator: Any) -> None:
 
 
 def check_constant_features(estimator: Any) -> None:
-    """Features that are the same in all rows change nothing; where there is randomness, little."""
+    """Constant features change nothing, or little if the method draws random numbers."""
     data = _Data(estimator)
-    constant = np.array([0.1, 7e5])  # the mean of equal numbers may be off by the last digit
+    constant = np.array([0.1, 7e5])  # their mean may be off in the last digit
     wider, new_wider = (
         np.column_stack([X, np.tile(constant, (len(X), 1))]) for X in (data.X, data.new_X)
     )
     found = _fresh(estimator).fit(wider, data.y)
     accuracy = np.mean(found.predict(new_wider) == data.new_truth)
     assert accuracy >= 0.8, f"accuracy {accuracy:.2f} with constant features"
-    if _is_random(estimator):  # more features draw other numbers
+    if _is_random(estimator):  # with more features, other numbers are drawn
         return
     expected = _fresh(estimator).fit(data.X, data.y)
     np.testing.assert_allclose(
@@ -228,13 +228,13 @@ def check_constant_features(estimator: Any) -> None:
 
 
 def check_single_row(estimator: Any) -> None:
-    """One row works, or is refused with a ValueError."""
+    """A single row works, or raises a ValueError."""
     data = _Data(estimator)
     try:
         fitted = _fresh(estimator).fit(data.X[:1], data.y[:1])
     except ValueError:
         return
-    assert len(fitted.predict(data.new_X)) == len(data.new_X), "one prediction a row"
+    assert len(fitted.predict(data.new_X)) == len(data.new_X), "one prediction per row"
 
 
 def check_weights(estimator: Any) -> None:
@@ -248,7 +248,7 @@ def check_weights(estimator: Any) -> None:
 
 
 def check_weights_count(estimator: Any) -> None:
-    """Where only the weights tell candidates apart, they are learned from."""
+    """If only the weights distinguish candidates, the method learns from them."""
     if _reads_true_labels(estimator):
         return
     data = _Data(estimator)
@@ -260,7 +260,7 @@ def check_weights_count(estimator: Any) -> None:
 
 
 def check_equal_weights(estimator: Any) -> None:
-    """Weights that are equal within each row are as good as none."""
+    """Weights that are equal within each row have no effect."""
     data = _Data(estimator)
     mask = data.y.to_mask()
     sizes = 1.0 + np.arange(len(mask))[:, np.newaxis] % 7
@@ -273,7 +273,7 @@ def check_equal_weights(estimator: Any) -> None:
 
 
 def check_class_names(estimator: Any) -> None:
-    """Labels come back as they went in, in the order of the candidates' classes."""
+    """Labels are returned as they were given, in the order of the candidates' classes."""
     data = _Data(estimator)
     names = np.array(["wolf", "cat", "dog"])  # not sorted
     sets = CandidateLabels.from_mask(data.y.to_mask(), names)
@@ -285,7 +285,7 @@ def check_class_names(estimator: Any) -> None:
 
 
 def check_rows_are_independent(estimator: Any) -> None:
-    """What is predicted for a row does not depend on the rows asked about with it."""
+    """The prediction for a row does not depend on the other rows."""
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y)
     one_by_one = np.vstack([fitted.predict_proba(row[np.newaxis]) for row in data.new_X])
@@ -293,7 +293,7 @@ def check_rows_are_independent(estimator: Any) -> None:
 
 
 def check_pickling(estimator: Any) -> None:
-    """A fitted method can be sent to another process."""
+    """A fitted method can be pickled, to be sent to another process."""
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y)
     try:
@@ -305,7 +305,7 @@ def check_pickling(estimator: Any) -> None:
 
 
 def check_refused_fit(estimator: Any) -> None:
-    """A fit that is refused does not leave an old and a new one mixed."""
+    """A fit that is refused does not mix the old model with the new one."""
     data = _Data(estimator)
     used = _fresh(estimator).fit(data.X, data.y)
     _refusal(lambda: used.fit(data.X, data.y[:-1]))
@@ -327,7 +327,7 @@ def check_forms_of_y(estimator: Any) -> None:
 
 
 def check_class_order(estimator: Any) -> None:
-    """Renaming and reordering classes changes nothing else, where there is no randomness."""
+    """Reordering classes changes nothing else, unless the method draws random numbers."""
     if _is_random(estimator):
         return
     data = _Data(estimator)
@@ -340,7 +340,7 @@ def check_class_order(estimator: Any) -> None:
 
 
 def check_sample_order(estimator: Any) -> None:
-    """The order of the training rows does not matter, where there is no randomness."""
+    """The order of training rows does not matter, unless the method draws random numbers."""
     if _is_random(estimator):
         return
     data = _Data(estimator)
@@ -354,7 +354,7 @@ def check_sample_order(estimator: Any) -> None:
 
 
 def check_inputs_unmodified(estimator: Any) -> None:
-    """Features and masks are left as they were."""
+    """Features and masks are not modified."""
     data = _Data(estimator)
     X, mask = data.X.copy(), data.y.to_mask()
     fitted = _fresh(estimator).fit(X, mask)
@@ -364,7 +364,7 @@ def check_inputs_unmodified(estimator: Any) -> None:
 
 
 def check_refit_forgets(estimator: Any) -> None:
-    """Fitting again is as good as fitting for the first time."""
+    """Fitting again gives the same as fitting for the first time."""
     data = _Data(estimator)
     used = _fresh(estimator).fit(data.X[:40] * 2, data.y[:40]).fit(data.X, data.y)
     fresh = _fresh(estimator).fit(data.X, data.y)
@@ -372,7 +372,7 @@ def check_refit_forgets(estimator: Any) -> None:
 
 
 def check_reproducible(estimator: Any) -> None:
-    """Same seed, same bits; the global random states are not touched."""
+    """The same seed gives the same bits; global random states are not changed."""
     data = _Data(estimator)
     python_state, numpy_state = random.getstate(), _numpy_state()
     first = _fresh(estimator).fit(data.X, data.y).predict_proba(data.new_X)
@@ -391,7 +391,7 @@ def check_score_is_covering_rate(estimator: Any) -> None:
 
 
 def check_bad_input(estimator: Any) -> None:
-    """What cannot be learned from is refused by a message that says why."""
+    """Bad input is refused with a message that says why."""
     data = _Data(estimator)
     lengths = _refusal(lambda: _fresh(estimator).fit(data.X, data.y[:-1]))
     assert "90" in lengths, f"the message does not name the lengths: {lengths}"
@@ -409,29 +409,29 @@ def check_documentation(estimator: Any) -> None:
 
     A parameter may be described by the docstring of a base class.
     """
-    method = type(estimator)
-    parameters = [name for name in inspect.signature(method).parameters if name != "self"]
-    described = {name for base in method.__mro__ for name in _documented(base, "Parameters")}
+    cls = type(estimator)
+    parameters = [name for name in inspect.signature(cls).parameters if name != "self"]
+    described = {name for base in cls.__mro__ for name in _documented_names(base, "Parameters")}
     missing = [name for name in parameters if name not in described]
     assert not missing, f"parameters without a description: {missing}"
-    documented = _documented(method, "Parameters")
+    documented = _documented_names(cls, "Parameters")
     in_order = [name for name in parameters if name in documented]
     assert documented == in_order, f"documented {documented}, the signature has {parameters}"
     data = _Data(estimator)
     fitted = _fresh(estimator).fit(data.X, data.y)
-    for name in _documented(method, "Attributes"):
-        assert hasattr(fitted, name), f"the attribute {name} is documented and missing"
+    for name in _documented_names(cls, "Attributes"):
+        assert hasattr(fitted, name), f"the attribute {name} is documented but missing"
 
 
 def _numpy_state() -> tuple[bytes, int]:
-    _, keys, position, *_ = np.random.get_state()  # noqa: NPY002  # to see that nobody moved it
+    _, keys, position, *_ = np.random.get_state()  # noqa: NPY002  # read, not used
     state: AnyArray = np.asarray(keys)
     return state.tobytes(), int(position)
 
 
-def _documented(method: type, section: str) -> list[str]:
+def _documented_names(cls: type, section: str) -> list[str]:
     """Return the names in one section of a numpydoc docstring."""
-    text = inspect.cleandoc(method.__doc__ or "")
+    text = inspect.cleandoc(cls.__doc__ or "")
     match = re.search(
         rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
     )

@@ -17,7 +17,7 @@ from disambig._core.errors import (
     TableError,
     UnknownNameError,
 )
-from disambig._core.files import FAULTS_OF_THE_DISK, written_atomically
+from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.optional import import_extra
 from disambig.tabular.table_columns import check_names
 
@@ -307,7 +307,7 @@ def write_table(
             "character. Take it out."
         ) from error
     except OSError as error:
-        if error.errno in FAULTS_OF_THE_DISK:
+        if error.errno in DISK_ERRORS:
             raise OSError(error.errno, error.strerror, os.fspath(target)) from error
         reason = error.strerror or str(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
@@ -327,7 +327,7 @@ def _write_to_file(frame: Any, path: Path, writer: Callable[[Any, BinaryIO], Non
             writer(frame, stream)
         return
     # A link stays, and its target is replaced.
-    with written_atomically(path.resolve()) as temporary, temporary.open("wb") as stream:
+    with write_atomically(path.resolve()) as temporary, temporary.open("wb") as stream:
         writer(frame, stream)
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sklearn.compose import ColumnTransformer
 
 from disambig._core.errors import DisambigError, ModelFileError, ParameterError
-from disambig._core.files import check_replaceable, folder_written_atomically
+from disambig._core.files import check_replaceable, write_folder_atomically
 from disambig._core.fingerprint import file_digest, has_digest
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
@@ -117,7 +117,7 @@ def save_model(model: TableModel, folder: str | os.PathLike[str]) -> None:
         raise ParameterError(
             f"A model that is saved must be able to predict. This one is not: {one_line(error)}."
         ) from error
-    with folder_written_atomically(folder, _is_model) as temporary:
+    with write_folder_atomically(folder, _is_model) as temporary:
         write_skops(model.transformer, temporary / _FEATURES)
         file = _file_of(type(model.method))
         if file == _METHOD_OF_NETWORKS:

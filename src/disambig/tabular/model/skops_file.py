@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from disambig._core.errors import ModelFileError, ParameterError
-from disambig._core.files import written_atomically
+from disambig._core.files import write_atomically
 from disambig.tabular.model.skops_audit import allowed_names, check_archive
 
 __all__ = ["one_line", "read_skops", "write_skops"]
@@ -39,7 +39,7 @@ def write_skops(kept: Any, path: str | os.PathLike[str], *, finite: bool = False
             f"scikit-learn that it uses by itself. What would be written is refused: "
             f"{one_line(error)}. Leave out parts of your own, such as an estimator or a scaling."
         ) from error
-    with written_atomically(path) as temporary:
+    with write_atomically(path) as temporary:
         temporary.write_bytes(content)
 
 
