@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -64,3 +65,15 @@ def test_what_has_no_records_or_is_no_study_has_no_page(folder, tmp_path):
         assert (run.code, run.out) == (2, "")
         assert message in run.err
     assert not (tmp_path / "page.html").exists()
+
+
+def test_without_matplotlib_a_study_says_in_one_line_that_figures_are_left_out(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    words = ("--store", folder / "records", "--out", tmp_path)
+    run = accepted("study", folder / "tiny.toml", *words)  # all records are there: nothing is run
+    (line,) = (line for line in run.out.splitlines() if line.startswith("Figures for print"))
+    assert "pip install 'disambig[figures]'" in line
+    assert (tmp_path / "tiny" / "report.html").is_file()
+    assert not list(tmp_path.rglob("*.png"))

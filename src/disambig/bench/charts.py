@@ -38,27 +38,15 @@ class Legend:
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a chart.
-
-    Attributes
-    ----------
-    name : str
-        What it is.
-    x, y : sequences of float
-        Its points, from left to right; the line is interrupted where y is NaN.
-    style : LineStyle
-        How it is told from others.
-    remarks : mapping of int to str
-        What is to be said of a point, by its number; such a point is hollow.
-    label : str, optional
-        What the legend says, by default the name.
-    """
+    """A line of a chart, with points from left to right; it is interrupted where y is NaN."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     style: LineStyle
+    # By the number of a point, which is hollow then.
     remarks: Mapping[int, str] = field(default_factory=dict)
+    # What the legend says, if not the name.
     label: str | None = None
 
 
@@ -66,19 +54,8 @@ class Series:
 class LineChart:
     """Lines over one pair of axes.
 
-    Attributes
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    series : sequence of Series
-        The lines.
-    x_title, y_title : str
-        What is drawn over what.
-    y_range : (float, float), optional
-        Ends of the vertical axis, by default around all values. Points below are arrows at the
-        lower edge.
-    x_ticks : sequence of float, optional
-        Values to name, by default round ones.
+    Without ``y_range`` the vertical axis holds all values; with it, points below are arrows at the
+    lower edge. Without ``x_ticks`` round values are named.
     """
 
     title: str
@@ -107,12 +84,9 @@ class LineChart:
 
 @dataclass(frozen=True)
 class CurvesChart:
-    """Scores against the share p of corrupted rows.
+    """Scores against the share p of corrupted rows: panels by dataset and r.
 
-    Attributes
-    ----------
-    panels : mapping of (str, float) to LineChart
-        By dataset and r. All have the same lines; those of a dataset share their scale.
+    All have the same lines; those of a dataset share their scale.
     """
 
     panels: Mapping[tuple[str, float], LineChart]
@@ -150,40 +124,18 @@ class CurvesChart:
 
 @dataclass(frozen=True)
 class Dot:
-    """A mean and its spread.
-
-    Attributes
-    ----------
-    name : str
-        What it is the mean of.
-    mean : float
-        NaN where there is none.
-    spread : float or None
-        Standard deviation, where there are several values.
-    style : LineStyle
-        A floor or ceiling is a line across all rows.
-    remark : str
-        What is to be said of it; then the marker is hollow.
-    """
+    """A mean and its standard deviation; with a remark, the marker is hollow."""
 
     name: str
-    mean: float
-    spread: float | None
+    mean: float  # NaN where there is none
+    spread: float | None  # None of a single value
     style: LineStyle
     remark: str = ""
 
 
 @dataclass(frozen=True)
 class DotPanel:
-    """The methods below each other, a mean in each row.
-
-    Attributes
-    ----------
-    title, x_title : str
-        On what, and what the values are.
-    dots : sequence of Dot
-        From top to bottom, then floors and ceilings.
-    """
+    """The methods below each other, a mean in each row; floors and ceilings are lines across."""
 
     title: str
     x_title: str
@@ -216,23 +168,11 @@ class DotsChart:
 
 @dataclass(frozen=True)
 class RanksChart:
-    """Demsar's diagram: average ranks on a line, and bars over methods that are alike.
-
-    Attributes
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    ranks : mapping of str to float
-        Average ranks by method, 1 is best; two methods or more.
-    difference : float
-        Ranks that are farther apart differ significantly.
-    reference : str, optional
-        The method that stands out.
-    """
+    """Demsar's diagram: average ranks on a line, and bars over methods that are alike."""
 
     title: str
-    ranks: Mapping[str, float]
-    difference: float
+    ranks: Mapping[str, float]  # by method, 1 is best; two methods or more
+    difference: float  # ranks that are farther apart differ significantly
     caption: str = ""
     reference: str | None = None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -14,32 +15,39 @@ from disambig.bench.statistics import (
     average_ranks,
     critical_difference,
     friedman_test,
+    paired_t_test,
     wilcoxon_holm,
 )
 from disambig.metrics import direction
 
 __all__ = [
+    "PairwiseTests",
     "Ranking",
-    "Test",
     "WinTieLoss",
-    "pairwise_test",
+    "pairwise_tests",
     "rank_methods",
     "tests_against_rivals",
 ]
 
-Test = Callable[[FloatArray, FloatArray], PairedTest]
+# By data and method; None where it shares fewer than two runs with the reference.
+PairwiseTests = Mapping[tuple[str, str], PairedTest | None]
 
 
-def pairwise_test(
-    runs: RunTable, data: str, first: str, second: str, test: Test
-) -> PairedTest | None:
-    """Test ``first`` against ``second`` on the runs that both have.
+def pairwise_tests(
+    runs: RunTable,
+    reference: str,
+    test: Callable[[FloatArray, FloatArray], PairedTest] = paired_t_test,
+) -> PairwiseTests:
+    """Test the reference against every other method, on the runs that both have.
 
-    Oriented so that a positive difference is good for ``first``, whatever the metric. None where
-    they share fewer than two runs.
+    Oriented so that a positive difference is good for the reference, whatever the metric.
     """
-    shared = direction(runs.metric) * runs.shared_runs(data, (first, second))
-    return test(shared[:, 0], shared[:, 1]) if len(shared) > 1 else None
+    tests: dict[tuple[str, str], PairedTest | None] = {}
+    for data, other in product(runs.data, runs.roles):
+        if other != reference:
+            shared = direction(runs.metric) * runs.shared_runs(data, (reference, other))
+            tests[data, other] = test(shared[:, 0], shared[:, 1]) if len(shared) > 1 else None
+    return tests
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,20 @@
 
 from collections import Counter
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from disambig.bench.comparisons import Ranking, WinTieLoss, pairwise_test, rank_methods
+from disambig.bench.comparisons import (
+    PairwiseTests,
+    Ranking,
+    WinTieLoss,
+    pairwise_tests,
+    rank_methods,
+)
 from disambig.bench.run_table import RunTable
-from disambig.bench.statistics import corrected_t_test, paired_t_test
+from disambig.bench.statistics import corrected_t_test
 from disambig.bench.wording import (
     count_by_dataset,
     friedman_sentence,
@@ -49,11 +56,13 @@ def findings(
     runs = RunTable.from_scores(scores, metric)
     runs.check_reference(reference)
     ranking = rank_methods(runs, alpha)
+    tests = pairwise_tests(runs, reference)
+    corrected = pairwise_tests(runs, reference, partial(corrected_t_test, test_share=test_share))
     return (
         *_best(runs, reference),
-        *_best_or_level(runs, reference, alpha),
-        *_verdicts(runs, reference, alpha, test_share),
-        *_behind(runs, reference, alpha),
+        *_best_or_level(runs, reference, tests, alpha),
+        *_verdicts(runs, reference, tests, corrected, alpha),
+        *_behind(runs, reference, tests, alpha),
         *_gaps(runs, reference),
         *_below_floors(runs),
         friedman_sentence(ranking, alpha),
@@ -79,16 +88,14 @@ def _best(runs: RunTable, reference: str) -> list[str]:
     ]
 
 
-def _best_or_level(runs: RunTable, reference: str, alpha: float) -> list[str]:
+def _best_or_level(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) -> list[str]:
     """Say on how much data no better mean is significantly better."""
     n_level, behind, untested = 0, [], []
     for data in runs.data:
         best = runs.best_methods(data)
-        tests = {
-            method: pairwise_test(runs, data, reference, method, paired_t_test) for method in best
-        }
-        ahead = [name for name, test in tests.items() if test and test.verdict(alpha) == "worse"]
-        if reference in best or (any(tests.values()) and not ahead):
+        made = {name: test for name in best if (test := tests.get((data, name)))}
+        ahead = [name for name, test in made.items() if test.verdict(alpha) == "worse"]
+        if reference in best or (made and not ahead):
             n_level += 1
         elif ahead:
             behind.append(f"{data} ({', '.join(runs.display_name(name) for name in ahead)})")
@@ -105,41 +112,38 @@ def _best_or_level(runs: RunTable, reference: str, alpha: float) -> list[str]:
     ]
 
 
-def _verdicts(runs: RunTable, reference: str, alpha: float, test_share: float) -> list[str]:
+def _verdicts(
+    runs: RunTable, reference: str, tests: PairwiseTests, corrected: PairwiseTests, alpha: float
+) -> list[str]:
     shown = runs.display_name(reference)
-    pairs = [(data, rival) for data in runs.data for rival in runs.rivals(reference)]
-    plain = [pairwise_test(runs, data, reference, rival, paired_t_test) for data, rival in pairs]
-    n_tests = len(plain) - plain.count(None)
+    pairs = list(product(runs.data, runs.rivals(reference)))
+    n_tests = sum(tests[pair] is not None for pair in pairs)
     if n_tests == 0:
         why = "no two runs in common" if runs.rivals(reference) else "there is none"
         return [f"{shown} cannot be tested against another method: {why}."]
-    counts = WinTieLoss.count(plain, alpha)
-    test = partial(corrected_t_test, test_share=test_share)
-    fair = WinTieLoss.count(
-        (pairwise_test(runs, data, reference, rival, test) for data, rival in pairs), alpha
-    )
+    counts = WinTieLoss.count((tests[pair] for pair in pairs), alpha)
+    fair = WinTieLoss.count((corrected[pair] for pair in pairs), alpha)
     by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
-    tests = f"{n_tests} paired t-test{'s' if n_tests > 1 else ''}"
+    number = f"{n_tests} paired t-test{'s' if n_tests > 1 else ''}"
     return [
-        f"In {tests}, {shown} is significantly better in {counts.wins}, worse in {counts.losses}, "
+        f"In {number}, {shown} is significantly better in {counts.wins}, worse in {counts.losses}, "
         f"neither in {counts.ties}; corrected for training rows that runs share, better in "
         f"{fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At the level {alpha:g}, "
         f"{by_chance} of {n_tests} would come out significant by chance if no methods differed."
     ]
 
 
-def _behind(runs: RunTable, reference: str, alpha: float) -> list[str]:
+def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) -> list[str]:
     """Say where the reference loses, the rival with most wins first."""
     shown = runs.display_name(reference)
     losses: dict[str, list[tuple[float, str]]] = {}
-    is_tested = False
-    for rival in runs.rivals(reference):
-        for data in runs.data:
-            test = pairwise_test(runs, data, reference, rival, paired_t_test)
-            is_tested |= test is not None
-            if test is not None and test.verdict(alpha) == "worse":
-                losses.setdefault(rival, []).append((-test.difference, data))
+    pairs = list(product(runs.rivals(reference), runs.data))
+    for rival, data in pairs:
+        test = tests[data, rival]
+        if test and test.verdict(alpha) == "worse":
+            losses.setdefault(rival, []).append((-test.difference, data))
     if not losses:
+        is_tested = any(tests[data, rival] for rival, data in pairs)
         return [f"{shown} is nowhere significantly behind (paired t-test)."] * is_tested
     sentences = []
     for rival, behind in sorted(losses.items(), key=lambda item: -len(item[1])):

@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from disambig.bench.comparisons import (
+    PairwiseTests,
     Ranking,
-    Test,
     WinTieLoss,
-    pairwise_test,
+    pairwise_tests,
     rank_methods,
     tests_against_rivals,
 )
 from disambig.bench.formats import Table
 from disambig.bench.run_table import RunTable
-from disambig.bench.statistics import PairedTest, RivalTest, corrected_t_test, paired_t_test
+from disambig.bench.statistics import RivalTest, corrected_t_test
 from disambig.bench.wording import (
     MARKS,
     MISSING,
@@ -60,15 +61,11 @@ def comparison_table(
     runs = RunTable.from_scores(scores, metric)
     runs.check_reference(reference)
     rivals = runs.rivals(reference)
-    tests = {
-        (data, rival): pairwise_test(runs, data, reference, rival, paired_t_test)
-        for data in runs.data
-        for rival in rivals
-    }
+    tests = pairwise_tests(runs, reference)
     columns = runs.methods + runs.bounds
 
     def cell(data: str, method: str) -> str:
-        test = tests.get((data, method))
+        test = tests[data, method] if method in rivals else None
         values = runs.values(data, method)
         mark = MARKS[test.verdict(alpha)] if test else ""
         return mean_text(values) + mark + count_of(len(values), runs.n_runs)
@@ -83,7 +80,7 @@ def comparison_table(
         title=f"{metric_title(metric)}: mean ± standard deviation".capitalize(),
         header=("data", *map(runs.display_name, columns)),
         rows=tuple(rows),
-        notes=tuple(_comparison_notes(runs, reference, alpha, list(tests.values()))),
+        notes=tuple(_comparison_notes(runs, reference, tests, alpha)),
         emphasised=frozenset(
             (i, 1 + columns.index(method))
             for i, data in enumerate(runs.data)
@@ -94,7 +91,7 @@ def comparison_table(
 
 
 def _comparison_notes(
-    runs: RunTable, reference: str, alpha: float, tests: list[PairedTest | None]
+    runs: RunTable, reference: str, tests: PairwiseTests, alpha: float
 ) -> list[str]:
     name = runs.display_name(reference)
     less = " Less is better." if direction(runs.metric) < 0 else ""
@@ -114,9 +111,10 @@ def _comparison_notes(
         )
     if 0 in counts:
         notes.append(f"{MISSING}: no run gave a value.")
-    untested = tests.count(None)
-    if untested:
-        notes.append(f"Not tested, for want of two runs in common: {untested} of {len(tests)}.")
+    made = [tests[data, rival] for data in runs.data for rival in runs.rivals(reference)]
+    if None in made:
+        untested = f"{made.count(None)} of {len(made)}"
+        notes.append(f"Not tested, for want of two runs in common: {untested}.")
     return notes + selection_notes(runs)
 
 
@@ -140,16 +138,14 @@ def win_table(
     """
     runs = RunTable.from_scores(scores, metric)
     runs.check_reference(reference)
-    rivals = runs.rivals(reference)
+    rivals, tests = runs.rivals(reference), pairwise_tests(runs, reference)
     groups: dict[str, list[str]] = {}
     for data, setting in runs.settings.items():
         r = "" if np.isnan(setting.r) else f", r={setting.r:g}"
         groups.setdefault(setting.dataset + r, []).append(data)
 
     def count(group: list[str], *others: str) -> str:
-        pairs = ((data, other) for data in group for other in others)
-        tests = (pairwise_test(runs, data, reference, one, paired_t_test) for data, one in pairs)
-        return str(WinTieLoss.count(tests, alpha))
+        return str(WinTieLoss.count((tests[pair] for pair in product(group, others)), alpha))
 
     name = runs.display_name(reference)
     notes = [
@@ -213,11 +209,12 @@ def significance_table(
     runs.check_reference(reference)
     ranking = rank_methods(runs, alpha)
     rival_tests = tests_against_rivals(ranking, reference)
-    corrected = partial(corrected_t_test, test_share=test_share)
+    plain = pairwise_tests(runs, reference)
+    corrected = pairwise_tests(runs, reference, partial(corrected_t_test, test_share=test_share))
 
-    def count(rival: str, test: Test) -> str:
-        tests = [pairwise_test(runs, data, reference, rival, test) for data in runs.data]
-        return str(WinTieLoss.count(tests, alpha)) if any(tests) else MISSING
+    def count(rival: str, tests: PairwiseTests) -> str:
+        made = [tests[data, rival] for data in runs.data]
+        return str(WinTieLoss.count(made, alpha)) if any(made) else MISSING
 
     def rank(method: str) -> str:
         return f"{ranking.ranks[method]:.2f}" if method in ranking.ranks else MISSING
@@ -236,7 +233,7 @@ def significance_table(
     rows += [
         (
             *first_cells(rival),
-            count(rival, paired_t_test),
+            count(rival, plain),
             count(rival, corrected),
             *over_data(rival),
             rank(rival),

@@ -97,17 +97,7 @@ def _listening_socket() -> Iterator[socket.socket]:
 def review_page(
     rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
 ) -> str:
-    """Return the page, which talks to the server that it comes from.
-
-    Parameters
-    ----------
-    rows : Disambiguated
-        The rows of a cleaned table.
-    title, saved_in : str
-        The title of the page, and the file that decisions go to.
-    most_rows : int, default=10,000
-        Rows on the page, the most doubtful ones.
-    """
+    """Return the page, which sends decisions to the server that it comes from."""
     return render_page(
         title=title,
         lead="The most doubtful rows first: choose the label that is right.",
@@ -119,19 +109,7 @@ def review_page(
 
 
 def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
-    """Return the application: the page, and the decisions behind it.
-
-    Parameters
-    ----------
-    page : str
-        The HTML page.
-    log : DecisionLog
-        Where decisions go.
-    classes : list of str
-        Labels that may be chosen.
-    n_rows : int
-        Number of rows of the table.
-    """
+    """Return the application: the page, and the decisions on so many rows and these labels."""
     known = frozenset(classes)
 
     async def show_page(_: Request) -> Response:

@@ -61,17 +61,7 @@ def shortened(text: str, room: float) -> str:
 
 
 def thinned(texts: Sequence[str], places: Sequence[float], *, gap: float = 6) -> list[int]:
-    """Return which of centred labels to show: every one, or every second, or third, and so on.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        In the order of their places.
-    places : sequence of float
-        Where their middles are.
-    gap : float, default=6
-        Least space between two labels.
-    """
+    """Return which labels, centred at places, to show: every one, every second, and so on."""
     halves = [estimated_width(text) / 2 for text in texts]
     for step in range(1, len(texts) + 1):
         kept = list(range(0, len(texts), step))
@@ -127,17 +117,7 @@ def range_of(values: Iterable[float]) -> tuple[float, float]:
 
 
 def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> list[float]:
-    """Return round values between two others, as many as there is room for.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of an axis; they differ.
-    most : int, default=6
-        Greatest number of ticks.
-    whole : bool, default=False
-        Only whole numbers, for counts.
-    """
+    """Return up to so many round values between the ends of an axis; whole ones for counts."""
     power = math.floor(math.log10((high - low) / most))
     steps = [one * 10.0**more for more in range(power, power + 3) for one in _ROUND_STEPS]
     for step in steps:
@@ -272,20 +252,9 @@ def figure(
     legend: str = "",
     is_wide: bool = False,
 ) -> Markup:
-    """Return a chart: heading, drawing, legend, caption, and the numbers behind it.
+    """Return a chart: heading, drawing, legend, caption, and the numbers behind it as a table.
 
-    Parameters
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    drawn : Markup or None
-        The SVG; None where there is nothing to draw.
-    header, rows : sequences of str
-        The same data as a table.
-    legend : Markup, optional
-        Which line is which.
-    is_wide : bool, default=False
-        Whether it may be as wide as the page.
+    Where there is nothing to draw, it says so. A wide one may be as wide as the page.
     """
     body = note("There is nothing to draw.") if drawn is None else fragment(drawn, legend)
     return element(

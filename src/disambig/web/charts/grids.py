@@ -47,20 +47,9 @@ def bar_chart(
     caption: str = "",
     tips: Sequence[str] | None = None,
 ) -> Markup:
-    """Return a bar for every label, from zero up.
+    """Return a bar for every label, from zero up; there is none where the value is NaN.
 
-    Parameters
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    labels : sequence of str
-        Categories or bins, in order; those for which there is no room are in the tips only.
-    values : sequence of float
-        Not negative; NaN where there is none, and then there is no bar.
-    x_title, y_title : str
-        What labels and values are.
-    tips : sequence of str, optional
-        What is said of a bar, by default its label and value.
+    Labels for which there is no room are in the tips only. By default a tip has label and value.
     """
     if len(values) != len(labels) or (tips is not None and len(tips) != len(labels)):
         given = "" if tips is None else f" and {len(tips)} tips"
@@ -127,17 +116,7 @@ def heat_map(
     *,
     caption: str = "",
 ) -> Markup:
-    """Return a cell for every two names, darker where the value is higher.
-
-    Parameters
-    ----------
-    title, caption : str
-        What it shows, and how to read it.
-    names : sequence of str
-        Of rows and columns.
-    matrix : array of shape (n_names, n_names)
-        Not negative; NaN where there is no value, and then there is no cell.
-    """
+    """Return a cell for every two names, darker where the value is higher, none where it is NaN."""
     values = [[float(value) for value in row] for row in matrix]
     if len(values) != len(names) or any(len(row) != len(names) for row in values):
         raise ParameterError(f"{title!r} needs a row and a column for each of {len(names)} names.")

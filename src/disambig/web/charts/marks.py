@@ -71,19 +71,7 @@ _SHAPES: tuple[list[tuple[float, float]] | None, ...] = (
 
 
 def marker(number: int, x: float, y: float, size: float, *, is_hollow: bool = False) -> Markup:
-    """Return a marker at a place.
-
-    Parameters
-    ----------
-    number : int
-        Which of the shapes, below ``N_MARKERS``.
-    x, y : float
-        Its centre.
-    size : float
-        Half of its width, about.
-    is_hollow : bool, default=False
-        Whether only its outline is drawn.
-    """
+    """Return the marker with this number around a place; its size is about half of its width."""
     kind: dict[str, object] = {"class": "point hollow" if is_hollow else "point"}
     shape = _SHAPES[number]
     if shape is None:
@@ -115,12 +103,7 @@ def line_attributes(style: LineStyle) -> dict[str, object]:
 def path_through(points: Sequence[tuple[float, float]], lowest: float) -> str:
     """Return the path through points; it is cut where it goes below, and where a point is missing.
 
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        Places in the drawing, whose vertical coordinate grows downwards.
-    lowest : float
-        Lower edge.
+    Vertical coordinates grow downwards: below the edge is what is greater than ``lowest``.
     """
     parts: list[str] = []
     for before, (x, y) in zip([(math.nan, math.nan), *points], points, strict=False):
