@@ -1,1 +1,1 @@
-"""Files that hold tables: a reader and a writer for every format."""
+"""Files that hold tables or arrays, one record per format."""
