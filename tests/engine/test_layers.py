@@ -1,9 +1,21 @@
+"""Written-out layers, activations and log-softmax."""
+
+import math
+
 import pytest
 import torch
 
-from disambig.engine.fast.layers import HiddenLayer, LinearLayer, init_weights
+from disambig.engine.fast.layers import (
+    ACTIVATIONS,
+    HiddenLayer,
+    LinearLayer,
+    init_weights,
+    log_softmax,
+)
 from disambig.engine.fast.random import Dropout
 from engine.plain_network import FUNCTIONS, normal, rows_of_batch
+
+# ---- layers
 
 
 def generators(*seeds):
@@ -112,3 +124,82 @@ def test_nothing_is_dropped_in_inference():
     dropping, keeping = hidden_layer(dropout=Dropout(0.5, 4, (1, 2), 0)), hidden_layer()
     with torch.no_grad():
         assert torch.equal(dropping.infer(normal(2, 7, 5)), keeping.infer(normal(2, 7, 5)))
+
+
+# ---- activations
+
+
+VALUES = torch.cat([torch.linspace(-6, 6, 101).double(), 20 * normal(50), torch.tensor([1e-9])])
+
+
+def test_every_activation_has_a_plain_one_to_be_compared_with():
+    assert ACTIVATIONS.keys() == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_forward_gives_what_torch_gives(name):
+    output, _ = ACTIVATIONS[name].forward(VALUES.clone())
+    torch.testing.assert_close(output, FUNCTIONS[name](VALUES), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_backward_gives_what_autograd_gives(name):
+    value = VALUES.clone().requires_grad_()
+    gradient = normal(len(VALUES), seed=1)
+    FUNCTIONS[name](value).backward(gradient)
+    _, kept = ACTIVATIONS[name].forward(VALUES.clone())
+    found = ACTIVATIONS[name].backward(gradient.clone(), kept)
+    torch.testing.assert_close(found, value.grad, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_zero_stays_zero(name):
+    output, _ = ACTIVATIONS[name].forward(torch.zeros(3))
+    assert output.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_only_what_is_called_flat_has_no_slope_at_zero(name):
+    value = torch.zeros(1, requires_grad=True)
+    FUNCTIONS[name](value).backward()
+    assert ACTIVATIONS[name].flat_at_zero == (value.grad.item() == 0)
+
+
+# ---- log softmax
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 2), (2, 3, 5, 7), (1, 1, 1, 1)], ids=str)
+@pytest.mark.parametrize("scale", [0.0, 1.0, 50.0, 1000.0])
+def test_it_is_what_torch_computes(shape, scale):
+    logits = scale * normal(*shape)
+    found = log_softmax(logits)
+    torch.testing.assert_close(found.log_probabilities, logits.log_softmax(-1))
+    assert torch.equal(found.predicted, logits.argmax(-1, keepdim=True))
+
+
+def test_by_hand():
+    logits = torch.tensor([[1.0, 1.0, 2.0]], dtype=torch.float64) * math.log(3)
+    found = log_softmax(logits)
+    expected = torch.tensor([[0.2, 0.2, 0.6]], dtype=torch.float64)
+    torch.testing.assert_close(found.log_probabilities.exp(), expected)
+    assert found.predicted.tolist() == [[2]]
+
+
+@pytest.mark.parametrize("offset", [-1e30, -1000.0, 0.0, 1000.0, 1e30])
+def test_what_is_added_to_all_logits_changes_nothing(offset):
+    logits = torch.tensor([offset, offset]).double()
+    torch.testing.assert_close(
+        log_softmax(logits).log_probabilities, torch.full((2,), -math.log(2)).double()
+    )
+
+
+def test_the_small_loss_of_a_settled_row_is_exact_in_single_precision():
+    # Above 1 single precision has steps of 1.2e-7, and log(1 + 2 exp(-12)) is 1.2288e-5.
+    logits = torch.tensor([1000.0, 988.0, 988.0])
+    assert log_softmax(logits).log_probabilities[0].item() == pytest.approx(-1.2288e-5, abs=1.2e-7)
+
+
+def test_of_equal_logits_one_is_predicted_and_logits_are_left_as_they_are():
+    logits = torch.zeros(3, 4)
+    assert log_softmax(logits).predicted.shape == (3, 1)
+    assert torch.equal(logits, torch.zeros(3, 4))

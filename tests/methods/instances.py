@@ -22,20 +22,22 @@ from disambig.methods import (
 INSTANCES = {
     "aggd": AGGD(n_neighbors=5, max_iter=3),
     "average": AverageClassifier(),
-    "cc": CC(hidden=32, epochs=20, batch_size=32, learning_rate=0.01, random_state=0),
+    "cc": CC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "clpl": CLPL(),
     "em": EMClassifier(),
     "ipal": IPAL(n_neighbors=5),
     "lsbcmm": LSBCMM(max_iter=20),
     "m3pl": M3PL(growth=3.0),
-    "ncpd": NCPDClassifier(hidden=32, epochs=40, ramp_epochs=20, batch_size=32, random_state=0),
+    "ncpd": NCPDClassifier(
+        hidden=16, epochs=15, ramp_epochs=7, batch_size=64, learning_rate=0.02, random_state=0
+    ),
     "ncpd_plus": NCPDPlusClassifier(
-        hidden=16, epochs=20, batch_size=32, learning_rate=0.01, random_state=0
+        hidden=16, epochs=6, batch_size=128, learning_rate=0.05, random_state=0
     ),
     "oracle": OracleClassifier(),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=300, random_state=0),
-    "proden": PRODEN(hidden=32, epochs=20, batch_size=32, learning_rate=0.01, random_state=0),
+    "proden": PRODEN(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "sure": SURE(max_iter=20),
 }

@@ -18,7 +18,7 @@ NEW_X = np.random.default_rng(1).normal(size=(25, 4))
 
 def quick(**parameters):
     """Return a classifier that is fitted in a tenth of a second."""
-    small = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 16}
+    small = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 30}
     return NCPDClassifier(**{**small, "random_state": 0, "device": "cpu", **parameters})
 
 

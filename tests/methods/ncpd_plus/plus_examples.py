@@ -2,7 +2,7 @@
 
 from disambig import NCPDPlusClassifier
 
-SMALL = {"hidden": 16, "epochs": 12, "batch_size": 16, "random_state": 0, "device": "cpu"}
+SMALL = {"hidden": 16, "epochs": 12, "batch_size": 30, "random_state": 0, "device": "cpu"}
 # All parts that one configuration can have.
 EVERY_PART = {
     "swap_noise": 0.3,

@@ -53,10 +53,8 @@ def assert_same_results(path, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "killed_at"),
     [
-        ({}, 1),
-        ({"hidden": (16, 8)}, 5),
-        ({"checkpoint_every": 3}, 5),
-        ({"cooperation": False, "batch_norm": False}, 2),
+        ({"cooperation": False, "batch_norm": False}, 1),
+        ({"hidden": (16, 8), "checkpoint_every": 3}, 5),
         ({"n_networks": 3, "scaling": "quantile", "validation": 0.2}, 4),
     ],
 )

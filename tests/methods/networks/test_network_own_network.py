@@ -128,7 +128,7 @@ def test_what_a_module_draws_is_new_in_every_step_and_network():
             return super().forward(rows)
 
     quick(network=Drawing).fit(X, Y)
-    assert len(set(drawn)) == len(drawn) == 2 * 4 * 6  # networks, batches, epochs
+    assert len(set(drawn)) == len(drawn) == 2 * 2 * 6  # networks, batches, epochs
 
 
 def test_it_is_called_once_for_every_network_with_features_and_classes():
@@ -264,11 +264,11 @@ def test_a_network_is_refused_where_none_was_used(tmp_path):
     [
         (lambda *_: None, "'network' must return a new torch.nn.Module .* Got None"),
         (lambda *_: nn.Linear, "'network' must return a new torch.nn.Module .* Got <class"),
-        (lambda *_: nn.Linear(4, 5), r"logits of shape \(15, 3\) for 15 rows .* Got \(15, 5\)"),
-        (lambda *_: nn.LSTM(4, 3), r"logits of shape \(15, 3\) .* Got tuple"),
+        (lambda *_: nn.Linear(4, 5), r"logits of shape \(30, 3\) for 30 rows .* Got \(30, 5\)"),
+        (lambda *_: nn.LSTM(4, 3), r"logits of shape \(30, 3\) .* Got tuple"),
         (
             lambda *_: nn.Sequential(linear(4, 3), nn.Unflatten(1, (3, 1))),
-            r"logits of shape \(15, 3\) .* Got \(15, 3, 1\)",
+            r"logits of shape \(30, 3\) .* Got \(30, 3, 1\)",
         ),
     ],
 )
