@@ -44,6 +44,17 @@ def cache(monkeypatch: pytest.MonkeyPatch, cache_folders: Iterator[Path]) -> Pat
     return folder / "disambig"
 
 
+@pytest.fixture(scope="module")
+def quick_workers() -> Iterator[None]:
+    """Let the worker processes of studies start at once."""
+    from disambig.bench import backends
+    from processes import start_worker
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backends, "_one_process", start_worker)
+        yield
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests on real data, visibly, where there is none."""
     if os.environ.get("DISAMBIG_DATA"):

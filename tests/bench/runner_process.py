@@ -2,24 +2,31 @@
 
 import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from bench.in_process import InThisProcess
 from bench.own_methods import LOG_VARIABLE
 from disambig.bench import Study, run_study
-from methods.ncpd.other_process import PROCESSES
+from disambig.bench.backends import BACKENDS
+from processes import PROCESSES
 
 
 def run(settings, store, log, jobs):
     """Run a study, in a group of processes that can be killed together."""
     os.setsid()
     os.environ[LOG_VARIABLE] = str(log)
-    run_study(Study(**settings), store, jobs=jobs)
+    if jobs is None:
+        BACKENDS["local"] = lambda jobs, address: nullcontext(InThisProcess())
+    run_study(Study(**settings), store, jobs=jobs or 1)
 
 
 @contextmanager
-def runner(settings, store, log, jobs=1):
-    """Start a runner and give its process; whatever is left of its group is killed at the end."""
+def runner(settings, store, log, jobs=None):
+    """Start a runner and give its process; whatever is left of its group is killed at the end.
+
+    Without ``jobs`` it does its jobs itself: worker processes take seconds to start.
+    """
     process = PROCESSES.Process(target=run, args=(settings, store, log, jobs))
     process.start()
     try:

@@ -130,7 +130,6 @@ def dask_cluster(folder, log, n_workers):
     common = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
     with ExitStack() as stack:
         stack.enter_context(program("distributed.cli.dask_scheduler", *common))
-        wait_until(file.exists)
         worker = (
             "distributed.cli.dask_worker",
             *("--scheduler-file", file, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"),
@@ -140,6 +139,7 @@ def dask_cluster(folder, log, n_workers):
             stack.enter_context(program(*worker, **{LOG_VARIABLE: str(log)}))
             for _ in range(n_workers)
         ]
+        wait_until(file.exists)  # workers wait for it as well
         yield json.loads(file.read_text())["address"], workers
 
 
@@ -159,11 +159,11 @@ class Assassin(StudyListener):
 
 @pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_give(
-    table, store, tmp_path
+    table, store, tmp_path, in_this_process
 ):
     pytest.importorskip("distributed")
     gate, log = tmp_path / "gate", tmp_path / "workers"
-    study = small_study(table, own(gate=str(gate)), protocol={"folds": 8})
+    study = small_study(table, own(gate=str(gate)), protocol={"folds": 4})
     with dask_cluster(tmp_path, log, 2) as (address, workers):
         assassin = Assassin(workers[0], log, gate)
         found = run_study(study, store, backend="dask", address=address, listener=assassin)
@@ -171,8 +171,8 @@ def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_gi
         assert workers[1].poll() is None
     assert found.failed == []
     assert {fit["process"] for fit in fits_in(log)} == {worker.pid for worker in workers}
-    assert len(fits_in(log)) == 8 + 1
-    here = run_study(study, tmp_path / "here", jobs=2)
+    assert len(fits_in(log)) == 4 + 1
+    here = run_study(study, tmp_path / "here")
     assert metrics_of(found) == metrics_of(here)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from disambig._core.errors import StudyError
 from disambig.bench.store import Claims
-from methods.ncpd.other_process import PROCESSES
+from processes import PROCESSES
 from waiting import PATIENCE, wait_until
 
 FIRST, SECOND = "0" * 31 + "1", "f" * 32

@@ -7,6 +7,8 @@ from bench.small_studies import fits_in, metrics_of, own, small_study
 from disambig.bench import RecordStore, StudyListener, run_study
 from waiting import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 def statuses(result, title):
     return {

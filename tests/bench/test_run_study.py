@@ -53,8 +53,11 @@ class Finished:
         return small_study(self.table, *(methods or METHODS), **settings)
 
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
+
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory, quick_workers):
     return Finished(tmp_path_factory.mktemp("finished"))
 
 

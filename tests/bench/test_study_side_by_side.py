@@ -35,7 +35,7 @@ def test_a_group_has_the_rows_of_its_own_data(store, tmp_path):
         assert record.metrics == expected.metrics
 
 
-@pytest.mark.usefixtures("log")
+@pytest.mark.usefixtures("log", "quick_workers")
 def test_a_fold_that_kills_its_process_does_not_keep_the_others_from_their_end(table, store):
     entry = {"name": SIDE_BY_SIDE, "parameters": {"dies_without": 7}}
     result = run_study(small_study(table, entry), store)

@@ -8,7 +8,7 @@ from disambig.bench import RecordStore, Study
 from disambig.bench.plan import make_plan
 from waiting import PATIENCE, open_gate, wait_until
 
-FOLDS = 10
+FOLDS = 6
 
 
 def settings_for(table, gate):

@@ -4,27 +4,33 @@ import importlib.util
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from joblib.externals.loky import ProcessPoolExecutor
 
+from bench.in_process import InThisProcess
 from bench.own_methods import LOG_VARIABLE
 from bench.small_studies import fits_in, metrics_of, write_table
 from disambig._core.errors import DisambigError
-from disambig.bench import RecordStore, Study, StudyResult
+from disambig.bench import RecordStore, Study, StudyResult, backends
+from disambig.bench.backends import BACKENDS
 from disambig.bench.execute import execute
 from disambig.bench.plan import make_plan
+from disambig.bench.record import Job
 from disambig.cli import study_view
 from disambig.cli.main import main
+from processes import PROCESSES
 from waiting import PATIENCE, open_gate, wait_until
 
 Invoke = Callable[..., Result]
-RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 End = tuple[int, str, str]
 
 STUDY = """
@@ -72,13 +78,20 @@ datasets = [{ path = "small.csv", truth = "truth" }]
 methods = ["plknn", { name = "bench.own_methods:Diligent", parameters = { gate = "gate" } }]
 
 [protocol]
-folds = 5
+folds = 3
 """
 
 
 def with_path(folder: Path) -> str:
     """Return a search path for Python with one more folder."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
+def dying_worker() -> ProcessPoolExecutor:
+    """Return a worker that dies before its first job."""
+    return ProcessPoolExecutor(
+        max_workers=1, context=PROCESSES, initializer=os._exit, initargs=(3,)
+    )
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
@@ -115,6 +128,9 @@ def no_progress_lines() -> Iterator[None]:
         yield
 
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
@@ -130,7 +146,7 @@ def arguments(folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def finished(invoke: Invoke, arguments: list[str]) -> Result:
+def finished(invoke: Invoke, arguments: list[str], quick_workers: None) -> Result:
     """Return how a study went, run for all tests that look at it."""
     return invoke(*arguments)
 
@@ -188,10 +204,36 @@ def test_the_same_command_again_runs_nothing_and_writes_the_same(
     again = invoke(*arguments[:-1], "1")
     assert again.exit_code == 0
     assert "16 of 16 jobs were done before." in again.stdout
-    told = "16 of 16 jobs were done before.\n"
-    assert again.stdout.replace(told, "") == finished.stdout
+    notice = "16 of 16 jobs were done before.\n"
+    assert again.stdout.replace(notice, "") == finished.stdout
     assert times_of(folder / "records") == times
     assert content_of(folder / "out" / "tiny") == files
+
+
+def test_results_of_other_code_are_run_again_with_a_word_why(
+    finished: Result,
+    folder: Path,
+    command: Callable[..., End],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = shutil.copytree(folder / "records", tmp_path / "records")
+    find_code = Job.find_code
+
+    def find_other_code(job: Job) -> dict[str, str]:
+        other = {"disambig.solvers.neighbors": "0"} if job.method == "plknn" else {}
+        return {**find_code(job), **other}
+
+    monkeypatch.setattr(Job, "find_code", find_other_code)
+    monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(InThisProcess()))
+    code, shown, _ = command("study", str(folder / "tiny.toml"), "--store", str(store))
+    assert code == 0
+    assert shown.splitlines()[2:4] == [
+        "PLKNN: 4 of 4 jobs have results that were made by other code (changed since: "
+        "disambig.solvers.neighbors). They are run again; the old records stay in the store.",
+        "12 of 16 jobs were done before.",
+    ]
+    assert len(list(store.glob("*.json"))) == 20
 
 
 def test_a_terminal_has_the_live_view(
@@ -223,30 +265,28 @@ def test_without_a_terminal_lines_say_how_far_it_is(
 
 
 def test_a_job_that_fails_is_told_at_once_and_in_the_report_and_the_others_are_there(
-    run_command: RunCommand, tmp_path: Path
+    command: Callable[..., End], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_table(tmp_path / "data" / "mine [b].csv")
     (tmp_path / "code").mkdir()
+    monkeypatch.syspath_prepend(tmp_path / "code")
     (tmp_path / "code" / "my_methods.py").write_text(OWN_METHODS, encoding="utf-8")
     file = tmp_path / "studies" / "own.toml"
     file.parent.mkdir()
     file.write_text(OWN_STUDY, encoding="utf-8")
     store, out = tmp_path / "records", tmp_path / "out"
 
-    result = run_command(
-        *("study", str(file), "--store", str(store), "--out", str(out), "--jobs", "2"),
-        PYTHONPATH=with_path(tmp_path / "code"),
+    code, shown, error = command(
+        "study", str(file), "--store", str(store), "--out", str(out), "--jobs", "2"
     )
-    assert result.returncode == 1
-    assert result.stderr == ""
-    told = re.findall(r"^Failed: (.*)$", result.stdout, flags=re.MULTILINE)
-    assert len(told) == 1
+    assert (code, error) == (1, "")
+    (failed,) = re.findall(r"^Failed: (.*)$", shown, flags=re.MULTILINE)
     assert re.fullmatch(
-        r"Shy \[b\] on mine \[b\], seed 0, fold \d: ArithmeticError: I miss \[7\]", told[0]
+        r"Shy \[b\] on mine \[b\], seed 0, fold \d: ArithmeticError: I miss \[7\]", failed
     )
-    assert "1 of 12 jobs failed." in result.stdout.splitlines()[-1]
-    assert f"records in {store} say how" in result.stdout.splitlines()[-1]
-    assert re.search(r"mine \[b\]\W+0\.\d{3} ± 0\.\d{3}.* \(2 of 3\)", result.stdout)
+    assert "1 of 12 jobs failed." in shown.splitlines()[-1]
+    assert f"records in {store} say how" in shown.splitlines()[-1]
+    assert re.search(r"mine \[b\]\W+0\.\d{3} ± 0\.\d{3}.* \(2 of 3\)", shown)
 
     page = (out / "own" / "report.md").read_text("utf-8")
     assert "12 jobs, 1 failed" in page
@@ -257,26 +297,19 @@ def test_a_job_that_fails_is_told_at_once_and_in_the_report_and_the_others_are_t
 
 
 def test_where_every_job_fails_there_is_no_report_and_the_command_fails(
-    run_command: RunCommand, tmp_path: Path
+    command: Callable[..., End], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A machine on which no worker lives long enough to do anything.
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, sys\nif any('popen_loky' in word for word in sys.orig_argv): os._exit(3)\n",
-        encoding="utf-8",
-    )
+    monkeypatch.setattr(backends, "_one_process", dying_worker)
     (tmp_path / "s.toml").write_text(
         'name = "lost"\ndatasets = ["glass"]\nmethods = ["plknn"]\nprotocol.folds = 2',
         encoding="utf-8",
     )
-    result = run_command(
-        *("study", str(tmp_path / "s.toml"), "--jobs", "2"),
-        *("--store", str(tmp_path / "records"), "--out", str(tmp_path / "out")),
-        PYTHONPATH=with_path(tmp_path),
-    )
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    assert result.stdout.count("Failed: ") == 6
-    assert "6 of 6 jobs failed." in result.stdout.splitlines()[-1]
+    code, shown, error = command("study", "s.toml", "--jobs", "2")
+    assert code == 1
+    assert "Traceback" not in error
+    assert shown.count("Failed: ") == 6
+    assert "6 of 6 jobs failed." in shown.splitlines()[-1]
     assert list((tmp_path / "out").rglob("report.md")) == []
 
 
@@ -418,12 +451,12 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
     assert error == ""
     assert list((tmp_path / "out").rglob("report.md")) == []
     before = times_of(store)
-    assert len(list(store.glob("[!.]*.json"))) == 5
+    assert len(list(store.glob("[!.]*.json"))) == 3
 
     open_gate(tmp_path / "gate")
     code, out, _ = command(*arguments)
     assert code == 0
-    assert re.search(r"^5 of 20 jobs were done before\.$", out, flags=re.MULTILINE)
+    assert re.search(r"^3 of 12 jobs were done before\.$", out, flags=re.MULTILINE)
     assert before.items() <= times_of(store).items()
     assert (tmp_path / "out" / "waiting" / "report.md").is_file()
 

@@ -65,7 +65,7 @@ def is_failure(event: Event) -> bool:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory, quick_workers: None) -> Run:
     """Run a study with three jobs done before, one of them damaged, and one job that fails."""
     folder = tmp_path_factory.mktemp("view")
     table = write_table(folder / "odd [b].csv")

@@ -1,6 +1,5 @@
 """Fits in processes of their own, which are killed and started again."""
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -9,10 +8,7 @@ import time
 import numpy as np
 
 from methods.ncpd.examples import NEW_X, X, Y, quick
-
-# Its children are forked off a process that has imported everything and computed nothing.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["disambig.methods.ncpd", "safetensors.torch"])
+from processes import PROCESSES
 
 
 def exit_code_of(function, *arguments):
