@@ -72,28 +72,18 @@ class WinTieLoss:
 class Ranking:
     """Methods ranked on the data that all of them have.
 
-    Attributes
-    ----------
-    data, left_out : tuple of str
-        Data that counts, and data where the methods share no run.
-    means : dict of str to array
-        Mean score of every method on ``data``, over the runs that all methods share; larger is
-        better, whatever the metric.
-    ranks : dict of str to float
-        Average ranks, 1 is best. Empty without data, or without a second method.
-    friedman, critical_difference : optional
-        None with fewer than three methods or two pieces of data.
-    n_datasets : int
-        How many datasets ``data`` comes from.
+    Friedman's test and the critical difference are None with fewer than three methods or two
+    pieces of data.
     """
 
     data: tuple[str, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...]  # data where the methods share no run
+    # Of every method on ``data``, over the runs that all methods share; larger is always better.
     means: Mapping[str, FloatArray]
-    ranks: Mapping[str, float]
+    ranks: Mapping[str, float]  # averages, 1 is best; empty without data or a second method
     friedman: FriedmanTest | None
     critical_difference: float | None
-    n_datasets: int
+    n_datasets: int  # that ``data`` comes from
 
     @property
     def lacks(self) -> str | None:

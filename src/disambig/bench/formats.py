@@ -61,13 +61,13 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Return text on one line, with the signs escaped that Markdown would read as its own."""
-    for sign in "\\|*_<[`":
-        text = text.replace(sign, "\\" + sign)
+    """Return text on one line, with the characters escaped that mean something in Markdown."""
+    for character in "\\|*_<[`":
+        text = text.replace(character, "\\" + character)
     return " ".join(text.split())
 
 
-_SIGNS = {
+_LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -86,7 +86,7 @@ _SIGNS = {
     "◦": r"$\circ$",
     "\n": " ",
 }
-# Signs to a line, and rows to a page, up to which a size of type fits a page of text.
+# Characters in a line, and rows, up to which a size of type fits a page.
 _SIZES = ((70, 45, r"\normalsize"), (95, 55, r"\footnotesize"), (120, 65, r"\scriptsize"))
 
 
@@ -121,12 +121,12 @@ def to_latex(table: Table) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    # Braces, because a line break reads a bracket at the start of the next line as its own.
+    # Braces, because LaTeX takes a bracket after a line break for its argument.
     return " & ".join(f"{{{cell}}}" if cell.startswith("[") else cell for cell in cells) + r" \\"
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SIGNS.get(sign, sign) for sign in text)
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _size(table: Table) -> str:

@@ -51,23 +51,12 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How a line is told from others.
+    """How a line is told from others; a floor or ceiling is grey and has no marker."""
 
-    Attributes
-    ----------
-    color, marker : int or None
-        Numbers of one of ``N_COLORS`` and one of ``N_MARKERS``; None for a floor or ceiling, which
-        is grey and has no marker.
-    dash : tuple of float
-        Lengths of line and gap; empty where it is solid.
-    is_strong : bool
-        Whether it is broader than the others.
-    """
-
-    color: int | None
-    marker: int | None
+    color: int | None  # below N_COLORS
+    marker: int | None  # below N_MARKERS
     dash: Dash
-    is_strong: bool = False
+    is_strong: bool = False  # broader than the others
 
     @property
     def is_bound(self) -> bool:

@@ -19,24 +19,12 @@ STUDY_FILE = "study.json"
 
 @dataclass(frozen=True)
 class ReportedStudy:
-    """What a report was made from.
-
-    Attributes
-    ----------
-    study : Study
-        What was run.
-    command : str or None
-        The command that ran it.
-    missing : tuple of str
-        Datasets that were not available, each with how to get it.
-    has_published : bool
-        Whether the paper's figures are shown beside ours.
-    """
+    """What a report was made from."""
 
     study: Study
-    command: str | None = None
-    missing: tuple[str, ...] = ()
-    has_published: bool = False
+    command: str | None = None  # that ran it
+    missing: tuple[str, ...] = ()  # datasets that were not available, each with how to get it
+    has_published: bool = False  # whether the paper's figures are shown beside ours
 
 
 class _Content(Settings):

@@ -23,7 +23,7 @@ STEPS = ("choose", "fit", "predict")
 DECIMALS = 3
 _COLUMNS = ("dataset", "p", "r", "data", "method", "role", "seed", "fold", "selection")
 _ROLES = ("method", "floor", "ceiling")
-Run = tuple[int, int]
+Run = tuple[int, int]  # seed and fold
 
 
 def study_scores(result: StudyResult) -> Any:
@@ -84,29 +84,14 @@ class RunTable:
     """One metric of a study: a cell for all data and every method, with a score for every run.
 
     Data and methods are in the order of their first appearance.
-
-    Attributes
-    ----------
-    metric : str
-        Name of the metric.
-    settings : mapping
-        What every label of data stands for.
-    roles : mapping
-        "method", "floor" or "ceiling" for every method.
-    selections : mapping
-        For methods with a grid: by what their parameters were chosen.
-    finished : mapping
-        The finished runs of (data, method), by (seed, fold).
-    n_runs : int
-        Number of runs of the fullest cell, finished or not.
     """
 
     metric: str
-    settings: Mapping[str, Setting]
-    roles: Mapping[str, str]
-    selections: Mapping[str, tuple[str, ...]]
-    finished: Mapping[tuple[str, str], Mapping[Run, float]]
-    n_runs: int
+    settings: Mapping[str, Setting]  # what every label of data stands for
+    roles: Mapping[str, str]  # "method", "floor" or "ceiling" for every method
+    selections: Mapping[str, tuple[str, ...]]  # of methods with a grid: how they were chosen
+    finished: Mapping[tuple[str, str], Mapping[Run, float]]  # of (data, method)
+    n_runs: int  # of the fullest cell, finished or not
 
     @classmethod
     def from_scores(cls, scores: Any, metric: str) -> "RunTable":

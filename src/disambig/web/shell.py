@@ -18,19 +18,9 @@ __all__ = ["Section", "render_page", "render_template"]
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page, with a place in its contents.
+    """A part of a page, with a place in its contents."""
 
-    Attributes
-    ----------
-    name : str
-        Its id, for links.
-    title : str
-        Its heading.
-    body : Markup
-        Its content.
-    """
-
-    name: str
+    name: str  # the id that links use
     title: str
     body: Markup
 
@@ -96,8 +86,8 @@ def render_template(name: str, **values: object) -> Markup:
 def _json(value: object) -> Markup:
     """Return JSON that cannot end the element it is in: HTML characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704  # no HTML character is left in it
 
 

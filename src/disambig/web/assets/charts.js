@@ -18,12 +18,12 @@
     tip.textContent = mark.dataset.tip;
     tip.hidden = false;
     const box = mark.getBoundingClientRect();
-    const own = tip.getBoundingClientRect();
+    const size = tip.getBoundingClientRect();
     const room = document.documentElement.clientWidth;
-    const middle = box.left + (box.width - own.width) / 2;
-    const above = Math.max(box.top, 0) - own.height - 8;
-    tip.style.left = `${Math.max(4, Math.min(middle, room - own.width - 4))}px`;
-    tip.style.top = `${above > 4 ? above : Math.min(box.bottom + 8, innerHeight - own.height - 4)}px`;
+    const middle = box.left + (box.width - size.width) / 2;
+    const above = Math.max(box.top, 0) - size.height - 8;
+    tip.style.left = `${Math.max(4, Math.min(middle, room - size.width - 4))}px`;
+    tip.style.top = `${above > 4 ? above : Math.min(box.bottom + 8, innerHeight - size.height - 4)}px`;
   };
 
   // The place of the mark that an arrow key leads to; the ends are where it stops.

@@ -84,15 +84,7 @@ def _width(character: str) -> float:
 
 @dataclass(frozen=True)
 class Scale:
-    """A straight line from values to places.
-
-    Attributes
-    ----------
-    low, high : float
-        Values at both ends; they differ.
-    start, end : float
-        Where these are drawn.
-    """
+    """A straight line from values, low to high, to places, start to end."""
 
     low: float
     high: float
