@@ -144,7 +144,7 @@ def test_a_value_without_a_fingerprint_is_refused() -> None:
 PACKAGE = {
     "__init__.py": "import nothing_that_exists\n",
     "__init__.pyi": "from .names import share as share\n",
-    "names/__init__.py": "",
+    "names/__init__.py": "release = 1\n",
     "names/__init__.pyi": "from ..schedule import share as share\n",
     "method.py": """
         import math
@@ -171,7 +171,15 @@ PACKAGE = {
     "deeper/__init__.py": "",
     "deeper/last.py": "import methods_elsewhere.deeper.constants\nfrom ..base import Base\n",
     "deeper/constants.py": "STEP = 0.5\n",
-    "base.py": "class Base:\n    pass\n",
+    "base.py": """
+        try:
+            from methods_elsewhere.names import release
+        except ImportError:
+            release = 0
+
+        class Base:
+            since = release
+    """,
     "unused.py": "other = 1\n",
 }
 
@@ -208,7 +216,9 @@ def fingerprint_after(tmp_path, monkeypatch):
         ("steps.py", "first", "second"),
         ("deeper/last.py", "Base", "Base as Root"),
         ("deeper/constants.py", "0.5", "0.25"),
-        ("base.py", "pass", "x = None"),
+        ("base.py", "since", "until"),
+        ("base.py", "release = 0", "release = None"),
+        ("names/__init__.py", "1", "2"),
         ("schedule.py", "import math", "import math; math.tau = 6"),
     ],
 )

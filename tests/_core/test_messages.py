@@ -1,10 +1,13 @@
 """How messages show values, names and rows."""
 
+import numpy as np
 import pytest
 
 from disambig._core.messages import (
     bare_name,
     closest_name,
+    describe_table_rows,
+    join_names,
     option,
     percent,
     printable,
@@ -102,3 +105,19 @@ def test_closest_name_ignores_punctuation():
 
 def test_closest_name_is_none_when_nothing_is_near():
     assert closest_name("zebra", ["lost", "glass"]) is None
+
+
+def test_marked_rows_are_counted_and_the_first_is_named():
+    assert describe_table_rows(np.array([False, True])) == "row 2"
+    marked = np.arange(5000) >= 999
+    assert describe_table_rows(marked) == "4,001 rows, the first is row 1,000"
+
+
+def test_names_are_joined_for_a_sentence():
+    assert join_names(["a", "b"]) == "a, b"
+    assert join_names("abcd", most=2) == "a, b and 2 more"
+    assert join_names(["p=1, r=2", "p=1, r=3", "q"], most=2, separator=";") == (
+        "p=1, r=2; p=1, r=3; and 1 more"
+    )
+    assert join_names(["x" * 100]) == "x" * 57 + "..."
+    assert join_names(["x" * 100], longest=None) == "x" * 100

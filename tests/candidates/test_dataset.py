@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from disambig._core.errors import DatasetFormatError
+from disambig._core.errors import DatasetFormatError, TableError
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets import PartialLabelDataset
 
@@ -63,3 +63,28 @@ def test_datasets_compare_by_identity() -> None:
     made = [PartialLabelDataset("toys", np.zeros((1, 1)), sets, None, ["x"]) for _ in range(2)]
     assert made[0] == made[0]
     assert made[0] != made[1]
+
+
+def test_a_frame_has_the_features_the_candidates_and_if_asked_for_the_truth() -> None:
+    dataset = PartialLabelDataset("toys", np.eye(2), SETS, np.array(["a", "b"]), [*"xy"])
+    frame = dataset.to_frame()
+    assert frame.to_dict("list") == {
+        "x": [1.0, 0.0],
+        "y": [0.0, 1.0],
+        "label": [["a", "b"], ["b"]],
+    }
+    assert dataset.to_frame(with_truth=True)["truth"].tolist() == ["a", "b"]
+    unknown = PartialLabelDataset("toys", np.eye(2), SETS, None, [*"xy"])
+    assert list(unknown.to_frame(with_truth=True)) == ["x", "y", "label"]
+
+
+def test_a_frame_has_weights_as_mappings() -> None:
+    weighted = CandidateLabels.from_sets([{"a": 0.25, "b": 0.75}, {"b": 1.0}])
+    frame = PartialLabelDataset("toys", np.eye(2), weighted, None, [*"xy"]).to_frame()
+    assert frame["label"].tolist() == [{"a": 0.25, "b": 0.75}, {"b": 1.0}]
+
+
+def test_a_frame_cannot_have_two_columns_of_one_name() -> None:
+    dataset = PartialLabelDataset("toys", np.eye(2), SETS, None, ["x", "label"])
+    with pytest.raises(TableError, match="'label' is there twice. Rename it in the file"):
+        dataset.to_frame()

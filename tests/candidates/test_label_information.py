@@ -5,7 +5,7 @@ from scipy.stats import entropy
 
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
-from disambig.candidates.audit import label_information
+from disambig.candidates.audit import label_information, may_have_any_label
 
 
 def test_sets_of_one_label_tell_all():
@@ -82,3 +82,12 @@ def test_the_text_does_not_round_to_all_or_nothing():
     assert "(over 99 %)" in str(label_information(CandidateLabels.from_sets(sets)))
     sets = [["a"], ["b"]] + [["a", "b"]] * 2000
     assert "(under 1 %)" in str(label_information(CandidateLabels.from_sets(sets)))
+
+
+def test_rows_that_may_have_any_label_are_marked():
+    sets = CandidateLabels.from_sets([["a", "b", "c"], ["a", "b"], ["c"]])
+    assert may_have_any_label(sets, 3).tolist() == [True, False, False]
+    weights = sets.to_mask() * [[1.0, 1, 1], [1, 1, 1], [1, 1, 1]]
+    weights[0, 0] = 2
+    weighted = CandidateLabels.from_mask(sets.to_mask(), sets.classes, weights=weights)
+    assert may_have_any_label(weighted, 3).tolist() == [False, False, False]

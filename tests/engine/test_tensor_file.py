@@ -92,7 +92,7 @@ def test_a_folder_is_refused(tmp_path):
 def test_a_file_that_was_cut_off_is_refused(path, share):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    assert_refused(path, "is no test model that can be read: it is damaged or something else")
+    assert_refused(path, "is not a test model that disambig can read: it is damaged or something")
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 1000])
@@ -132,7 +132,7 @@ def test_a_pickle_is_refused_and_not_opened(tmp_path):
 def test_tensors_of_others_are_refused(tmp_path, metadata):
     path = tmp_path / "other.safetensors"
     save_file({"a": torch.ones(1)}, path, metadata=metadata)
-    assert_refused(path, "is no test model that can be read: it was not written by disambig")
+    assert_refused(path, "is not a test model that disambig can read: it was not written by")
 
 
 def test_a_header_that_is_not_json_is_refused(tmp_path):
@@ -149,7 +149,7 @@ def test_a_header_nested_deeper_than_python_follows_is_refused(tmp_path):
 
 
 def test_a_file_of_another_kind_is_refused(path):
-    assert_refused(path, "is no lamp that can be read: it is a test model", kind="lamp")
+    assert_refused(path, "is not a lamp that disambig can read: it is a test model", kind="lamp")
 
 
 @pytest.mark.parametrize("version", [2, 4])

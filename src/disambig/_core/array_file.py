@@ -49,7 +49,7 @@ def write_arrays(
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
     with write_atomically(path) as temporary:
-        # safetensors' own way of writing files leaves them readable by nobody else.
+        # Not by save_file, which makes files that only their owner may read.
         temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))
 
 
@@ -75,8 +75,7 @@ def read_arrays(
     framework : {"numpy", "torch"}, default="numpy"
         What the arrays are to be of.
     are_finite : callable or None
-        Tells for every number of an array whether it is finite, as all must be; None for arrays
-        that may hold others.
+        Marks the finite numbers of an array, and all must be finite; None allows any numbers.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -138,6 +137,6 @@ def plain(value: Any) -> Any:
 def refused(path: str | os.PathLike[str], kind: str, reason: str) -> ModelFileError:
     """Return the error that a file is not what it should be."""
     return ModelFileError(
-        f"{os.fspath(path)!r} is no {kind} that can be read: {reason}. "
+        f"{os.fspath(path)!r} is not a {kind} that disambig can read: {reason}. "
         "Give a file that disambig wrote as one, or write it again."
     )
