@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from disambig.candidates import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
-from disambig.tabular.cleaned_rows import read_cleaned
+from disambig.tabular.cleaned_table import read_cleaned
 from disambig.tabular.labels.label_cells import weighted_cells
 from disambig.tabular.table_columns import CLEAN_COLUMNS
 from disambig.web.table_report import table_page

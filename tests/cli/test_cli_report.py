@@ -145,7 +145,7 @@ def test_a_damaged_model_is_refused(made, tmp_path, page):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "model.json").write_text("{}")
-    assert "is no model that can be read" in refused(folder, page)
+    assert "is not a model folder that disambig can read" in refused(folder, page)
 
 
 def test_damaged_details_are_refused_with_what_to_do(made, tmp_path, page):

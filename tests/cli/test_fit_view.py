@@ -3,8 +3,8 @@
 import pytest
 from rich.console import Console
 
-from disambig.cli import fit_view
-from disambig.cli.fit_view import FitView
+from disambig.cli import fit as fit_view
+from disambig.cli.fit import FitView
 
 
 def follow(view: FitView) -> None:

@@ -209,7 +209,7 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
     whole = [file.read_bytes() for file in files]
     for file in files:
         file.unlink()
-    from disambig.cli.fit_view import FitView
+    from disambig.cli.fit import FitView
 
     def break_off(self: FitView, title: str) -> None:
         if title == "fold 3 of 3":
@@ -253,7 +253,7 @@ def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disambig.tabular.files.formats.write_table", fail)
+    monkeypatch.setattr("disambig.tabular.cleaning.write_table", fail)
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert ended.code == 1
     assert "No space left on device" in ended.err

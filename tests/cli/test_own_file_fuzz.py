@@ -18,7 +18,7 @@ from cli.command_runs import Run, check_manners, contents, run_command_here
 from cli.generated_tables import GeneratedTable, damages, tables
 from disambig import read_table
 from disambig.tabular.clean_details import details_path, read_details
-from disambig.tabular.cleaned_rows import read_cleaned
+from disambig.tabular.cleaned_table import read_cleaned
 from disambig.web.table_report import table_page
 
 TINY_NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=4"]

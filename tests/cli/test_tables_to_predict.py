@@ -83,7 +83,7 @@ def test_a_damaged_model_is_refused(folder):
     for file in sorted((folder / "model").iterdir()):
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 2])
-        assert "no model that can be read" in refused(folder, NEW)
+        assert "is not a model folder that disambig can read" in refused(folder, NEW)
         file.unlink()
-        assert "no model that can be read" in refused(folder, NEW)
+        assert "is not a model folder that disambig can read" in refused(folder, NEW)
         file.write_bytes(whole)

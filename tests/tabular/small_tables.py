@@ -2,8 +2,12 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
-from disambig.methods import PLKNN, NCPDClassifier
+from disambig.candidates import CandidateLabels
+from disambig.methods import PLKNN, NCPDClassifier, PartialLabelClassifier
+from disambig.tabular.columns.plan import ColumnPlan
+from disambig.tabular.table_model import TableModel, untrained_model
 
 COLOURS = ("red", "green", "blue")
 
@@ -35,6 +39,18 @@ def three_clouds(n_rows: int = 60, seed: int = 0) -> pd.DataFrame:
 def quick_network(**parameters: object) -> NCPDClassifier:
     settings = {"hidden": 16, "epochs": 6, "ramp_epochs": 3, "batch_size": 32, "random_state": 0}
     return NCPDClassifier(**(settings | parameters))
+
+
+def fit_model(
+    values: pd.DataFrame,
+    candidates: CandidateLabels,
+    plan: ColumnPlan,
+    method: PartialLabelClassifier,
+) -> TableModel:
+    """Return a model of these rows, the way that a fold of a table gets one."""
+    model, features = untrained_model(plan, values, clone(method))
+    model.classifier.fit(features, candidates)
+    return model
 
 
 def neighbours() -> PLKNN:

@@ -10,13 +10,13 @@ from disambig._core.errors import TableError
 from disambig.tabular import clean_details
 from disambig.tabular.clean_details import (
     CleanDetails,
+    Cleaning,
     belong_to,
     describe_cleaning,
     details_path,
     read_details,
     write_details,
 )
-from disambig.tabular.cleaning import Cleaning
 from disambig.tabular.estimate import Accuracy
 from disambig.tabular.task import TableTask, prepare_task
 from tabular.small_tables import quick_network
@@ -45,7 +45,7 @@ def four_rows() -> TableTask:
     return prepare_task(frame, ignore=(), decisions={1: "9"})
 
 
-def cleaning(opinions, histories=(), second_look=(True, False, True, True)) -> Cleaning:
+def cleaning(per_network, histories=(), second_look=(True, False, True, True)) -> Cleaning:
     columns = pd.DataFrame(
         {
             "chosen_label": ["10", "9", "9", "10"],
@@ -55,7 +55,7 @@ def cleaning(opinions, histories=(), second_look=(True, False, True, True)) -> C
             "candidate_confidences": CELLS,
         }
     )
-    return Cleaning(columns, np.array(opinions, dtype=np.float32), tuple(histories))
+    return Cleaning(columns, np.array(per_network, dtype=np.float32), tuple(histories))
 
 
 NOTHING = np.empty((0, 8))
@@ -99,37 +99,37 @@ def test_parameters_are_texts_and_those_that_change_nothing_are_left_out():
     assert not {"callbacks", "verbose", "checkpoint", "device"} & details.parameters.keys()
 
 
-def test_opinions_are_told_by_row_in_the_order_of_its_candidates():
+def test_networks_are_kept_by_row_in_the_order_of_its_candidates():
     details = described(cleaning(TWO_NETWORKS))
-    assert details.opinions == {
+    assert details.per_network == {
         1: [[0.7, 0.3], [0.5, 0.5]],
         3: [[0.25, 0.75], [0.65, 0.35]],
         4: [[0.1, 0.2, 0.7], [0.9, 0.05, 0.05]],
     }
 
 
-def test_opinions_on_rows_that_nobody_looks_at_are_left_out():
+def test_networks_are_left_out_of_rows_that_nobody_looks_at():
     marked = (False, False, True, False)
-    assert list(described(cleaning(TWO_NETWORKS, (), marked)).opinions) == [3]
+    assert list(described(cleaning(TWO_NETWORKS, (), marked)).per_network) == [3]
 
 
-def test_of_too_many_rows_the_most_doubtful_ones_have_opinions(monkeypatch):
-    monkeypatch.setattr(clean_details, "_MOST_ROWS_WITH_OPINIONS", 2)
-    assert list(described(cleaning(TWO_NETWORKS)).opinions) == [4, 3]
+def test_of_too_many_rows_the_most_doubtful_ones_have_networks(monkeypatch):
+    monkeypatch.setattr(clean_details, "_MOST_ROWS_WITH_NETWORKS", 2)
+    assert list(described(cleaning(TWO_NETWORKS)).per_network) == [4, 3]
 
 
 def test_a_network_that_a_fold_did_not_have_is_left_out_in_its_rows():
-    first, second = (list(own) for own in TWO_NETWORKS)
+    first, second = map(list, TWO_NETWORKS)
     second[3:5] = [np.nan, np.nan]
     details = described(cleaning([first, second]))
-    assert details.opinions[3] == [[0.25, 0.75]]
-    assert len(details.opinions[4]) == 2
+    assert details.per_network[3] == [[0.25, 0.75]]
+    assert len(details.per_network[4]) == 2
 
 
-def test_opinions_that_rounding_pushed_out_of_range_are_put_back():
-    first, second = (list(own) for own in TWO_NETWORKS)
+def test_confidences_that_rounding_pushed_out_of_range_are_put_back():
+    first, second = map(list, TWO_NETWORKS)
     first[:2] = [1.0000001, -1e-9]
-    assert described(cleaning([first, second])).opinions[1][0] == [1.0, 0.0]
+    assert described(cleaning([first, second])).per_network[1][0] == [1.0, 0.0]
 
 
 def test_measures_that_were_not_taken_are_gaps(tmp_path):
@@ -168,7 +168,7 @@ def test_without_a_file_there_are_no_details(tmp_path):
 
 
 def changed(**values: object) -> str:
-    whole = json.loads(described(cleaning(TWO_NETWORKS)).model_dump_json())
+    whole = json.loads(described(cleaning(TWO_NETWORKS)).model_dump_json(by_alias=True))
     return json.dumps(whole | values)
 
 

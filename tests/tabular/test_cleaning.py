@@ -11,12 +11,14 @@ from hypothesis.extra import numpy as arrays
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular.cleaning import clean_table, clean_task, second_look
+from disambig.tabular.cleaned_table import second_look
+from disambig.tabular.cleaning import clean_table, clean_task
 from disambig.tabular.labels.label_columns import LabelColumns
-from disambig.tabular.out_of_fold import FitListener, judge_held_out
+from disambig.tabular.listener import FitListener
+from disambig.tabular.out_of_fold import predict_out_of_fold
 from disambig.tabular.table_columns import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
-from tabular.small_tables import neighbours, quick_network, three_clouds
+from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
 
 FRAME = three_clouds()
 
@@ -86,9 +88,9 @@ def test_confidences_come_from_models_that_did_not_see_the_row():
     held_out = clean_table(FRAME, ignore=["truth"], method=neighbours())
     assert not own["confidence"].equals(held_out["confidence"])
     task = prepare_task(FRAME, ignore=["truth"])
-    judgement = judge_held_out(task, neighbours(), n_folds=5, seed=0, listener=FitListener())
+    predicted = predict_out_of_fold(task, neighbours(), n_folds=5, seed=0, listener=FitListener())
     mask = task.candidates.to_mask()
-    inside = np.where(mask, judgement.probabilities, 0)
+    inside = np.where(mask, predicted.probabilities, 0)
     total = inside.sum(axis=1)
     expected = np.where(total > 0, inside.max(axis=1) / total, 1 / mask.sum(axis=1))
     np.testing.assert_allclose(held_out["confidence"], expected, atol=1e-6)
@@ -97,11 +99,9 @@ def test_confidences_come_from_models_that_did_not_see_the_row():
 def test_in_sample_takes_the_confidences_of_one_fit():
     method = quick_network()
     task = prepare_task(FRAME, ignore=["truth"])
-    cleaned = clean_task(task, method, in_sample=True).columns
-    from disambig.tabular.model.table_model import fit_model
-
+    cleaned = clean_task(task, method, n_folds=None, listener=FitListener()).columns
     model = fit_model(task.values, task.candidates, task.plan, method)
-    expected = model.method.candidate_confidence_.max(axis=1).toarray().ravel()
+    expected = model.classifier.candidate_confidence_.max(axis=1).toarray().ravel()
     np.testing.assert_allclose(cleaned["confidence"], expected, atol=1e-6)
 
 
@@ -116,7 +116,7 @@ def test_weights_count_beside_what_the_features_say():
 
 def test_a_settled_row_has_the_label_of_the_person():
     task = prepare_task(FRAME, ignore=["truth"], decisions={4: "fox"})
-    cleaned = clean_task(task, neighbours()).columns
+    cleaned = clean_task(task, neighbours(), listener=FitListener()).columns
     row = cleaned.iloc[4]
     assert (row["chosen_label"], row["confidence"], row["second_look"]) == ("fox", 1, False)
 

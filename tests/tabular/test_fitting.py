@@ -1,17 +1,19 @@
 """From a table to a model with an estimate."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.bench.trial import shuffled_folds
+from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.metrics import approximated_accuracy, covering_rate
-from disambig.tabular.fitting import fit_table, fit_task
-from disambig.tabular.model.table_model import fit_model
-from disambig.tabular.out_of_fold import FitListener
+from disambig.tabular.fitting import fit_table
+from disambig.tabular.listener import FitListener
+from disambig.tabular.table_model import TableModel, load_model
 from disambig.tabular.task import chosen_method, prepare_task
-from disambig.tabular.work_folder import WorkFolder
-from tabular.small_tables import neighbours, quick_network, three_clouds
+from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
 
 FRAME = three_clouds()
 
@@ -56,7 +58,7 @@ def test_the_estimate_is_the_one_of_folds_done_by_hand():
 
 def test_the_model_is_trained_on_all_rows():
     model = fit_table(FRAME, method=neighbours(), ignore=["truth"])
-    assert model.method.candidate_confidence_.shape[0] == len(FRAME)
+    assert model.classifier.candidate_confidence_.shape[0] == len(FRAME)
 
 
 def test_true_labels_are_used_for_the_accuracy_and_nothing_else():
@@ -87,39 +89,63 @@ def test_without_folds_there_is_no_estimate():
 
 def test_the_listener_hears_of_every_fit_and_epoch():
     diary = Diary()
-    task = prepare_task(FRAME, ignore=["truth"])
-    fit_task(task, quick_network(epochs=2, ramp_epochs=1), n_folds=2, listener=diary)
+    method = quick_network(epochs=2, ramp_epochs=1)
+    fit_table(FRAME, ignore=["truth"], method=method, n_folds=2, listener=diary)
     one = ["epoch 1 of 2", "epoch 2 of 2", "end"]
     assert diary.entries == [
         "3 fits", "fold 1 of 2", *one, "fold 2 of 2", *one, "all rows", *one
     ]  # fmt: skip
 
 
-def test_the_model_keeps_nobody_who_followed_its_fit(tmp_path):
-    task = prepare_task(FRAME, ignore=["truth"])
-    work = WorkFolder(tmp_path / "work", "print")
-    model = fit_task(task, quick_network(), n_folds=2, listener=Diary(), work=work)
-    assert model.method.callbacks is None
-    assert model.method.checkpoint is None
+def test_a_model_with_a_folder_is_saved_there_and_keeps_nobody_who_followed_its_fit(tmp_path):
+    model = fit_table(
+        FRAME, ignore=["truth"], method=quick_network(), n_folds=2, out=tmp_path / "model"
+    )
+    assert model.classifier.callbacks is None
+    assert model.classifier.checkpoint is None
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(FRAME), model.predict_proba(FRAME))
+    assert loaded.estimate == model.estimate
+
+
+def test_a_place_that_is_taken_is_refused_before_anything_is_trained(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    diary = Diary()
+    with pytest.raises(ParameterError, match="already something else"):
+        fit_table(FRAME, method=neighbours(), out=tmp_path / "mine", listener=diary)
+    assert diary.entries == []
+
+
+def test_work_is_kept_until_the_model_is_saved(tmp_path, monkeypatch):
+    def full_disk(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    out = tmp_path / "model"
+    monkeypatch.setattr("disambig.tabular.table_model.write_arrays", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        fit_table(FRAME, ignore=["truth"], method=quick_network(), n_folds=2, out=out)
+    monkeypatch.undo()
+    diary = Diary()
+    fit_table(FRAME, ignore=["truth"], method=quick_network(), n_folds=2, out=out, listener=diary)
+    # The two folds are done; of the last training its last checkpoint is.
+    assert diary.entries.count("epoch 6 of 6") <= 1
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.parametrize("break_off_at", ["epoch 12 of 20", "second end"])
 def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, break_off_at):
-    task = prepare_task(FRAME, ignore=["truth"])
-    method = quick_network(epochs=20, ramp_epochs=10)
-    whole = fit_task(task, method, n_folds=3)
-    with pytest.raises(KeyboardInterrupt):
-        fit_task(
-            task,
-            method,
-            n_folds=3,
-            listener=Diary(break_off_at),
-            work=WorkFolder(tmp_path / "work", "print"),
+    def fit(listener: FitListener, out: Path | None = None) -> TableModel:
+        method = quick_network(epochs=20, ramp_epochs=10)
+        return fit_table(
+            FRAME, ignore=["truth"], method=method, n_folds=3, listener=listener, out=out
         )
+
+    whole = fit(FitListener())
+    with pytest.raises(KeyboardInterrupt):
+        fit(Diary(break_off_at), tmp_path / "model")
     diary = Diary()
-    resumed = fit_task(
-        task, method, n_folds=3, listener=diary, work=WorkFolder(tmp_path / "work", "print")
-    )
+    resumed = fit(diary, tmp_path / "model")
     assert "epoch 1 of 20" not in diary.entries[: diary.entries.index("end")]
     assert resumed.estimate == whole.estimate
     np.testing.assert_array_equal(resumed.predict_proba(FRAME), whole.predict_proba(FRAME))
@@ -166,6 +192,61 @@ def test_a_true_label_that_is_nowhere_a_candidate_counts_as_an_error():
     task = prepare_task(few, truth="truth")
     (notice,) = [text for text in task.notices if "count as errors" in text]
     assert "'cta' in row 60. Did you mean 'cat'?" in notice
-    accuracy = fit_task(task, neighbours(), n_folds=2).estimate.accuracy
+    with pytest.warns(UserWarning, match="count as errors"):
+        model = fit_table(few, truth="truth", method=neighbours(), n_folds=2)
+    accuracy = model.estimate.accuracy
     assert accuracy.n_rows == 2
     assert accuracy.share <= 0.5
+
+
+# Features are scaled once ------------------------------------------------------------------------
+
+
+def features_of(model: TableModel) -> np.ndarray:
+    """Return what the networks or the search of neighbours see of the numbers."""
+    X = model.transformer.transform(prepare_task(FRAME, ignore=["truth"]).values)
+    return model.classifier._scaler.transform(X)
+
+
+def test_numbers_are_standardised_by_the_table_and_not_again_by_the_method():
+    model = fit_table(FRAME, ignore=["truth"], method=neighbours(), n_folds=0)
+    assert model.classifier.scaling == "none"
+    X = features_of(model)
+    np.testing.assert_allclose(X[:, :2].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(X[:, :2].std(axis=0), 1)
+    assert set(np.unique(X[:, 2:])) == {0, 1}
+
+
+def test_a_scaling_that_somebody_chose_is_the_only_one():
+    method = neighbours().set_params(scaling="quantile")
+    model = fit_table(FRAME, ignore=["truth"], method=method, n_folds=0)
+    assert model.classifier.scaling == "quantile"
+    X = model.transformer.transform(prepare_task(FRAME, ignore=["truth"]).values)
+    np.testing.assert_array_equal(X[:, 0], FRAME["length"].astype(float))
+
+
+def test_units_of_columns_change_nothing():
+    metres = fit_table(FRAME, ignore=["truth"], method=neighbours(), n_folds=0)
+    small = FRAME.assign(length=[str(float(x) / 1024) for x in FRAME["length"]])
+    kilometres = fit_table(small, ignore=["truth"], method=neighbours(), n_folds=0)
+    np.testing.assert_allclose(
+        metres.predict_proba(FRAME), kilometres.predict_proba(small), atol=1e-12
+    )
+
+
+class Centroids(PartialLabelClassifier):
+    """A method from elsewhere, which scales nothing."""
+
+    card = MethodCard(name="centroids", title="Mine")
+
+    def _fit(self, X, candidates):
+        self.seen_ = X
+        return candidates.prior()
+
+    def _predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+
+def test_a_method_that_does_not_scale_gets_scaled_numbers():
+    model = fit_table(FRAME, ignore=["truth"], method=Centroids(), n_folds=0)
+    np.testing.assert_allclose(model.classifier.seen_[:, :2].std(axis=0), 1)

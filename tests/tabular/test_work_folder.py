@@ -8,7 +8,7 @@ from disambig.tabular.task import prepare_task
 from disambig.tabular.work_folder import WorkFolder, unfinished_work, work_fingerprint
 from tabular.small_tables import neighbours, quick_network, three_clouds
 
-PART = {"probabilities": np.array([[0.25, 0.75], [0.5, 0.5]]), "opinions": np.ones((2, 3))}
+PART = {"probabilities": np.array([[0.25, 0.75], [0.5, 0.5]]), "per_network": np.ones((2, 3))}
 TASK = prepare_task(three_clouds(), ignore=["truth"])
 
 
@@ -80,26 +80,26 @@ def test_the_state_of_a_training_goes_when_its_part_is_done(tmp_path):
 
 
 def test_the_folder_goes_when_the_work_is_done(tmp_path):
-    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+    with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
         assert work.path.is_dir()
-    assert not (tmp_path / "w").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_stays_when_the_work_breaks_off(tmp_path):
     def break_off() -> None:
-        with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+        with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
             work.keep("fold-1", PART)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         break_off()
-    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+    with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
         kept = work.arrays("fold-1")
     assert_is_the_part(kept)
 
 
 def fail_after(tmp_path, *, keep: bool) -> None:
-    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+    with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
         if keep:
             work.keep("fold-1", PART)
         raise ParameterError("too many folds")
@@ -114,7 +114,7 @@ def test_the_folder_goes_where_something_is_wrong_from_the_start(tmp_path):
 def test_what_is_done_is_kept_when_something_goes_wrong_later(tmp_path):
     with pytest.raises(ParameterError, match="too many"):
         fail_after(tmp_path, keep=True)
-    assert (tmp_path / "w" / "fold-1.npz").exists()
+    assert (tmp_path / "out.partial" / "fold-1.npz").exists()
 
 
 def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
@@ -123,9 +123,10 @@ def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
         WorkFolder(tmp_path / "file" / "w", "print")
 
 
-def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
+@pytest.mark.parametrize("out", [None, "-"])
+def test_without_a_file_or_folder_nothing_is_kept(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
-    with unfinished_work(None, TASK, neighbours()) as work:
+    with unfinished_work(out, TASK, neighbours()) as work:
         assert work is None
     assert list(tmp_path.iterdir()) == []
 
@@ -153,7 +154,7 @@ def test_the_fingerprint_follows_all_that_the_work_depends_on():
 
 
 def test_a_folder_that_another_run_has_removed_is_made_again_and_removed(tmp_path):
-    with unfinished_work(tmp_path / "w", TASK, neighbours()) as work:
+    with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
         work.remove()
         work.keep("fold-1", PART)
     assert list(tmp_path.iterdir()) == []

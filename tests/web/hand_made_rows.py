@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from disambig import CandidateLabels
-from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.cleaned_table import CleanedTable
 
 HOSTILE = "</script><script>alert(1)</script><!--"
 # Confidences by label; the chosen label has the largest.
@@ -21,7 +21,7 @@ MARKED = (True, False, True, False, True)
 PHOTOS = ("p1", "p2", "p3", "p4", "p5")
 
 
-def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> Disambiguated:
+def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> CleanedTable:
     """Return five rows: three to look at, the least sure of them the third."""
     candidates = CandidateLabels.from_sets([list(own) for own in shares])
     rows, columns = candidates.pairs()
@@ -35,4 +35,4 @@ def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> Disamb
         "second_look": np.array(MARKED),
         "values": pd.DataFrame({"photo": PHOTOS, "size": ["1", "2", "", None, "5"]}),
     }
-    return Disambiguated(**(parts | changes))
+    return CleanedTable(**(parts | changes))

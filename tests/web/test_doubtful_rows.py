@@ -15,8 +15,10 @@ from web.hand_made_rows import five_rows
 
 
 def test_rows_come_with_their_candidates_the_least_sure_first():
-    payload = doubtful_data(five_rows(opinions={2: [[0.1, 0.2, 0.7]], 0: [[0.6, 0.4], [0.8, 0.2]]}))
-    # Number, name, candidates by place among the classes, confidences, opinions, values.
+    payload = doubtful_data(
+        five_rows(per_network={2: [[0.1, 0.2, 0.7]], 0: [[0.6, 0.4], [0.8, 0.2]]})
+    )
+    # Number, name, candidates by place among the classes, confidences, per_network, values.
     assert payload["classes"] == ["cat", "dog", "fox"]
     assert payload["rows"] == [
         [3, "3", [2, 1, 0], [0.5, 0.3, 0.2], [[0.7, 0.2, 0.1]], ["p3", ""]],
@@ -82,8 +84,8 @@ def test_a_page_stays_small_however_many_candidates_there_are_and_whatever_cells
     shares = [dict.fromkeys(names, 0.025)] * 10_000
     values = pd.DataFrame({"html": ["<" * 200] * 10_000})
     rows = five_rows(shares, second_look=np.ones(10_000, dtype=bool), values=values)
-    opinions = {row: [[0.0251] * 40] * 2 for row in range(10_000)}
-    page = table_page(replace(rows, opinions=opinions), title="many")
+    per_network = {row: [[0.0251] * 40] * 2 for row in range(10_000)}
+    page = table_page(replace(rows, per_network=per_network), title="many")
     assert 6_000_000 < len(page.encode()) < 10_000_000
 
 
@@ -109,7 +111,7 @@ def test_half_characters_are_spelled_out():
 
 
 def test_a_payload_is_json():
-    payload = doubtful_data(five_rows(id="photo", opinions={2: [[0.1, 0.2, 0.7]]}))
+    payload = doubtful_data(five_rows(id="photo", per_network={2: [[0.1, 0.2, 0.7]]}))
     assert json.loads(json.dumps(payload, allow_nan=False)) == payload
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
+from disambig.tabular.cleaned_table import Provenance
 from disambig.web.markup import element, fragment
 from disambig.web.review import review_page
 from disambig.web.shell import Section, render_page
@@ -75,10 +76,9 @@ def test_hostile_labels_columns_and_cells_stay_data(text):
         [{text: 0.6, "b": 0.4}, *[{"b": 1.0}] * 4],
         values=pd.DataFrame({text: [text] * 5}),
         id=None,
-        accuracy=text,
-        about={text: text},
+        provenance=Provenance(text, text, {text: text}),
         histories=[{"T": [0.1, 0.2]}],
-        opinions={0: [[0.5, 0.5]]},
+        per_network={0: [[0.5, 0.5]]},
     )
     served = review_page(rows, title=text, saved_in=text)
     for page, connects in ((table_page(rows, title=text), False), (served, True)):

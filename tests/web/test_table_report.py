@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tabular.model.own_rows import rows_of_model
-from disambig.tabular.model.table_model import fit_model
+from disambig.tabular.cleaned_table import Provenance, rows_of_model
 from disambig.tabular.task import prepare_task
 from disambig.web.table_report import table_page
-from tabular.small_tables import neighbours, quick_network, three_clouds
+from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
 from web.hand_made_rows import five_rows
 from web.page_checks import ReadPage, check_self_contained
 from web.page_parts import Elements
@@ -119,7 +118,7 @@ def test_only_the_most_frequent_labels_are_drawn_together():
 
 def test_how_it_was_made_is_told_where_it_is_known():
     html = table_page(
-        five_rows(about={"method": "ncpd", "seed": "3"}, accuracy="Right."), title="x"
+        five_rows(provenance=Provenance("", "Right.", {"method": "ncpd", "seed": "3"})), title="x"
     )
     assert "<dt>method</dt><dd>ncpd</dd><dt>seed</dt><dd>3</dd>" in section(html, "details")
     assert "<p>Right.</p>" in section(html, "overview")
@@ -149,19 +148,19 @@ def test_the_rows_of_a_model_are_those_it_was_trained_on(method):
     task = prepare_task(three_clouds(30), ignore=["truth"])
     model = fit_model(task.values, task.candidates, task.plan, method)
     rows = rows_of_model(model, errors_to_find=1)
-    confidences = model.method.candidate_confidence_.toarray()
+    confidences = model.classifier.candidate_confidence_.toarray()
     np.testing.assert_array_equal(rows.candidates.to_mask(), task.candidates.to_mask())
     np.testing.assert_allclose(rows.confidence, confidences.max(axis=1))
     np.testing.assert_array_equal(rows.chosen, confidences.argmax(axis=1))
     doubt = 1 - confidences.max(axis=1)
     np.testing.assert_array_equal(rows.second_look, doubt >= 1e-3)
-    assert rows.about["features (number)"] == "length, width"
-    assert rows.about["features (category)"] == "colour"
-    assert "surer than it should be" in rows.judged_by
+    assert rows.provenance.about["features (number)"] == "length, width"
+    assert rows.provenance.about["features (category)"] == "colour"
+    assert "surer than it should be" in rows.provenance.judged_by
     assert rows.values.shape == (30, 0)
     html = table_page(rows, title="Model")
     assert facts(html)["rows"] == "30"
-    assert bool(section(html, "training")) == hasattr(model.method, "history_")
+    assert bool(section(html, "training")) == hasattr(model.classifier, "history_")
     assert check_self_contained(html).data("doubtful")["columns"] == []
 
 

@@ -48,6 +48,8 @@ def write_arrays(
     """
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
+    if framework == "numpy":  # what is written is the memory as it lies
+        arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with write_atomically(path) as temporary:
         # Not by save_file, which makes files that only their owner may read.
         temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))

@@ -2,8 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import FeatureOptions, FileOptions, Json, LabelOptions, TableFile
+from disambig.cli.options import (
+    FeatureOptions,
+    FileOptions,
+    Json,
+    LabelOptions,
+    TableFile,
+    with_option_groups,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,15 +40,15 @@ def audit(
     # keeps --help quick
     from rich.console import Console
 
-    from disambig.cli.console import print_json, say_notices
+    from disambig.cli.console import collected_notices, print_json
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
 
-    table = load_table(file, file_options, labels, features)
-    found = audit_table(table.frame, **table.columns)
-    say_notices(table.notices)
+    with collected_notices() as notices:
+        frame, columns = load_table(file, file_options, labels, features)
+        found = audit_table(frame, **columns)
     if json:
-        print_json({**found.to_json(), "notices": [*table.notices, *found.notices]})
+        print_json({**found.to_json(), "notices": [*notices, *found.notices]})
     else:
         print_audit(found, Console())
 

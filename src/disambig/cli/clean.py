@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import (
+from disambig.cli.console import collected_notices, print_json, say
+from disambig.cli.fit import FitView
+from disambig.cli.options import (
     LEARNING,
     FeatureOptions,
     FileOptions,
@@ -14,6 +15,7 @@ from disambig.cli.table_options import (
     MethodOptions,
     Prefix,
     TableFile,
+    with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 
@@ -73,64 +75,34 @@ def clean(
     --decisions decisions.csv --out vehicles-clean.csv
     """
     # keeps --help quick
-    from disambig.cli.console import print_json, say, say_notices
-    from disambig.cli.fit_view import FitView
     from disambig.cli.table_files import (
         check_output,
+        load_decisions,
         load_table,
         method_of,
         output_delimiter,
-        partial_folder,
-        task_of,
         where_it_is,
     )
-    from disambig.tabular.clean_details import describe_cleaning, write_details
-    from disambig.tabular.cleaning import clean_task, summarise_cleaning
-    from disambig.tabular.files.formats import STANDARD_STREAM, write_table
-    from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_new_columns
-    from disambig.tabular.work_folder import unfinished_work
+    from disambig.tabular.cleaning import clean_table
 
     check_output(out, json=json, source=file)  # before the work, not after it
-    method = method_of(learning)
-    table = load_table(file, file_options, labels, features)
-    check_new_columns(table.frame, CLEAN_COLUMNS, prefix)
-    task = task_of(table, learning.decisions, file_options)
-    notices = [*table.notices, *task.notices]
-    say_notices(notices)
-    settings = {"folds": None if in_sample else folds, "seed": learning.seed}
-    with (
-        unfinished_work(partial_folder(out), task, method, **settings) as work,
-        FitView() as view,
-    ):
-        cleaning = clean_task(
-            task,
-            method,
+    with collected_notices() as notices, FitView() as view:
+        frame, columns = load_table(file, file_options, labels, features)
+        clean_table(
+            frame,
+            **columns,
+            method=method_of(learning),
+            decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
             in_sample=in_sample,
             errors_to_find=errors_to_find,
             n_folds=folds,
-            seed=learning.seed,
+            random_state=learning.seed,
+            prefix=prefix,
+            out=out,
+            delimiter=output_delimiter(out, file_options.delimiter),
             listener=view,
-            work=work,
         )
-        result = append_columns(table.frame, cleaning.columns, prefix)
-        delimiter = output_delimiter(out, file_options.delimiter)
-        write_table(result, out, delimiter=delimiter)
-        summary = summarise_cleaning(task, cleaning.columns)
-        if out != STANDARD_STREAM:
-            details = describe_cleaning(
-                task,
-                method,
-                cleaning,
-                accuracy=summary.accuracy,
-                folds=settings["folds"],
-                seed=learning.seed,
-                errors_to_find=errors_to_find,
-                prefix=prefix,
-                labels=table.label_columns,
-                id=table.columns["id"],
-            )
-            write_details(details, out)
     if json:
-        print_json({"out": out, **summary.model_dump(), "notices": notices})
+        print_json({"out": out, **view.summary.model_dump(), "notices": notices})
     else:
-        say(f"{summary}{where_it_is(out)}")
+        say(f"{view.summary}{where_it_is(out)}")

@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -15,7 +17,15 @@ from disambig._core.messages import printable
 if TYPE_CHECKING:
     from disambig.bench.formats import Table
 
-__all__ = ["make_table", "people_console", "print_json", "print_table", "say", "say_notices"]
+__all__ = [
+    "collected_notices",
+    "make_table",
+    "people_console",
+    "print_json",
+    "print_table",
+    "say",
+    "say_notices",
+]
 
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
@@ -92,6 +102,20 @@ def say_notices(notices: Iterable[str]) -> None:
     """Print what was left out, and why."""
     for notice in notices:
         say(f"Note: {notice}")
+
+
+@contextmanager
+def collected_notices() -> Iterator[list[str]]:
+    """Print warnings as they come, and collect them for the result of a command."""
+    notices: list[str] = []
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        notices.append(str(message))
+        say_notices([str(message)])
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield notices
 
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:

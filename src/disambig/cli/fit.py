@@ -1,12 +1,12 @@
 """``disambig fit``: train on a table of your own."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import (
+from disambig.cli.console import collected_notices, people_console, print_json, say
+from disambig.cli.options import (
     LEARNING,
     FeatureOptions,
     FileOptions,
@@ -14,10 +14,15 @@ from disambig.cli.table_options import (
     LabelOptions,
     MethodOptions,
     TableFile,
+    with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_FOLDS
+from disambig.tabular.listener import FitListener
 
-__all__ = ["fit"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["FitView", "fit"]
 
 
 @with_option_groups
@@ -50,44 +55,33 @@ def fit(
     --votes --out model
     """
     # keeps --help quick
-    from disambig.cli.console import print_json, say, say_notices
-    from disambig.cli.fit_view import FitView
-    from disambig.cli.table_files import load_table, method_of, partial_folder, task_of
-    from disambig.tabular.fitting import fit_task
-    from disambig.tabular.model.model_folder import (
-        check_method_can_be_saved,
-        check_model_folder_is_free,
-    )
-    from disambig.tabular.out_of_fold import check_folds
-    from disambig.tabular.work_folder import unfinished_work
+    from disambig.cli.table_files import load_decisions, load_table, method_of
+    from disambig.tabular.fitting import fit_table
 
-    # Before the work, not after it.
-    check_model_folder_is_free(out)
-    if folds:
-        check_folds(folds)
     method = method_of(learning)
-    check_method_can_be_saved(method)
-    table = load_table(file, file_options, labels, features)
-    task = task_of(table, learning.decisions, file_options)
-    notices = [*table.notices, *task.notices]
-    say_notices(notices)
-    with (
-        unfinished_work(partial_folder(out), task, method, folds=folds, seed=learning.seed) as work,
-        FitView() as view,
-    ):
-        model = fit_task(task, method, n_folds=folds, seed=learning.seed, listener=view, work=work)
-        model.save(out)
+    with collected_notices() as notices, FitView() as view:
+        frame, columns = load_table(file, file_options, labels, features)
+        model = fit_table(
+            frame,
+            **columns,
+            method=method,
+            decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
+            n_folds=folds,
+            random_state=learning.seed,
+            out=out,
+            listener=view,
+        )
     estimate = model.estimate
     # What a method chose by itself, where it does.
-    selection = getattr(model.method, "selection_", None)
+    selection = getattr(model.classifier, "selection_", None)
     if json:
         print_json(
             {
                 "model": str(out),
                 "method": method.card.name,
-                "rows": len(task.candidates),
-                "features": task.plan.names,
-                "labels": task.candidates.classes.tolist(),
+                "rows": len(frame),
+                "features": model.plan.names,
+                "labels": model.classes.tolist(),
                 "selection": None if selection is None else selection.to_dict(),
                 "estimate": None if estimate is None else estimate.model_dump(),
                 "notices": notices,
@@ -99,3 +93,63 @@ def fit(
     if estimate is not None:
         say(str(estimate))
     say(f"The model is in {out}. Use it: disambig predict {out} FILE --out OUT")
+
+
+class FitView(FitListener):
+    """Show which fit is running, its epochs, and the time left for all of them.
+
+    A live bar in a terminal, a line for each fit elsewhere.
+    """
+
+    def __init__(self) -> None:
+        # keeps --help quick
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._console = people_console()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[epoch]}"),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("Training", total=None, epoch="")
+        self._n_fits = 0
+        self._n_done = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def on_fits_start(self, n_fits: int) -> None:
+        """Know how much there is to do."""
+        self._n_fits = n_fits
+        self._bar.start()
+        self._bar.update(self._task, total=n_fits)
+
+    def on_fit_start(self, title: str) -> None:
+        """Say which fit is next."""
+        self._bar.update(self._task, description=f"Training: {title}", epoch="")
+        if not self._console.is_terminal:
+            say(f"Training: {title} ({self._n_done + 1} of {self._n_fits})", self._console)
+
+    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+        """Move the bar by an epoch."""
+        self._bar.update(
+            self._task,
+            completed=self._n_done + epoch / n_epochs,
+            epoch=f"epoch {epoch} of {n_epochs}",
+        )
+
+    def on_fit_end(self) -> None:
+        """Move the bar to the end of the fit."""
+        self._n_done += 1
+        self._bar.update(self._task, completed=self._n_done)
+
+    def on_cleaned(self, summary: "BaseModel") -> None:
+        """Keep what cleaning did."""
+        self.summary = summary

@@ -3,8 +3,7 @@
 import io
 import os
 import sys
-import warnings
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -24,7 +23,7 @@ from disambig.cli import (
     review,
     study,
 )
-from disambig.cli.console import say, say_notices
+from disambig.cli.console import collected_notices, say
 
 __all__ = ["app", "main"]
 
@@ -78,8 +77,7 @@ def main() -> None:
         # What an old console has no character for is shown as \u4e2d, as on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+        with collected_notices():
             app()
     except DisambigError as error:
         _end(str(error), 1 if isinstance(error, _FAILED_WORK) else 2)
@@ -95,10 +93,6 @@ def main() -> None:
             f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
             1,
         )
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say_notices([str(message)])
 
 
 def _end(message: str, code: int) -> NoReturn:

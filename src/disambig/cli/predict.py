@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import FileOptions, Json, Prefix, TableFile
+from disambig.cli.console import collected_notices, print_json, say
+from disambig.cli.options import FileOptions, Json, Prefix, TableFile, with_option_groups
 
 __all__ = ["predict"]
 
@@ -38,20 +38,16 @@ def predict(
     Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
-    from disambig.cli.console import print_json, say, say_notices
     from disambig.cli.table_files import check_output, output_delimiter, read_file, where_it_is
-    from disambig.tabular.columns.values import column_values
     from disambig.tabular.files.formats import write_table
-    from disambig.tabular.model.model_folder import load_model
     from disambig.tabular.table_columns import append_columns
+    from disambig.tabular.table_model import load_model
 
     check_output(out, json=json, source=file)
-    fitted = load_model(model)
-    frame = read_file(file, file_options)
-    values = column_values(frame, fitted.plan)
-    notices = fitted.notices_on(values)
-    say_notices(notices)
-    predictions = fitted.predictions_of(values, top=top)
+    with collected_notices() as notices:
+        fitted = load_model(model)
+        frame = read_file(file, file_options)
+        predictions = fitted.predict(frame, top=top)
     result = append_columns(frame, predictions, prefix)
     write_table(result, out, delimiter=output_delimiter(out, file_options.delimiter))
     if json:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.cli.option_groups import with_option_groups
+from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
 from disambig.cli.study import STORE, Store
-from disambig.cli.table_options import FileOptions, IdColumn, PageRows
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
-    from disambig.tabular.cleaned_rows import Disambiguated
+    from disambig.tabular.cleaned_table import CleanedTable
 
 __all__ = ["report"]
 
@@ -70,9 +69,9 @@ def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: 
     return table_page(cleaned, title=source.name, most_rows=rows)
 
 
-def _model_rows(folder: Path) -> "Disambiguated":
-    from disambig.tabular.model.model_folder import load_model
-    from disambig.tabular.model.own_rows import rows_of_model
+def _model_rows(folder: Path) -> "CleanedTable":
+    from disambig.tabular.cleaned_table import rows_of_model
+    from disambig.tabular.table_model import load_model
 
     return rows_of_model(load_model(folder))
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.cli.option_groups import with_option_groups
-from disambig.cli.table_options import FileOptions, IdColumn, PageRows
+from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:

@@ -1,11 +1,18 @@
-"""From options to a table, and to where a result goes."""
+"""From options to a table, and to where a result goes. Imported by commands when they run."""
 
-from dataclasses import dataclass, replace
+import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from disambig._core.errors import ParameterError, TableError
-from disambig.cli.table_options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
+import pandas as pd
+
+from disambig._core.errors import ParameterError, TableError, warn_caller
+from disambig._core.messages import join_names
+from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
+from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.clean_details import details_path, read_details
+from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
 from disambig.tabular.files.formats import (
     FORMATS,
     STANDARD_STREAM,
@@ -13,46 +20,25 @@ from disambig.tabular.files.formats import (
     read_table,
     suffixes_of,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from disambig.methods.base import PartialLabelClassifier
-    from disambig.tabular.cleaned_rows import Disambiguated
-    from disambig.tabular.task import TableTask
+from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
+from disambig.tabular.labels.decisions import read_decisions
+from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.table_columns import find_column
+from disambig.tabular.task import chosen_method
 
 __all__ = [
-    "LoadedTable",
     "check_output",
     "load_cleaned",
+    "load_decisions",
     "load_table",
     "method_of",
     "output_delimiter",
-    "partial_folder",
     "read_file",
-    "task_of",
     "where_it_is",
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedTable:
-    """A table, what its columns are for, and what a person should know.
-
-    ``columns`` is what ``audit_table`` and ``prepare_task`` take besides the table.
-    """
-
-    frame: "pd.DataFrame"
-    columns: dict[str, Any]
-    notices: tuple[str, ...] = ()
-
-    @property
-    def label_columns(self) -> list[str]:
-        """Columns with the labels of a row; none where these are in a table of annotations."""
-        return list(getattr(self.columns["labels"], "columns", ()))
-
-
-def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "pd.DataFrame":
+def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
     """Read the table in a file."""
     return read_table(
         file,
@@ -65,10 +51,10 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> "
 
 def load_table(
     file: str, options: FileOptions, labels: LabelOptions, features: FeatureOptions
-) -> LoadedTable:
-    """Read the table that the options name."""
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table that the options name, and what ``fit_table`` and others take besides."""
     frame = read_file(file, options, with_truth=labels.truth is not None)
-    columns = {
+    columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": features.features,
         "ignore": features.ignore or (),
@@ -78,65 +64,50 @@ def load_table(
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="goes with a long table of annotations: --item")
-    return LoadedTable(frame, {**columns, "labels": _label_columns(labels)})
+    columns["labels"] = LabelColumns(
+        columns=tuple(labels.labels or ("label",)),
+        separator=labels.separator,
+        literal=labels.literal_labels,
+        votes=labels.votes,
+        empty=labels.empty.value,
+    )
+    return frame, columns
 
 
-def task_of(table: LoadedTable, decisions: Path | None, options: FileOptions) -> "TableTask":
-    """Make a table ready to learn from; ``decisions`` is a file of settled rows."""
-    from disambig.tabular.labels.decisions import read_decisions  # keeps --help quick
-    from disambig.tabular.task import prepare_task
+def load_decisions(
+    path: Path | None,
+    frame: pd.DataFrame,
+    id: str | None,  # noqa: A002
+    options: FileOptions,
+) -> dict[int, str] | None:
+    """Return the rows that a file says are settled, or None without a file."""
+    if path is None:
+        return None
+    try:  # as a page saves them, with commas
+        decisions = read_file(str(path), FileOptions())
+    except TableError:  # or else as the table is written
+        decisions = _read_beside(path, options)
+    return read_decisions(decisions, frame, id=id)
 
-    settled = None
-    if decisions is not None:
-        others = _read_decision_file(decisions, options)
-        settled = read_decisions(others, table.frame, id=table.columns["id"])
-    return prepare_task(table.frame, **table.columns, decisions=settled)
 
-
-def method_of(options: MethodOptions) -> "PartialLabelClassifier":
+def method_of(options: MethodOptions) -> PartialLabelClassifier:
     """Return the method that the options name, with its parameters."""
-    from disambig.tabular.task import chosen_method  # keeps --help quick
-
     return chosen_method(options.method, dict(_parameter(text) for text in options.set or ()))
 
 
-def _label_columns(options: LabelOptions) -> Any:
-    from disambig.tabular.labels.label_columns import LabelColumns  # keeps --help quick
-
-    return LabelColumns(
-        columns=tuple(options.labels or ("label",)),
-        separator=options.separator,
-        literal=options.literal_labels,
-        votes=options.votes,
-        empty=options.empty.value,
-    )
-
-
-def _read_decision_file(path: Path, options: FileOptions) -> "pd.DataFrame":
-    """Read decisions as a page saves them, with commas, or else as the table is written."""
-    try:
-        return read_file(str(path), FileOptions())
-    except TableError:
-        return _read_beside(path, options)
-
-
-def _read_beside(path: Path, options: FileOptions) -> "pd.DataFrame":
+def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
     alike = options if path.suffix.lower() == ".csv" else FileOptions()
     return read_file(str(path), replace(alike, format=None))
 
 
 def _with_annotations(
-    frame: "pd.DataFrame",
+    frame: pd.DataFrame,
     file_options: FileOptions,
     options: LabelOptions,
     columns: dict[str, Any],
-) -> LoadedTable:
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read labels from a long table of annotations, the same file or one beside it."""
-    from disambig._core.messages import join_names
-    from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
-    from disambig.tabular.table_columns import find_column
-
     options.refuse(
         *options.WIDE_ONLY, reason="does not go with a long table of annotations (--item)"
     )
@@ -146,34 +117,31 @@ def _with_annotations(
             "A long annotator table needs --item and --label, the columns that say which item and "
             "which label; --annotator says whose."
         )
-    notices: tuple[str, ...] = ()
     if options.annotations is None:
         if columns["id"] not in (None, item):
             raise ParameterError("In a long table --item names the rows. Leave out --id.")
-        annotations, own_id = frame, item
+        annotations, id_column = frame, item
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
-            notices = (f"Columns that differ within an item are left out: {join_names(varying)}.",)
+            warn_caller(f"Columns that differ within an item are left out: {join_names(varying)}.")
             columns["ignore"] = [name for name in columns["ignore"] if name not in varying]
     else:
         annotations = _read_beside(options.annotations, file_options)
-        own_id = columns["id"] or item
+        id_column = columns["id"] or item
     _, candidates = read_annotations(
         annotations,
         item=item,
         annotator=annotator,
         label=label,
-        order=find_column(frame, own_id, what="the item of every row"),
+        order=find_column(frame, id_column, what="the item of every row"),
         min_votes=options.min_votes,
         literal=options.literal_labels,
     )
-    return LoadedTable(frame, {**columns, "labels": candidates, "id": own_id}, notices)
+    return frame, {**columns, "labels": candidates, "id": id_column}
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """Read ``epochs=50``; a value that is no TOML is a text."""
-    import tomllib
-
+    """Read ``epochs=50``; a value that is not TOML is a string."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise ParameterError(f"--set needs NAME=VALUE, such as epochs=50. Got {text!r}.")
@@ -183,12 +151,8 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "Disambiguated":  # noqa: A002
+def load_cleaned(file: Path, options: FileOptions, id: str | None) -> CleanedTable:  # noqa: A002
     """Read a cleaned table, with what is known of how it came about."""
-    # keeps --help quick
-    from disambig.tabular.clean_details import details_path, read_details
-    from disambig.tabular.cleaned_rows import read_cleaned
-
     frame = read_file(str(file), options)
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
@@ -236,11 +200,6 @@ def check_output(out: str, *, json: bool, source: str) -> None:
 def output_delimiter(out: str, delimiter: str | None) -> str | None:
     """Return what stands between cells of the output: that of the input, where it is a CSV too."""
     return delimiter if out == STANDARD_STREAM or Path(out).suffix.lower() == ".csv" else None
-
-
-def partial_folder(out: str | Path) -> str | None:
-    """Return where unfinished work for an output is kept; nowhere for standard output."""
-    return None if out == STANDARD_STREAM else f"{Path(out).resolve()}.partial"
 
 
 def where_it_is(out: str) -> str:

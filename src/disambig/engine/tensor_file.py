@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from disambig._core.array_file import plain, read_arrays, write_arrays
+from disambig._core.array_file import read_arrays, write_arrays
 
-__all__ = ["plain", "read_tensors", "write_tensors"]
+__all__ = ["read_tensors", "write_tensors"]
 
 
 def write_tensors(

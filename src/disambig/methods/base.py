@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError
@@ -15,6 +15,7 @@ from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
+from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 
 __all__ = [
@@ -59,7 +60,7 @@ class MethodCard:
         return self.role == "ceiling"
 
 
-class PartialLabelClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     """A scikit-learn classifier that learns from candidate sets.
 
     A method writes ``_fit`` and ``_predict_proba`` (and ``_check_parameters`` if it has any) and

@@ -1,12 +1,12 @@
 """Ceilings and floors: what true labels would give, and what no disambiguation gives."""
 
 import inspect
+import os
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
 
@@ -15,6 +15,7 @@ from disambig._core.parameters import RandomState, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
+from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = [
@@ -26,10 +27,27 @@ __all__ = [
 ]
 
 
+def _logistic(coef_: FloatArray, intercept_: FloatArray, classes_: IntArray) -> LogisticRegression:
+    """Return a fitted logistic regression."""
+    model = LogisticRegression(max_iter=1000)
+    model.coef_, model.intercept_, model.classes_ = coef_, intercept_, classes_
+    model.n_features_in_ = coef_.shape[1]
+    return model
+
+
 class SupervisedReference(PartialLabelClassifier):
     """An ordinary classifier; the subclass says in ``_fit`` what it is trained on."""
 
     accepts_sparse = True
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_model": part(
+            _logistic,
+            coef_=array("scores", "features"),
+            intercept_=array("scores"),
+            classes_=integers("labels"),
+        ),
+    }
 
     def __init__(self, *, estimator: Any = None, scaling: Any = "standard") -> None:
         self.estimator = estimator
@@ -47,23 +65,36 @@ class SupervisedReference(PartialLabelClassifier):
     def _train(self, X: Features, rows: IntArray, columns: IntArray, **weights: FloatArray) -> None:
         """Train on the labels ``columns`` of ``rows``; a row may stand there more than once."""
         self._scaler = fit_scaler(self.scaling, X)
-        self._model = self._new_model(np.unique(columns).size)
+        labels = np.unique(columns)
+        if len(labels) == 1:  # nothing to learn, and no classifier that would
+            self._model = _logistic(np.empty((0, X.shape[1])), np.empty(0), labels)
+            return
+        model = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        self._model = clone(model)
         self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **weights)
-
-    def _new_model(self, n_labels: int) -> Any:
-        if n_labels == 1:
-            return DummyClassifier(strategy="most_frequent")
-        if self.estimator is None:
-            return LogisticRegression(max_iter=1000)
-        return clone(self.estimator)
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities = np.zeros((X.shape[0], len(self.classes_)))
         # The model knows only the columns it has seen.
-        probabilities[:, self._model.classes_] = self._model.predict_proba(
-            apply_scaler(self._scaler, X)
-        )
+        seen = self._model.classes_
+        X = apply_scaler(self._scaler, X)
+        probabilities[:, seen] = self._model.predict_proba(X) if len(seen) > 1 else 1
         return probabilities
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted method to one file, from which nothing is ever unpickled.
+
+        Parameters
+        ----------
+        path : path
+            Where to; a file that is there is replaced.
+        """
+        if self.estimator is not None:
+            raise ParameterError(
+                f"{type(self).__name__} can be saved with the classifier that it has by default. "
+                f"Got the estimator {type(self.estimator).__name__}, which is code."
+            )
+        super().save(path)
 
 
 def certain(columns: IntArray, n_classes: int) -> Sparse:

@@ -1,7 +1,7 @@
 from .audit.audit_report import TableAudit as TableAudit
 from .audit.table_audit import audit_table as audit_table
-from .cleaned_rows import Disambiguated as Disambiguated
-from .cleaned_rows import read_cleaned as read_cleaned
+from .cleaned_table import CleanedTable as CleanedTable
+from .cleaned_table import read_cleaned as read_cleaned
 from .cleaning import clean_table as clean_table
 from .estimate import Estimate as Estimate
 from .files.formats import read_table as read_table
@@ -11,5 +11,5 @@ from .labels.annotations import one_row_per_item as one_row_per_item
 from .labels.annotations import read_annotations as read_annotations
 from .labels.decisions import read_decisions as read_decisions
 from .labels.label_columns import LabelColumns as LabelColumns
-from .model.model_folder import load_model as load_model
-from .model.table_model import TableModel as TableModel
+from .table_model import TableModel as TableModel
+from .table_model import load_model as load_model

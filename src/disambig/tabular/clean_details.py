@@ -1,7 +1,8 @@
 """How a cleaned table came about, in a file beside it: settings, epochs, what each network said."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -11,17 +12,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
-from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.tabular.estimate import Accuracy
 
 if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
+    import pandas as pd
+
     from disambig.methods.base import PartialLabelClassifier
-    from disambig.tabular.cleaning import Cleaning
     from disambig.tabular.task import TableTask
 
 __all__ = [
     "CleanDetails",
+    "Cleaning",
     "belong_to",
     "describe_cleaning",
     "details_path",
@@ -33,12 +36,31 @@ __all__ = [
 _KIND: Final = "disambig cleaning"
 _VERSION: Final = 1
 # Nobody looks at more rows than that, and the file stays small beside its table.
-_MOST_ROWS_WITH_OPINIONS = 20_000
+_MOST_ROWS_WITH_NETWORKS = 20_000
 _DECIMALS = 4
 # Parameters that say how a fit is watched, not what it gives.
 _NOT_SETTINGS = ("callbacks", "checkpoint", "checkpoint_every", "verbose")
 
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaning:
+    """What cleaning found out.
+
+    Attributes
+    ----------
+    columns : DataFrame
+        What it adds to the table.
+    per_network : ndarray of shape (n_networks, n_pairs)
+        Confidences of the candidates by each network, as in ``OutOfFoldPredictions``.
+    histories : tuple of mappings
+        Measures by epoch of every training.
+    """
+
+    columns: "pd.DataFrame"
+    per_network: AnyArray
+    histories: tuple[Mapping[str, Sequence[float]], ...]
 
 
 class CleanDetails(BaseModel):
@@ -49,7 +71,7 @@ class CleanDetails(BaseModel):
     method : str
         What learned.
     parameters : dict
-        Its parameters, as texts; those that are None are left out.
+        Its parameters, as strings; those that are None are left out.
     folds : int or None
         Models that judged rows they had not seen; None for one that had.
     seed, errors_to_find, prefix : int, float, str
@@ -68,11 +90,13 @@ class CleanDetails(BaseModel):
         Share of chosen labels that are right, where true labels are known.
     histories : list of dict
         Measures by epoch of every training.
-    opinions : dict of int to lists
-        By row, counted from 1: how each network shares its belief among the candidates.
+    per_network : dict of int to lists
+        By row, counted from 1: confidences of the candidates by each network.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True
+    )
 
     kind: Literal["disambig cleaning"] = _KIND
     version: Literal[1] = _VERSION
@@ -90,7 +114,7 @@ class CleanDetails(BaseModel):
     fingerprint: str
     accuracy: Accuracy | None
     histories: list[dict[str, list[float | None]]]
-    opinions: dict[int, list[list[Share]]]
+    per_network: Annotated[dict[int, list[list[Share]]], Field(alias="opinions")]
 
 
 def details_path(table: str | os.PathLike[str]) -> Path:
@@ -139,7 +163,7 @@ def describe_cleaning(
         fingerprint=_fingerprint(cells),
         accuracy=accuracy,
         histories=[_without_nan(history) for history in cleaning.histories],
-        opinions=_opinions(task, cleaning),
+        per_network=_rounded_per_network(task, cleaning),
         decisions=task.n_decisions,
         folds=folds,
         seed=seed,
@@ -154,7 +178,9 @@ def write_details(details: CleanDetails, table: str | os.PathLike[str]) -> Path:
     """Write the details of a cleaned table beside it."""
     path = details_path(table)
     with write_atomically(path) as temporary:
-        temporary.write_text(details.model_dump_json(), encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(
+            details.model_dump_json(by_alias=True), encoding="utf-8", errors="backslashreplace"
+        )
     return path
 
 
@@ -195,19 +221,18 @@ def _without_nan(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
     }
 
 
-def _opinions(task: "TableTask", cleaning: "Cleaning") -> dict[int, list[list[float]]]:
-    opinions = cleaning.opinions
-    if not len(opinions):
+def _rounded_per_network(task: "TableTask", cleaning: Cleaning) -> dict[int, list[list[float]]]:
+    per_network, columns = cleaning.per_network, cleaning.columns
+    if not len(per_network):
         return {}
-    columns = cleaning.columns
     rows = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
     starts, sizes = task.candidates.starts, task.candidates.sizes
-    said = {}
-    for row in rows[:_MOST_ROWS_WITH_OPINIONS].tolist():
-        of_row = opinions[:, starts[row] : starts[row] + sizes[row]].astype(np.float64)
+    by_row = {}
+    for row in rows[:_MOST_ROWS_WITH_NETWORKS].tolist():
+        of_row = per_network[:, starts[row] : starts[row] + sizes[row]].astype(np.float64)
         rounded = of_row.clip(0, 1).round(_DECIMALS)
-        said[row + 1] = [own.tolist() for own in rounded if not np.isnan(own).any()]
-    return said
+        by_row[row + 1] = [shares.tolist() for shares in rounded if not np.isnan(shares).any()]
+    return by_row
 
 
 def doubtful_first(confidence: FloatArray, second_look: BoolArray) -> IntArray:

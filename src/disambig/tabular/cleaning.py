@@ -1,41 +1,44 @@
 """Choose a label for every row of a table."""
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.parameters import check_real
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
+from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.clean_details import Cleaning, describe_cleaning, write_details
+from disambig.tabular.cleaned_table import second_look
+from disambig.tabular.column_roles import Labels, Names, label_column_names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
+from disambig.tabular.files.formats import STANDARD_STREAM, write_table
 from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
-    FitListener,
-    History,
     check_folds,
-    fit_whole,
+    confidences_per_network,
+    fit_all_rows,
     histories_of,
-    judge_held_out,
-    network_opinions,
+    predict_out_of_fold,
     with_prior,
 )
 from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_new_columns
-from disambig.tabular.task import Labels, Names, TableTask, chosen_method, prepare_task
-from disambig.tabular.work_folder import WorkFolder
+from disambig.tabular.task import TableTask, chosen_method, prepare_task
+from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 __all__ = [
     "CleanSummary",
-    "Cleaning",
     "clean_table",
     "clean_task",
-    "second_look",
     "summarise_cleaning",
 ]
+
+_DECIMALS = 6
 
 
 class CleanSummary(Measured):
@@ -83,30 +86,6 @@ def summarise_cleaning(task: TableTask, cleaned: pd.DataFrame) -> CleanSummary:
     )
 
 
-# Below this share of doubt nobody would look twice, whatever the other rows are like.
-_LEAST_DOUBT = 1e-3
-_DECIMALS = 6
-
-
-@dataclass(frozen=True, eq=False)
-class Cleaning:
-    """What cleaning found out.
-
-    Attributes
-    ----------
-    columns : DataFrame
-        What it adds to the table.
-    opinions : ndarray of shape (n_networks, n_pairs)
-        What each network says about the candidates, as in ``Judgement``.
-    histories : tuple of mappings
-        Measures by epoch of every training.
-    """
-
-    columns: pd.DataFrame
-    opinions: AnyArray
-    histories: tuple[History, ...]
-
-
 def clean_table(
     frame: pd.DataFrame,
     *,
@@ -123,6 +102,9 @@ def clean_table(
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
     prefix: str = "",
+    out: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    listener: FitListener | None = None,
 ) -> pd.DataFrame:
     """Return a table with the label to believe in every row, and how sure that is.
 
@@ -141,7 +123,7 @@ def clean_table(
     categories : str or sequence of str, optional
         Columns whose values are codes, even if they look like numbers.
     id : str, optional
-        Column that names the rows, and is no feature.
+        Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
         Labels of rows that a person has settled, as ``read_decisions`` gives them.
     in_sample : bool, default=False
@@ -154,6 +136,14 @@ def clean_table(
         Seed of everything.
     prefix : str, default=""
         Put before the names of the new columns.
+    out : path, optional
+        File to write the table to, "-" for standard output. Beside a file, ``OUT.details.json``
+        says how it came about. Until it is written, what is done is kept in ``OUT.partial``:
+        interrupted, the same call goes on from there.
+    delimiter : str, optional
+        What stands between two cells of the file, if it is of text.
+    listener : FitListener, optional
+        Hears how far it is, and what was done.
 
     Returns
     -------
@@ -161,7 +151,12 @@ def clean_table(
         All columns and rows as they were, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
     """
+    # Before the work, not after it.
+    method = chosen_method(method)
     check_new_columns(frame, CLEAN_COLUMNS, prefix)
+    check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
+    if not in_sample:
+        check_folds(n_folds)
     task = prepare_task(
         frame,
         labels=labels,
@@ -173,67 +168,68 @@ def clean_table(
         decisions=decisions,
     )
     task.warn_of_notices()
-    cleaning = clean_task(
-        task,
-        chosen_method(method),
-        in_sample=in_sample,
-        errors_to_find=errors_to_find,
-        n_folds=n_folds,
-        seed=random_state,
-    )
-    return append_columns(frame, cleaning.columns, prefix)
+    listener = listener or FitListener()
+    folds = None if in_sample else n_folds
+    with unfinished_work(out, task, method, folds=folds, seed=random_state) as work:
+        cleaning = clean_task(
+            task,
+            method,
+            errors_to_find=errors_to_find,
+            n_folds=folds,
+            seed=random_state,
+            listener=listener,
+            work=work,
+        )
+        cleaned: pd.DataFrame = append_columns(frame, cleaning.columns, prefix)
+        summary = summarise_cleaning(task, cleaning.columns)
+        if out is not None:
+            write_table(cleaned, out, delimiter=delimiter)
+        if out is not None and out != STANDARD_STREAM:
+            details = describe_cleaning(
+                task,
+                method,
+                cleaning,
+                accuracy=summary.accuracy,
+                folds=folds,
+                seed=random_state,
+                errors_to_find=errors_to_find,
+                prefix=prefix,
+                labels=list(label_column_names(labels)),
+                id=id,
+            )
+            write_details(details, out)
+    listener.on_cleaned(summary)
+    return cleaned
 
 
 def clean_task(
     task: TableTask,
     method: PartialLabelClassifier,
     *,
-    in_sample: bool = False,
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
-    n_folds: int = DEFAULT_FOLDS,
+    n_folds: int | None = DEFAULT_FOLDS,
     seed: int = 0,
-    listener: FitListener | None = None,
+    listener: FitListener,
     work: WorkFolder | None = None,
 ) -> Cleaning:
-    """Clean a table made ready to learn from; the parameters are those of fit and clean."""
-    check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
-    listener = listener or FitListener()
-    if in_sample:
-        listener.on_fits_start(1)
-        model = fit_whole(task, method, seed=seed, listener=listener, work=work)
-        opinions = network_opinions(model, task.values, task.candidates)
+    """Clean a table made ready to learn from; without folds, by one model of all rows."""
+    listener.on_fits_start(n_folds or 1)
+    if n_folds is None:
+        model = fit_all_rows(task, method, seed=seed, listener=listener, work=work)
+        per_network = confidences_per_network(model, task.values, task.candidates)
         histories = histories_of(model)
-        confidences = model.method.candidate_confidence_
+        confidences = model.classifier.candidate_confidence_
     else:
-        check_folds(n_folds)
-        listener.on_fits_start(n_folds)
-        judged = judge_held_out(
+        predicted = predict_out_of_fold(
             task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
         )
-        opinions, histories = judged.opinions, judged.histories
-        confidences = with_prior(task.candidates, judged.probabilities)
-    columns = _described(task.candidates, confidences, errors_to_find)
-    return Cleaning(columns, opinions, histories)
+        per_network, histories = predicted.per_network, predicted.histories
+        confidences = with_prior(task.candidates, predicted.probabilities)
+    columns = _new_columns(task.candidates, confidences, errors_to_find)
+    return Cleaning(columns, per_network, histories)
 
 
-def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
-    """Mark the least sure rows that together hold a share of the expected errors.
-
-    A label of confidence c is expected to be wrong with probability 1 - c, so no true label is
-    needed. Rows as sure as the last one marked are marked too.
-    """
-    doubt = 1 - confidence
-    falling = np.sort(doubt)[::-1]
-    found = np.cumsum(falling)
-    if errors_to_find == 0 or found[-1] <= 0:
-        return np.zeros(len(doubt), dtype=bool)
-    # Less a rounding, so that all of the errors never ask for the rows without any.
-    last = np.searchsorted(found, errors_to_find * found[-1] * (1 - 1e-12))
-    marked: BoolArray = doubt >= max(falling[last], _LEAST_DOUBT)
-    return marked
-
-
-def _described(
+def _new_columns(
     candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
 ) -> pd.DataFrame:
     values = candidates.values_of(confidences)

@@ -1,24 +1,30 @@
 """``fit_table``: from a table with candidate labels to a model."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.column_roles import Labels, Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import estimate_quality
-from disambig.tabular.model.table_model import TableModel
+from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
-    FitListener,
     check_folds,
-    fit_whole,
-    judge_held_out,
+    fit_all_rows,
+    predict_out_of_fold,
 )
-from disambig.tabular.task import Labels, Names, TableTask, chosen_method, prepare_task
-from disambig.tabular.work_folder import WorkFolder
+from disambig.tabular.table_model import (
+    TableModel,
+    check_method_can_be_saved,
+    check_model_folder_is_free,
+)
+from disambig.tabular.task import chosen_method, prepare_task
+from disambig.tabular.work_folder import unfinished_work
 
-__all__ = ["fit_table", "fit_task"]
+__all__ = ["fit_table"]
 
 
 def fit_table(
@@ -34,6 +40,8 @@ def fit_table(
     decisions: Mapping[int, str] | None = None,
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    listener: FitListener | None = None,
 ) -> TableModel:
     """Train a model on a table, and estimate on held-out rows how good it is.
 
@@ -52,14 +60,26 @@ def fit_table(
     categories : str or sequence of str, optional
         Columns whose values are codes, even if they look like numbers.
     id : str, optional
-        Column that names the rows, and is no feature.
+        Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
         Labels of rows that a person has settled, as ``read_decisions`` gives them.
     n_folds : int, default=5
         Models trained for the estimate, each on the rows of all folds but one; 0 leaves it out.
     random_state : int, default=0
         Seed of everything.
+    out : path, optional
+        Folder to save the model to. Until it is saved, what is done is kept in ``OUT.partial``:
+        interrupted, the same call goes on from there.
+    listener : FitListener, optional
+        Hears how far it is.
     """
+    method = chosen_method(method)
+    # Before the work, not after it.
+    if n_folds != 0:
+        check_folds(n_folds)
+    if out is not None:
+        check_model_folder_is_free(out)
+        check_method_can_be_saved(method)
     task = prepare_task(
         frame,
         labels=labels,
@@ -71,50 +91,25 @@ def fit_table(
         decisions=decisions,
     )
     task.warn_of_notices()
-    return fit_task(task, chosen_method(method), n_folds=n_folds, seed=random_state)
-
-
-def fit_task(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    *,
-    n_folds: int = DEFAULT_FOLDS,
-    seed: int = 0,
-    listener: FitListener | None = None,
-    work: WorkFolder | None = None,
-) -> TableModel:
-    """Train a model on what was made ready from a table.
-
-    Parameters
-    ----------
-    task : TableTask
-        What to learn from.
-    method : PartialLabelClassifier
-        What learns.
-    n_folds, seed : int
-        Folds of the estimate, 0 for none, and the seed of everything.
-    listener : FitListener, optional
-        Told how far it is.
-    work : WorkFolder, optional
-        Keeps what is done, so that an interrupted fit can go on from there.
-    """
-    if n_folds != 0:
-        check_folds(n_folds)
     listener = listener or FitListener()
-    listener.on_fits_start(n_folds + 1)
-    estimate = None
-    if n_folds:
-        judged = judge_held_out(
-            task,
-            method,
-            n_folds=n_folds,
-            seed=seed,
-            listener=listener,
-            work=work,
-            with_opinions=False,
-        )
-        estimate = estimate_quality(
-            task.candidates, judged.probabilities, n_folds=n_folds, truth=task.truth
-        )
-    model = fit_whole(task, method, seed=seed, listener=listener, work=work)
-    return replace(model, estimate=estimate)
+    with unfinished_work(out, task, method, folds=n_folds, seed=random_state) as work:
+        listener.on_fits_start(n_folds + 1)
+        estimate = None
+        if n_folds:
+            predicted = predict_out_of_fold(
+                task,
+                method,
+                n_folds=n_folds,
+                seed=random_state,
+                listener=listener,
+                work=work,
+                per_network=False,
+            )
+            estimate = estimate_quality(
+                task.candidates, predicted.probabilities, n_folds=n_folds, truth=task.truth
+            )
+        model = fit_all_rows(task, method, seed=random_state, listener=listener, work=work)
+        model = replace(model, estimate=estimate)
+        if out is not None:
+            model.save(out)
+    return model

@@ -1,8 +1,7 @@
-"""Predict rows by models that did not train on them."""
+"""Predict every row of a table by a model that was not trained on it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,63 +14,61 @@ from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
-from disambig.tabular.model.table_model import TableModel, fit_model
+from disambig.tabular.listener import FitListener
+from disambig.tabular.table_model import TableModel, untrained_model
 from disambig.tabular.task import TableTask
+from disambig.tabular.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     from disambig.engine.training import Training
-    from disambig.tabular.work_folder import WorkFolder
 
 __all__ = [
-    "FitListener",
     "History",
-    "Judgement",
+    "OutOfFoldPredictions",
     "check_folds",
-    "fit_whole",
+    "confidences_per_network",
+    "fit_all_rows",
     "histories_of",
-    "judge",
-    "judge_held_out",
-    "judged_together",
-    "network_opinions",
+    "predict_out_of_fold",
     "with_prior",
 ]
 
-
 # Seen by people only, who do not tell a thousandth from another.
-_OPINION = np.float32
+_PER_NETWORK = np.float32
 _MEASURE = "history."
 # A million rows of many classes would take gigabytes.
 _PROBABILITIES_AT_A_TIME = 4_000_000
+_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
 History = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
-    """What models say about rows.
+class OutOfFoldPredictions:
+    """What models predict for rows that they were not trained on.
 
     Attributes
     ----------
     probabilities : ndarray of shape (n_samples, n_classes)
         Of all classes.
-    opinions : ndarray of shape (n_networks, n_pairs)
-        How each network shares its belief among the candidates of a row, in the order of
-        ``candidates.pairs()``. A method without networks has none; where models differ in how
-        many they have, those that are missing hold NaN.
+    per_network : ndarray of shape (n_networks, n_pairs)
+        Confidences of the candidates by each network, in the order of ``candidates.pairs()``. A
+        method without networks has none; where models differ in how many they have, those that
+        are missing hold NaN.
     histories : tuple of mappings
         Measures by epoch of every model, where it has epochs.
     """
 
     probabilities: FloatArray
-    opinions: AnyArray
-    histories: tuple[History, ...] = field(default=())
+    per_network: AnyArray
+    histories: tuple[History, ...] = ()
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """Return the judgement of one model as arrays, which a file can hold."""
+        """Return the predictions of one model as arrays, which a file can hold."""
         history = self.histories[0] if self.histories else {}
         return {
             "probabilities": self.probabilities,
-            "opinions": self.opinions,
+            "per_network": self.per_network,
             **{_MEASURE + name: np.asarray(values) for name, values in history.items()},
         }
 
@@ -79,85 +76,138 @@ class Judgement:
     def from_arrays(cls, arrays: Mapping[str, AnyArray], candidates: CandidateLabels) -> Self:
         """Return what ``to_arrays`` gave; raise ``ValueError`` if it is about other rows."""
         try:
-            probabilities, opinions = arrays["probabilities"], arrays["opinions"]
+            probabilities, per_network = arrays["probabilities"], arrays["per_network"]
         except KeyError as error:
             raise ValueError("a part is missing") from error
         n_pairs = int(candidates.sizes.sum())
-        if probabilities.shape != candidates.shape or opinions.shape[1:] != (n_pairs,):
+        if probabilities.shape != candidates.shape or per_network.shape[1:] != (n_pairs,):
             raise ValueError("it is about other rows")
         history = {
             name.removeprefix(_MEASURE): values.tolist()
             for name, values in arrays.items()
             if name.startswith(_MEASURE)
         }
-        return cls(probabilities, opinions, (history,) if history else ())
+        return cls(probabilities, per_network, (history,) if history else ())
 
 
-def judge(
-    model: TableModel,
-    values: pd.DataFrame,
-    candidates: CandidateLabels,
+def check_folds(n_folds: int) -> None:
+    """Refuse a number of folds that leaves no rows to train on."""
+    check_integer("n_folds", n_folds, minimum=1)
+    if n_folds == 1:
+        raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
+
+
+def predict_out_of_fold(
+    task: TableTask,
+    method: PartialLabelClassifier,
     *,
-    with_opinions: bool = True,
-) -> Judgement:
-    """Ask a model about rows, given as ``column_values`` made them, and perhaps its networks."""
-    nothing = np.empty((0, int(candidates.sizes.sum())), dtype=_OPINION)
-    return Judgement(
-        probabilities=model.probabilities_of(values),
-        opinions=network_opinions(model, values, candidates) if with_opinions else nothing,
-        histories=histories_of(model),
+    n_folds: int,
+    seed: int,
+    listener: FitListener,
+    work: WorkFolder | None = None,
+    per_network: bool = True,
+) -> OutOfFoldPredictions:
+    """Predict every row by a model of the other folds' rows.
+
+    Parameters
+    ----------
+    task : TableTask
+        What to learn from.
+    method : PartialLabelClassifier
+        Copied for every fold.
+    n_folds, seed : int
+        How many folds, and what shuffles the rows.
+    listener : FitListener
+        Hears how far it is.
+    work : WorkFolder, optional
+        Folds that are done are taken from there and kept there.
+    per_network : bool, default=True
+        Whether each network is asked, which takes as long again as asking all together.
+    """
+    candidates = task.candidates
+    if len(candidates) < n_folds:
+        raise TableError(
+            f"{n_folds} folds need as many rows with a label. Got {len(candidates):,}. Use fewer "
+            "folds (--folds, in Python n_folds)."
+        )
+    seeds = spawn_seeds(seed, n_folds)
+    # Shuffled, because tables are often sorted by label.
+    splitter = KFold(n_folds, shuffle=True, random_state=seed)
+    probabilities = np.empty(candidates.shape)
+    of_networks: list[tuple[IntArray, AnyArray]] = []
+    histories: list[History] = []
+    for fold, (train, test) in enumerate(splitter.split(np.empty((len(candidates), 0)))):
+        name = f"fold-{fold + 1}"
+        held_out = candidates[test]
+        listener.on_fit_start(f"fold {fold + 1} of {n_folds}")
+        done = _kept(work, name, held_out)
+        if done is None:
+            classifier = _copy_for_one_fit(method, seeds[fold], listener, work, name)
+            model, features = untrained_model(task.plan, task.values.iloc[train], classifier)
+            classifier.fit(features, candidates[train])
+            values = task.values.iloc[test]
+            done = OutOfFoldPredictions(
+                model.probabilities_of(values),
+                confidences_per_network(model, values, held_out)
+                if per_network
+                else np.empty((0, int(held_out.sizes.sum())), dtype=_PER_NETWORK),
+                histories_of(model),
+            )
+            if work is not None:
+                work.keep(name, done.to_arrays())
+        listener.on_fit_end()
+        # One by one: probabilities of all rows may be large.
+        probabilities[test] = done.probabilities
+        of_networks.append((_pairs_of_rows(test, candidates), done.per_network))
+        histories += done.histories
+    return OutOfFoldPredictions(
+        probabilities, _joined(of_networks, int(candidates.sizes.sum())), tuple(histories)
     )
 
 
-def network_opinions(
+def fit_all_rows(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    *,
+    seed: int,
+    listener: FitListener,
+    work: WorkFolder | None = None,
+) -> TableModel:
+    """Return a model of all rows."""
+    listener.on_fit_start("all rows")
+    classifier = _copy_for_one_fit(method, seed, listener, work, "whole")
+    model, features = untrained_model(task.plan, task.values, classifier)
+    classifier.fit(features, task.candidates)
+    listener.on_fit_end()
+    # Whoever followed this fit has nothing to do with the next one.
+    given = method.get_params(deep=False).items()
+    classifier.set_params(**{name: value for name, value in given if name in _SET_FOR_ONE_FIT})
+    return model
+
+
+def confidences_per_network(
     model: TableModel, values: pd.DataFrame, candidates: CandidateLabels
 ) -> AnyArray:
-    """Return how each network shares its belief among candidates: (n_networks, n_pairs)."""
+    """Return the confidences of candidates by each network: (n_networks, n_pairs)."""
     parts = []
     at_a_time = max(1, _PROBABILITIES_AT_A_TIME // candidates.shape[1])
     for start in range(0, len(values), at_a_time):
         rows = slice(start, start + at_a_time)
-        own = candidates[rows]
+        of_rows = candidates[rows]
         parts.append(
             [
-                own.values_of(with_prior(own, of_network)).astype(_OPINION)
-                for of_network in model.probabilities_per_network(values.iloc[rows])
+                of_rows.values_of(with_prior(of_rows, probabilities)).astype(_PER_NETWORK)
+                for probabilities in model.probabilities_per_network(values.iloc[rows])
             ]
         )
     by_network = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
-    return np.array(by_network, dtype=_OPINION).reshape(-1, int(candidates.sizes.sum()))
+    return np.array(by_network, dtype=_PER_NETWORK).reshape(-1, int(candidates.sizes.sum()))
 
 
 def histories_of(model: TableModel) -> tuple[History, ...]:
     """Return how the training of a model went; nothing where it has no epochs."""
-    history = getattr(model.method, "history_", None)
+    history = getattr(model.classifier, "history_", None)
     return () if history is None else (history.to_dict(),)
-
-
-def judged_together(
-    parts: Iterable[tuple[IntArray, Judgement]], candidates: CandidateLabels
-) -> Judgement:
-    """Return one judgement of all rows from judgements of some rows each.
-
-    Parameters
-    ----------
-    parts : iterable of (rows, judgement)
-        Every row is in one of them. One is held at a time: probabilities of all rows may be large.
-    candidates : CandidateLabels
-        Of all rows.
-    """
-    probabilities = np.empty(candidates.shape)
-    said: list[tuple[IntArray, AnyArray]] = []
-    histories: list[History] = []
-    for rows, part in parts:
-        probabilities[rows] = part.probabilities
-        said.append((_pairs_of_rows(rows, candidates), part.opinions))
-        histories += part.histories
-    n_networks = max(len(own) for _, own in said)
-    opinions = np.full((n_networks, int(candidates.sizes.sum())), np.nan, dtype=_OPINION)
-    for pairs, own in said:
-        opinions[: len(own), pairs] = own
-    return Judgement(probabilities, opinions, tuple(histories))
 
 
 def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse:
@@ -169,36 +219,8 @@ def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse
     return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
 
 
-def _pairs_of_rows(rows: IntArray, candidates: CandidateLabels) -> IntArray:
-    """Return where the pairs of these rows are among all pairs."""
-    sizes = candidates.sizes[rows]
-    ends = np.cumsum(sizes)
-    inside = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-    places: IntArray = np.repeat(candidates.starts[rows], sizes) + inside
-    return places
-
-
-_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
-
-
-class FitListener:
-    """Told how far a series of fits is; every method does nothing, write those you need."""
-
-    def on_fits_start(self, n_fits: int) -> None:
-        """So many models are about to be trained."""
-
-    def on_fit_start(self, title: str) -> None:
-        """One of them begins."""
-
-    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
-        """One of its epochs is done; only networks have any."""
-
-    def on_fit_end(self) -> None:
-        """One of them is trained."""
-
-
-class _EpochTeller:
-    """Hands the epochs of a training on to a listener."""
+class _EpochReporter:
+    """Passes the epochs of a training on to a listener."""
 
     def __init__(self, listener: FitListener) -> None:
         self._listener = listener
@@ -207,121 +229,52 @@ class _EpochTeller:
         self._listener.on_epoch_end(training.epoch, training.settings.epochs)
 
 
-def check_folds(n_folds: int) -> None:
-    """Refuse a number of folds that leaves no rows to train on."""
-    check_integer("n_folds", n_folds, minimum=1)
-    if n_folds == 1:
-        raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
-
-
-def judge_held_out(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    *,
-    n_folds: int,
-    seed: int,
-    listener: FitListener,
-    work: "WorkFolder | None" = None,
-    with_opinions: bool = True,
-) -> Judgement:
-    """Return what is said about every row by a model of the other folds' rows.
-
-    Parameters
-    ----------
-    task : TableTask
-        What to learn from.
-    method : PartialLabelClassifier
-        Copied for every fold.
-    n_folds, seed : int
-        How many folds, and what shuffles the rows.
-    listener : FitListener
-        Told how far it is.
-    work : WorkFolder, optional
-        Folds that are done are taken from there and kept there.
-    with_opinions : bool, default=True
-        Whether each network is asked, which takes as long again as asking all together.
-    """
-    n_rows = len(task.candidates)
-    if n_rows < n_folds:
-        raise TableError(
-            f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer "
-            "folds (--folds, in Python n_folds)."
-        )
-    seeds = spawn_seeds(seed, n_folds)
-    # Shuffled, because tables are often sorted by label.
-    splitter = KFold(n_folds, shuffle=True, random_state=seed)
-    folds = splitter.split(np.empty((n_rows, 0)))
-
-    def judged_folds() -> Iterator[tuple[IntArray, Judgement]]:
-        for fold, (train, test) in enumerate(folds):
-            name = f"fold-{fold + 1}"
-            held_out = task.candidates[test]
-            done = _kept(work, name, held_out)
-            with _told(listener, f"fold {fold + 1} of {n_folds}"):
-                if done is None:
-                    own = _prepared(method, seeds[fold], listener, work, name)
-                    known = task.candidates[train]
-                    model = fit_model(task.values.iloc[train], known, task.plan, own)
-                    values = task.values.iloc[test]
-                    done = judge(model, values, held_out, with_opinions=with_opinions)
-                    if work is not None:
-                        work.keep(name, done.to_arrays())
-            yield test, done
-
-    return judged_together(judged_folds(), task.candidates)
-
-
-def fit_whole(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    *,
-    seed: int,
-    listener: FitListener,
-    work: "WorkFolder | None" = None,
-) -> TableModel:
-    """Return a model of all rows."""
-    with _told(listener, "all rows"):
-        own = _prepared(method, seed, listener, work, "whole")
-        model = fit_model(task.values, task.candidates, task.plan, own)
-    # Whoever followed this fit has nothing to do with the next one.
-    followed = method.get_params(deep=False).items()
-    model.method.set_params(**{name: value for name, value in followed if name in _SET_FOR_ONE_FIT})
-    return model
-
-
-def _kept(work: "WorkFolder | None", name: str, candidates: CandidateLabels) -> Judgement | None:
-    arrays = None if work is None else work.arrays(name)
-    if arrays is None:
-        return None
-    try:
-        return Judgement.from_arrays(arrays, candidates)
-    except ValueError:  # then it is made again
-        return None
-
-
-def _prepared(
+def _copy_for_one_fit(
     method: PartialLabelClassifier,
     seed: int,
     listener: FitListener,
-    work: "WorkFolder | None",
+    work: WorkFolder | None,
     name: str,
 ) -> PartialLabelClassifier:
-    """Return a copy that tells its epochs, keeps its state and has a seed, where it can."""
-    own: PartialLabelClassifier = clone(method)
-    parameters = own.get_params(deep=False)
+    """Return a copy that reports its epochs, keeps its state and has a seed, where it can."""
+    classifier: PartialLabelClassifier = clone(method)
+    parameters = classifier.get_params(deep=False)
     wanted: dict[str, object] = {}
     if parameters.get("random_state", seed) is None:
         wanted["random_state"] = seed
     if "callbacks" in parameters:
-        wanted["callbacks"] = [*(parameters["callbacks"] or ()), _EpochTeller(listener)]
+        wanted["callbacks"] = [*(parameters["callbacks"] or ()), _EpochReporter(listener)]
     if work is not None and parameters.get("checkpoint", "") is None:
         wanted["checkpoint"] = work.checkpoint(name)
-    own.set_params(**wanted)
-    return own
+    classifier.set_params(**wanted)
+    return classifier
 
 
-@contextmanager
-def _told(listener: FitListener, title: str) -> Iterator[None]:
-    listener.on_fit_start(title)
-    yield
-    listener.on_fit_end()
+def _kept(
+    work: WorkFolder | None, name: str, candidates: CandidateLabels
+) -> OutOfFoldPredictions | None:
+    arrays = None if work is None else work.arrays(name)
+    if arrays is None:
+        return None
+    try:
+        return OutOfFoldPredictions.from_arrays(arrays, candidates)
+    except ValueError:  # then it is made again
+        return None
+
+
+def _joined(parts: Sequence[tuple[IntArray, AnyArray]], n_pairs: int) -> AnyArray:
+    """Return one array of what the networks of all folds say, each about some pairs."""
+    n_networks = max(len(of_fold) for _, of_fold in parts)
+    joined = np.full((n_networks, n_pairs), np.nan, dtype=_PER_NETWORK)
+    for pairs, of_fold in parts:
+        joined[: len(of_fold), pairs] = of_fold
+    return joined
+
+
+def _pairs_of_rows(rows: IntArray, candidates: CandidateLabels) -> IntArray:
+    """Return where the pairs of these rows are among all pairs."""
+    sizes = candidates.sizes[rows]
+    ends = np.cumsum(sizes)
+    inside = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+    places: IntArray = np.repeat(candidates.starts[rows], sizes) + inside
+    return places

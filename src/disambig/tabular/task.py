@@ -1,53 +1,28 @@
 """A table made ready to learn from: labels, features, method."""
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, did_you_mean, join_names
+from disambig._core.errors import ParameterError, TableError, warn_caller
+from disambig._core.messages import describe_table_rows, did_you_mean
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.audit import may_have_any_label
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
-from disambig.tabular.cell_values import is_blank, text_of
-from disambig.tabular.columns.plan import (
-    ColumnPlan,
-    check_column_names,
-    chosen_columns,
-    plan_columns,
-)
+from disambig.tabular.column_roles import FeatureColumns, Labels, Names, sets_of_rows
+from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_columns import LabelColumns, check_labels_differ
-from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 
-__all__ = [
-    "FeatureColumns",
-    "Labels",
-    "Names",
-    "TableTask",
-    "chosen_method",
-    "columns_with_labels",
-    "giveaway_notices",
-    "label_column_names",
-    "prepare_task",
-    "results_of_cleaning",
-    "separator_of",
-    "sets_of_rows",
-]
-
-
-# Models that judge the rows that they were not trained on.
-# Share of the expected errors that a second look is to find.
-# Doubtful rows on a page.
+__all__ = ["TableTask", "chosen_method", "prepare_task"]
 
 
 # These are code, files or views of a single fit: whoever trains many models sets them.
@@ -77,160 +52,11 @@ def chosen_method(
 
 def _named(name: str, parameters: Mapping[str, Any]) -> PartialLabelClassifier:
     cls = get_method(name)
-    known = [own for own in cls().get_params() if own not in _NOT_BY_NAME]
-    unknown = next((own for own in parameters if own not in known), None)
+    known = [parameter for parameter in cls().get_params() if parameter not in _NOT_BY_NAME]
+    unknown = next((parameter for parameter in parameters if parameter not in known), None)
     if unknown is not None:
         raise ParameterError(f"{name} has no parameter {unknown!r}. It has {', '.join(known)}.")
     return cls(**parameters)
-
-
-Labels = str | Sequence[str] | LabelColumns | CandidateLabels
-
-
-def label_column_names(labels: Labels) -> tuple[str, ...]:
-    """Return the columns that labels are read from, and that are therefore no features."""
-    return () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
-
-
-def separator_of(labels: Labels) -> str:
-    """Return what stands between two labels of a cell."""
-    of_columns = LabelColumns() if isinstance(labels, CandidateLabels) else LabelColumns.of(labels)
-    return of_columns.separator
-
-
-def sets_of_rows(candidates: CandidateLabels, frame: pd.DataFrame) -> CandidateLabels:
-    """Return sets that were made elsewhere as those of a table, whose labels are texts."""
-    if len(candidates) != len(frame):
-        raise TableError(
-            "The table and the candidate sets need the same number of rows. "
-            f"Got {len(frame):,} rows and {len(candidates):,} sets. Give one set for each row."
-        )
-    names = candidates.classes.tolist()
-    if all(isinstance(name, str) for name in names):
-        return candidates
-    texts = [text_of(name) for name in names]
-    return CandidateLabels.from_mask(candidates.to_sparse(), texts, weights=candidates.weights)
-
-
-_MOST_VALUES = 1000
-_FEWEST_LABELS = 2
-
-
-def results_of_cleaning(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that an earlier cleaning has added to a table."""
-    return list(CLEAN_COLUMNS) if set(CLEAN_COLUMNS) <= set(frame.columns) else []
-
-
-def columns_with_labels(
-    frame: pd.DataFrame, plan: ColumnPlan, classes: Sequence[str], separator: str
-) -> list[str]:
-    """Return the categories of a plan whose values are labels, or several between separators.
-
-    Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
-    """
-    known = set(classes)
-    return [
-        column.name
-        for column in plan.columns
-        if column.kind == "category" and _are_labels(frame[column.name], known, separator)
-    ]
-
-
-def giveaway_notices(with_labels: Iterable[str], results: Iterable[str]) -> list[str]:
-    """Return what to tell about such columns that were left out."""
-    notices = []
-    if names := list(with_labels):
-        notices.append(
-            f"Left out {join_names(map(repr, names))}, which holds labels and can give the right "
-            "one away; use --features (in Python features=) to keep it. A column of true labels is "
-            "named by --truth (truth=)."
-        )
-    if names := list(results):
-        notices.append(f"Left out what an earlier cleaning has added: {join_names(names)}.")
-    return notices
-
-
-def _are_labels(column: "pd.Series[str]", known: set[str], separator: str) -> bool:
-    distinct = column.dropna().unique()[: _MOST_VALUES + 1]
-    values = [str(value) for value in distinct if not is_blank(value)]  # gaps may be called NA
-    pieces = {piece.strip() for value in values for piece in value.split(separator)} - {""}
-    return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
-
-
-# Of columns.
-Names = str | Sequence[str]
-
-
-class FeatureColumns:
-    """What was said about the columns of a table; slips are refused at once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    labels : str, sequence of str, LabelColumns or CandidateLabels
-        Where the candidate labels are.
-    truth, id : str or None
-        Columns of true labels and of names of rows, which are never features.
-    features : str, sequence of str or None
-        Columns to learn from, if not all.
-    ignore, categories : str or sequence of str
-        Columns to leave out, and columns of categories whatever they look like.
-    """
-
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        labels: Labels,
-        *,
-        truth: str | None,
-        id: str | None,  # noqa: A002  # as people call it
-        features: Names | None,
-        ignore: Names,
-        categories: Names,
-    ) -> None:
-        check_column_names(frame)
-        self._frame = frame
-        reserved = list(label_column_names(labels))
-        for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
-            if name is not None:
-                find_column(frame, name, what=what)
-                if name in reserved:
-                    raise TableError(
-                        f"Column {name!r} was to be {what}, and is also something else: the labels "
-                        "to choose from, or the true ones. Name another."
-                    )
-                reserved.append(name)
-        self._separator = separator_of(labels)
-        self._features, self._ignore = features, ignore
-        self._reserved, self._categories = reserved, categories
-        self._chosen = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-
-    def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, list[str]]:
-        """Return which columns are features, and what a person should know about the others.
-
-        Unless they were chosen by hand, columns are left out that hold labels themselves.
-        """
-        if self._features is not None:
-            return self._planned(())
-        results = [name for name in results_of_cleaning(self._frame) if name in self._chosen]
-        plan, notices = self._planned(results)
-        with_labels = columns_with_labels(
-            self._frame, plan, candidates.classes.tolist(), self._separator
-        )
-        if with_labels:
-            plan, notices = self._planned([*results, *with_labels])
-        return plan, [*giveaway_notices(with_labels, results), *notices]
-
-    def _planned(self, left_out: Sequence[str]) -> tuple[ColumnPlan, list[str]]:
-        ignored = [self._ignore] if isinstance(self._ignore, str) else list(self._ignore)
-        return plan_columns(
-            self._frame,
-            features=self._features,
-            ignore=[*ignored, *left_out],
-            reserved=self._reserved,
-            categories=self._categories,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,9 +87,9 @@ class TableTask:
     n_decisions: int = 0
 
     def warn_of_notices(self) -> None:
-        """Say them to whoever called from Python a function that calls this."""
+        """Warn of them, at the line that called this package."""
         for notice in self.notices:
-            warnings.warn(notice, stacklevel=3)
+            warn_caller(notice)
 
 
 def prepare_task(

@@ -19,6 +19,7 @@ from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.files.formats import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
 __all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
@@ -118,19 +119,20 @@ class WorkFolder:
 
 @contextmanager
 def unfinished_work(
-    path: str | os.PathLike[str] | None,
+    out: str | os.PathLike[str] | None,
     task: TableTask,
     method: PartialLabelClassifier,
     **settings: object,
 ) -> Iterator[WorkFolder | None]:
     """Give a folder to keep what is done in; it goes when all of it is done, not before.
 
-    It also goes where something is wrong before anything is kept. Without a path nothing is kept.
+    It also goes where something is wrong before anything is kept. It is called ``OUT.partial``;
+    for standard output, or without any output, nothing is kept.
 
     Parameters
     ----------
-    path : path or None
-        Where the folder is to be.
+    out : path or None
+        Where the result of the work is to be.
     task : TableTask
         What is learned from.
     method : PartialLabelClassifier
@@ -138,11 +140,11 @@ def unfinished_work(
     **settings : object
         What the result depends on besides.
     """
-    if path is None:
+    if out is None or out == STANDARD_STREAM:
         yield None
         return
     fingerprint = work_fingerprint(task.values, task.candidates, method, **settings)
-    folder = WorkFolder(path, fingerprint)
+    folder = WorkFolder(f"{Path(out).resolve()}.partial", fingerprint)
     try:
         yield folder
     except DisambigError:

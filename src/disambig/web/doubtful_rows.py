@@ -10,7 +10,7 @@ import pandas as pd
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.typing import IntArray
 from disambig.tabular.cell_values import text_of
-from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.shell import Section, render_template
@@ -38,13 +38,13 @@ def settle_section(saved_in: str | None = None) -> Section:
 
 
 def doubtful_data(
-    rows: Disambiguated, *, most: int = DEFAULT_ROWS_SHOWN, saved_in: str | None = None
+    rows: CleanedTable, *, most: int = DEFAULT_ROWS_SHOWN, saved_in: str | None = None
 ) -> dict[str, Any]:
     """Return what a page needs to show doubtful rows and to settle them.
 
     Parameters
     ----------
-    rows : Disambiguated
+    rows : CleanedTable
         All rows.
     most : int, default=10,000
         Rows on the page, the most doubtful ones; fewer where they have very many candidates.
@@ -78,14 +78,14 @@ def doubtful_data(
     }
 
 
-def _candidates(rows: Disambiguated, shown: IntArray) -> Iterator[tuple[Any, Any, Any]]:
+def _candidates(rows: CleanedTable, shown: IntArray) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the candidates of every row, the likeliest first, and what each network says."""
     _, columns = rows.candidates.pairs()
     starts, sizes = rows.candidates.starts[shown], rows.candidates.sizes[shown]
     for row, start, size in zip(shown.tolist(), starts.tolist(), sizes.tolist(), strict=True):
         confidences = rows.confidences[start : start + size]
         order = np.argsort(-confidences, kind="stable")
-        of_networks = [[one[i] for i in order.tolist()] for one in rows.opinions.get(row, ())]
+        of_networks = [[one[i] for i in order.tolist()] for one in rows.per_network.get(row, ())]
         places = columns[start : start + size][order].tolist()
         yield places, confidences[order].round(_DECIMALS).tolist(), of_networks
 
@@ -128,7 +128,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
-def _fingerprint(rows: Disambiguated) -> str:
+def _fingerprint(rows: CleanedTable) -> str:
     """Return the key under which a browser keeps the decisions on this table."""
     arrays = (*rows.candidates.pairs(), rows.confidences)
     classes = repr(rows.candidates.classes.tolist()).encode()

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from disambig._core.errors import DisambigError
-from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
@@ -44,7 +44,7 @@ _HEADERS = {
 
 
 def serve_review(
-    rows: Disambiguated,
+    rows: CleanedTable,
     decisions: str,
     *,
     title: str,
@@ -55,7 +55,7 @@ def serve_review(
 
     Parameters
     ----------
-    rows : Disambiguated
+    rows : CleanedTable
         The rows of a cleaned table.
     decisions : path
         File that decisions are appended to; those already in it count.
@@ -95,7 +95,7 @@ def _listening_socket() -> Iterator[socket.socket]:
 
 
 def review_page(
-    rows: Disambiguated, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
+    rows: CleanedTable, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
 ) -> str:
     """Return the page, which sends decisions to the server that it comes from."""
     return render_page(

@@ -10,7 +10,7 @@ from disambig.bench.formats import Table
 from disambig.bench.line_styles import nth_style
 from disambig.bench.wording import MISSING
 from disambig.candidates.audit import CandidateAudit, audit_candidates
-from disambig.tabular.cleaned_rows import Disambiguated
+from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
@@ -32,12 +32,12 @@ _MEASURES = {
 }
 
 
-def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS_SHOWN) -> str:
+def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_SHOWN) -> str:
     """Return the report as one HTML file.
 
     Parameters
     ----------
-    rows : Disambiguated
+    rows : CleanedTable
         The rows of a cleaned table, or of a model.
     title : str
         The title of the page.
@@ -56,8 +56,8 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS
         Section("classes", "Class by class", _classes(rows, audit)),
         settle_section(),
     ]
-    if rows.about:
-        sections.append(Section("details", "How it was made", details_list(rows.about.items())))
+    if about := rows.provenance.about:
+        sections.append(Section("details", "How it was made", details_list(about.items())))
     return render_page(
         title=title,
         lead="Every row has candidate labels, and one of them is right. This page shows the chosen "
@@ -68,7 +68,7 @@ def table_page(rows: Disambiguated, *, title: str, most_rows: int = DEFAULT_ROWS
     )
 
 
-def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
+def _overview(rows: CleanedTable, audit: CandidateAudit) -> Markup:
     n_several = int((rows.candidates.sizes > 1).sum())
     facts = [
         (f"{audit.n_samples:,}", "rows"),
@@ -83,10 +83,10 @@ def _overview(rows: Disambiguated, audit: CandidateAudit) -> Markup:
         for figure, what in facts
     )
     parts = [element("ul", {"class": "facts"}, *items)]
-    if rows.judged_by:
-        parts.append(element("p", None, f"Rows were judged by {rows.judged_by}."))
-    if rows.accuracy:
-        parts.append(element("p", None, rows.accuracy))
+    if rows.provenance.judged_by:
+        parts.append(element("p", None, f"Rows were judged by {rows.provenance.judged_by}."))
+    if rows.provenance.accuracy:
+        parts.append(element("p", None, rows.provenance.accuracy))
     parts.append(
         note(
             "A label of confidence c is expected to be wrong with probability 1 - c. That needs no "
@@ -164,7 +164,7 @@ def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:
     return means
 
 
-def _confidence(rows: Disambiguated) -> Markup:
+def _confidence(rows: CleanedTable) -> Markup:
     several = rows.candidates.sizes > 1
     edges = np.linspace(0, 1, _BINS + 1).round(2)  # so that 0.7 is where a bar begins
     counts, _ = np.histogram(rows.confidence[several], bins=edges)
@@ -184,7 +184,7 @@ def _confidence(rows: Disambiguated) -> Markup:
     )
 
 
-def _classes(rows: Disambiguated, audit: CandidateAudit) -> Markup:
+def _classes(rows: CleanedTable, audit: CandidateAudit) -> Markup:
     n_classes = audit.n_classes
     confidence, chosen = rows.confidence, rows.chosen
     n_chosen = np.bincount(chosen, minlength=n_classes)

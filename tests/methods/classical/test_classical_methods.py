@@ -123,15 +123,6 @@ def test_sparse_features_give_the_same_as_dense_ones(method):
         np.testing.assert_allclose(found, expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("method", [CLPL(), EMClassifier()], ids=name_of)
-def test_weights_that_are_shown_are_copies(method):
-    X, candidates, _ = random_problem(0)
-    fitted = clone(method).fit(X, candidates)
-    expected = fitted.predict_proba(X)
-    fitted.coef_[:], fitted.intercept_[:] = 0, 0
-    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
-
-
 @pytest.mark.parametrize(
     ("method", "measured"), [(EMClassifier, "objective_"), (LSBCMM, "lower_bounds_")]
 )

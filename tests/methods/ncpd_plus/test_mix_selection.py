@@ -35,10 +35,9 @@ def test_a_ramp_ends_before_the_training_does(name, epochs):
 
 
 def test_parameters_by_hand():
-    configuration = Configuration(0.3, 0.1, "standard", "quantile", 0.5, prior_correction=0.7)
+    configuration = Configuration(0.3, 0.1, "quantile", 0.5, prior_correction=0.7)
     assert configuration.parameters(40) == {
         "epochs": 20,
-        "scaling": "standard",
         "second_view": "quantile",
         "swap_noise": 0.3,
         "prior_correction": 0.7,
@@ -54,9 +53,8 @@ def test_a_classifier_takes_all_that_a_configuration_says(name):
 
 def test_whatever_a_configuration_says_is_not_for_the_user_to_say():
     said = CONFIGURATIONS["noisy_views"].parameters(200)
-    others = {**said, "scaling": "standard"}
-    del others["epochs"]
-    for name, value in others.items():
+    del said["epochs"]
+    for name, value in said.items():
         with pytest.raises(ParameterError, match=f"select='auto' decides '{name}'"):
             quick_mix(**{name: value}).fit(X, Y)
 

@@ -53,8 +53,6 @@ def test_numbers_may_be_of_any_type(number):
     ("parameters", "shown"),
     [
         ({"ramp_epochs": 10}, "ramp_epochs=10"),
-        ({"scaling": "standard"}, "scaling='standard'"),
-        ({"scaling": MinMaxScaler()}, r"scaling=MinMaxScaler\(\)"),
         ({"second_view": "quantile"}, "second_view='quantile'"),
         ({"second_view": MinMaxScaler()}, r"second_view=MinMaxScaler\(\)"),
         ({"swap_noise": 0.1}, "swap_noise=0.1"),

@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
 from disambig.tabular.columns.plan import ColumnPlan, plan_columns
-from disambig.tabular.columns.transformer import make_transformer, transform_values
+from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import column_values
 
 WORDS = st.sampled_from(["red", "blue", " blue", "7", "007", "x y z u v", "yes", "N/A", "", "3.0"])
@@ -96,7 +96,8 @@ def test_any_table_gives_a_plan_or_a_table_error(frame):
     assert ColumnPlan.model_validate_json(plan.model_dump_json()) == plan
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        features = transform_values(make_transformer(plan).fit(values), values)
+        transformer = FeatureTransformer.fit(values, plan, scaling="standard")
+        features = transformer.transform(values)
     assert np.isfinite(features).all()
     assert len(features) == len(frame)
 

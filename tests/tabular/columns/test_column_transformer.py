@@ -3,19 +3,21 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import config_context
-from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
+from disambig.methods.scaling import FeatureScaler
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.transformer import (
-    make_transformer,
-    transform_values,
-    unseen_categories,
+    CategoryCodes,
+    FeatureTransformer,
+    TransformerState,
 )
-from disambig.tabular.columns.values import column_values
+from disambig.tabular.columns.values import column_values, value_names
 
 
 def prepared(table, rows=None):
@@ -23,7 +25,7 @@ def prepared(table, rows=None):
     plan, _ = plan_columns(table)
     values = column_values(table, plan)
     chosen = values if rows is None else values.iloc[rows]
-    return plan, make_transformer(plan).fit(chosen)
+    return plan, FeatureTransformer.fit(chosen, plan, scaling="standard")
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def table():
 def test_numbers_are_filled_with_the_median_and_scaled_and_what_was_missing_is_marked():
     table = pd.DataFrame({"x": ["1", "3", "", "8"]})
     plan, transformer = prepared(table)
-    features = transform_values(transformer, column_values(table, plan))
+    features = transformer.transform(column_values(table, plan))
     filled = np.array([1, 3, 3, 8])
     assert_allclose(features[:, 0], (filled - filled.mean()) / filled.std())
     assert_array_equal(features[:, 1:], [[0], [0], [1], [0]])
@@ -50,13 +52,13 @@ def test_numbers_are_filled_with_the_median_and_scaled_and_what_was_missing_is_m
 def test_categories_are_one_hot_and_what_is_missing_is_one():
     table = pd.DataFrame({"c": ["b", "a", "", "b"]})
     plan, transformer = prepared(table)
-    features = transform_values(transformer, column_values(table, plan))
+    features = transformer.transform(column_values(table, plan))
     assert_array_equal(features, [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
 
 
 def test_a_date_has_one_mark_for_all_its_parts(table):
     plan, transformer = prepared(table[["day"]])
-    features = transform_values(transformer, column_values(table, plan))
+    features = transformer.transform(column_values(table, plan))
     assert features.shape == (4, 4 + 1)
     assert_array_equal(features[:, -1], [0, 1, 0, 0])
 
@@ -64,20 +66,13 @@ def test_a_date_has_one_mark_for_all_its_parts(table):
 def test_features_are_dense_doubles_with_the_same_columns_for_every_row(table):
     plan, transformer = prepared(table)
     values = column_values(table, plan)
-    features = transform_values(transformer, values)
+    features = transformer.transform(values)
     assert type(features) is np.ndarray
     assert features.dtype == np.float64
     assert np.isfinite(features).all()
     for row in range(4):
-        one = transform_values(transformer, values.iloc[[row]])
+        one = transformer.transform(values.iloc[[row]])
         assert_array_equal(one, features[[row]])
-
-
-def test_a_global_wish_for_data_frames_changes_nothing(table):
-    with config_context(transform_output="pandas"):
-        plan, transformer = prepared(table)
-        transformer = clone(transformer).fit(column_values(table, plan))
-        assert type(transformer.transform(column_values(table, plan))) is np.ndarray
 
 
 @pytest.mark.parametrize("rows", [[2], [2, 3], [1]])
@@ -85,7 +80,7 @@ def test_a_fold_may_lack_every_value_of_a_column(table, rows):
     plan, transformer = prepared(table, rows=rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        features = transform_values(transformer, column_values(table, plan))
+        features = transformer.transform(column_values(table, plan))
     assert np.isfinite(features).all()
     assert len(features) == 4
 
@@ -93,7 +88,7 @@ def test_a_fold_may_lack_every_value_of_a_column(table, rows):
 def test_values_may_be_missing_that_never_were(table):
     full = table.iloc[[0, 3]].replace("", "red")
     plan, transformer = prepared(full)
-    features = transform_values(transformer, column_values(table, plan))
+    features = transformer.transform(column_values(table, plan))
     assert np.isfinite(features).all()
 
 
@@ -102,42 +97,126 @@ def test_new_categories_are_no_category_and_nobody_is_warned(table):
     new = column_values(pd.DataFrame({"color": ["green", "red"]}), plan)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        features = transform_values(transformer, new)
+        features = transformer.transform(new)
     assert_array_equal(features, [[0, 0, 0], [0, 1, 0]])
 
 
 def test_new_categories_are_reported(table):
     plan, transformer = prepared(table)
     new = table.assign(color=["green", "red", "", "azure"])
-    assert unseen_categories(transformer, column_values(new, plan)) == {"color": ["azure", "green"]}
-    assert unseen_categories(transformer, column_values(table, plan)) == {}
+    assert transformer.unseen_categories(column_values(new, plan)) == {"color": ["azure", "green"]}
+    assert transformer.unseen_categories(column_values(table, plan)) == {}
     plan, transformer = prepared(table[["x"]])
-    assert unseen_categories(transformer, column_values(table, plan)) == {}
+    assert transformer.unseen_categories(column_values(table, plan)) == {}
 
 
 def test_rare_categories_share_a_column_and_new_ones_join_them():
     cells = [f"c{i}" for i in range(100) for _ in range(3 if i < 49 else 1)]
     plan, transformer = prepared(pd.DataFrame({"c": cells + cells}))
     new = column_values(pd.DataFrame({"c": ["c0", "c99", "new"]}), plan)
-    features = transform_values(transformer, new)
+    features = transformer.transform(new)
     assert features.shape == (3, MOST_CATEGORIES)
     assert_array_equal(features[:, -1], [0, 1, 1])
-    assert unseen_categories(transformer, new) == {"c": ["new"]}
+    assert transformer.unseen_categories(new) == {"c": ["new"]}
 
 
-def test_a_fitted_transformer_is_saved_without_code(table):
-    plan, transformer = prepared(table)
-    saved = skops.io.dumps(transformer)
-    untrusted = skops.io.get_untrusted_types(data=saved)
-    assert set(untrusted) == {
-        "disambig.methods.scaling.FeatureScaler",
-        "disambig.tabular.columns.transformer.SeenRange",
-        "numpy.dtype",
-    }
-    loaded = skops.io.loads(saved, trusted=untrusted)
+def by_scikit_learn(plan, values):
+    """Return the same features by a pipeline of scikit-learn."""
+    names = list(zip(plan.columns, value_names(plan), strict=True))
+    numbers = [name for column, some in names if column.kind != "category" for name in some]
+    first = [some[0] for column, some in names if column.kind != "category"]
+    categories = [some[0] for column, some in names if column.kind == "category"]
+    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
+    )
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(filled, FeatureScaler(kind="standard")), numbers),
+            ("missing", MissingIndicator(error_on_new=False), first),
+            ("categories", encoder, categories),
+        ],
+        sparse_threshold=0,
+    ).fit(values)
+
+
+@pytest.mark.parametrize("n_categories", [3, MOST_CATEGORIES - 1, MOST_CATEGORIES + 30])
+def test_features_are_the_bits_that_scikit_learn_gives(n_categories):
+    generator = np.random.default_rng(n_categories)
+    count = 400
+    table = pd.DataFrame(
+        {
+            "size": np.where(generator.random(count) < 0.2, np.nan, generator.normal(size=count)),
+            "weight": generator.lognormal(3, 2, size=count),
+            "kind": [
+                f"k{int(number)}" for number in generator.exponential(20, count) % n_categories
+            ],
+            "other": generator.choice(["a", "b", None], size=count),
+            "day": pd.date_range("2024-01-01", periods=count, freq="37h").strftime("%Y-%m-%d"),
+        }
+    )
+    plan, transformer = prepared(table.iloc[:300])
     values = column_values(table, plan)
-    assert_array_equal(transform_values(loaded, values), transform_values(transformer, values))
-    assert unseen_categories(loaded, values) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of categories that were not there before
+        expected = by_scikit_learn(plan, values.iloc[:300])
+        # What is further out than anything that was seen is another matter.
+        inside = (values["weight"] <= values["weight"][:300].max()).to_numpy()
+        rows = values.iloc[:300][inside[:300]]
+        assert_array_equal(transformer.transform(rows), expected.transform(rows))
+
+
+def saved(transformer):
+    """Return what a file holds: the state by way of JSON, and copies of the arrays."""
+    state = TransformerState.model_validate_json(transformer.state.model_dump_json())
+    return state, {name: array.copy() for name, array in transformer.to_arrays().items()}
+
+
+@pytest.mark.parametrize("columns", [["x", "color", "smoker", "day"], ["x"], ["color"]])
+def test_a_rebuilt_transformer_gives_the_same_bits(table, columns):
+    plan, transformer = prepared(table[columns])
+    values = column_values(table, plan)
+    rebuilt = FeatureTransformer.from_arrays(plan, *saved(transformer))
+    assert_array_equal(rebuilt.transform(values), transformer.transform(values))
+    assert rebuilt.unseen_categories(values) == {}
+    assert rebuilt.n_features == transformer.n_features
+
+
+def test_arrays_that_no_fit_gives_are_refused(table):
+    plan, transformer = prepared(table)
+    state, arrays = saved(transformer)
+    for name, array in arrays.items():
+        for wrong in (None, array[1:], np.stack([array, array]), array.astype(np.float32)):
+            if wrong is not None and name.startswith("scaler") and wrong.dtype == np.float32:
+                continue
+            changed = {**arrays, name: wrong}
+            if wrong is None:
+                del changed[name]
+            with pytest.raises(ValueError, match="needs|must|rebuilt|range"):
+                FeatureTransformer.from_arrays(plan, state, changed)
+    with pytest.raises(ValueError, match="do not belong to a transformer"):
+        FeatureTransformer.from_arrays(plan, state, arrays | {"more": np.ones(1)})
+    with pytest.raises(ValueError, match="does not hold its median"):
+        FeatureTransformer.from_arrays(plan, state, arrays | {"low": arrays["high"] + 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gaps": ["color"]}, "not numbers of the plan"),
+        ({"gaps": ["x", "x"]}, "not numbers of the plan"),
+        ({"gaps": ["other"]}, "not numbers of the plan"),
+        ({"categories": {}}, "are not those of its plan"),
+        ({"categories": {"x": CategoryCodes(frequent=["a"])}}, "are not those of its plan"),
+        ({"categories": {"color": CategoryCodes(frequent=["a", "a"])}}, "there twice"),
+        ({"categories": {"color": CategoryCodes(frequent=["a"], rare=["a"])}}, "there twice"),
+    ],
+)
+def test_a_state_of_other_columns_is_refused(table, change, message):
+    plan, transformer = prepared(table)
+    state, arrays = saved(transformer)
+    with pytest.raises(ValueError, match=message):
+        FeatureTransformer.from_arrays(plan, state.model_copy(update=change), arrays)
 
 
 def test_the_largest_numbers_do_not_overflow():
@@ -145,7 +224,7 @@ def test_the_largest_numbers_do_not_overflow():
     plan, transformer = prepared(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        features = transform_values(transformer, column_values(table, plan))
+        features = transformer.transform(column_values(table, plan))
     assert np.isfinite(features).all()
 
 
@@ -155,21 +234,21 @@ def test_a_number_further_out_than_all_that_was_learned_from_counts_as_the_furth
     far = column_values(pd.DataFrame({"x": [1e300, -1e300]}), plan)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        features = transform_values(transformer, far)
-    assert_array_equal(features, transform_values(transformer, column_values(learned[:2], plan)))
+        features = transformer.transform(far)
+    assert_array_equal(features, transformer.transform(column_values(learned[:2], plan)))
 
 
 def test_times_of_days_that_had_none_where_they_were_learned_from_change_nothing():
     days = pd.DataFrame({"day": ["2024-01-01", "2024-03-05", "2024-05-02"]})
     plan, transformer = prepared(days)
-    timed = transform_values(transformer, column_values(days + " 13:30", plan))
-    plain = transform_values(transformer, column_values(days, plan))
+    timed = transformer.transform(column_values(days + " 13:30", plan))
+    plain = transformer.transform(column_values(days, plan))
     assert np.abs(timed - plain).max() < 0.02  # half a day of four months
 
 
 def test_a_number_that_was_constant_in_the_rows_of_a_fit_tells_nothing_later():
     plan, _ = plan_columns(pd.DataFrame({"x": [7, 7, 7, 7e9], "y": [1, 2, 4, 3]}))
     values = column_values(pd.DataFrame({"x": [7, 7, 7], "y": [1, 2, 4]}), plan)
-    transformer = make_transformer(plan).fit(values)
+    transformer = FeatureTransformer.fit(values, plan, scaling="standard")
     rare = column_values(pd.DataFrame({"x": [7e9, None], "y": [1, 1]}), plan)
-    assert_array_equal(transform_values(transformer, rare)[:, 0], [0, 0])
+    assert_array_equal(transformer.transform(rare)[:, 0], [0, 0])

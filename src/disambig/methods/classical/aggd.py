@@ -14,6 +14,7 @@ from disambig.methods.base import (
     confidence_from_pairs,
     relative_weights,
 )
+from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.neighbors import (
@@ -111,6 +112,20 @@ class AGGD(PartialLabelClassifier):
             "Where candidates carry weights, the first confidences are to be near to them.",
         ),
     )
+
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_model": part(
+            KernelModel,
+            origin=array("features"),
+            rows=array("rows", "features"),
+            width=array(),
+            coefficients=array("rows", "classes"),
+            intercepts=array("classes"),
+        ),
+        "objective_": array("rounds"),
+        "n_iter_": integers(),
+    }
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from disambig.methods.base import (
     confidence_from_logits,
     relative_weights,
 )
+from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
 
@@ -94,6 +95,13 @@ class CLPL(PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "coef_": array("classes", "features"),
+        "intercept_": array("classes"),
+        "n_iter_": integers(),
+    }
+
     def __init__(
         self, *, penalty: float = 10.0, max_iter: int = 300, scaling: Any = "standard"
     ) -> None:
@@ -109,19 +117,20 @@ class CLPL(PartialLabelClassifier):
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         X = apply_scaler(self._scaler, X)
-        self._model = fit_linear_model(
+        model = fit_linear_model(
             X,
             _loss(candidates),
             LinearModel.zeros(X.shape[1], candidates.shape[1]),
             penalty=self.penalty,
             max_iter=self.max_iter,
         )
-        self.coef_, self.intercept_ = self._model.weights.T.copy(), self._model.intercepts.copy()
-        self.n_iter_ = self._model.n_iter
-        return confidence_from_logits(candidates, self._model.scores(X))
+        self.coef_, self.intercept_ = model.weights.T, model.intercepts
+        self.n_iter_ = model.n_iter
+        return confidence_from_logits(candidates, model.scores(X))
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        scores = self._model.scores(apply_scaler(self._scaler, X))
+        model = LinearModel(self.coef_.T, self.intercept_)
+        scores = model.scores(apply_scaler(self._scaler, X))
         probabilities: FloatArray = softmax(scores, axis=1)
         return probabilities
 

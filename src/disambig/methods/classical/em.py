@@ -10,6 +10,7 @@ from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
+from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
 
@@ -93,6 +94,14 @@ class EMClassifier(PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "coef_": array("classes", "features"),
+        "intercept_": array("classes"),
+        "objective_": array("rounds"),
+        "n_iter_": integers(),
+    }
+
     def __init__(
         self,
         *,
@@ -118,28 +127,29 @@ class EMClassifier(PartialLabelClassifier):
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
         X = apply_scaler(self._scaler, X)
-        self._model = LinearModel.zeros(X.shape[1], candidates.shape[1])
-        posterior, loss = _posterior_and_loss(candidates, self._model.scores(X))
+        model = LinearModel.zeros(X.shape[1], candidates.shape[1])
+        posterior, loss = _posterior_and_loss(candidates, model.scores(X))
         objectives = [loss]
         for _ in range(self.max_iter):
-            self._model = fit_linear_model(
+            model = fit_linear_model(
                 X,
                 _cross_entropy(candidates, posterior),
-                self._model,
+                model,
                 penalty=self.penalty,
                 max_iter=self.steps_per_round,
             )
-            posterior, loss = _posterior_and_loss(candidates, self._model.scores(X))
-            objectives.append(loss + self.penalty / 2 * float(np.sum(self._model.weights**2)))
+            posterior, loss = _posterior_and_loss(candidates, model.scores(X))
+            objectives.append(loss + self.penalty / 2 * float(np.sum(model.weights**2)))
             if objectives[-2] - objectives[-1] <= self.tol * objectives[-2]:
                 break
         self.objective_ = np.array(objectives[1:])
         self.n_iter_ = len(self.objective_)
-        self.coef_, self.intercept_ = self._model.weights.T.copy(), self._model.intercepts.copy()
+        self.coef_, self.intercept_ = model.weights.T, model.intercepts
         return confidence_from_pairs(candidates, posterior)
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        scores = self._model.scores(apply_scaler(self._scaler, X))
+        model = LinearModel(self.coef_.T, self.intercept_)
+        scores = model.scores(apply_scaler(self._scaler, X))
         probabilities: FloatArray = softmax(scores, axis=1)
         return probabilities
 

@@ -9,11 +9,17 @@ from disambig._core.parameters import check_boolean, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_sums
-from disambig.methods.base import MethodCard, confidence_from_pairs, confidence_from_scores
-from disambig.methods.classical.indexed_rows import IndexedRows
+from disambig.methods.base import (
+    MethodCard,
+    PartialLabelClassifier,
+    confidence_from_pairs,
+    confidence_from_scores,
+)
+from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighbors import (
     graph_of_weights,
+    index_of_rows,
     inner_products,
     nearest_of_queries,
     nearest_of_training_rows,
@@ -25,7 +31,7 @@ from disambig.solvers.pair_graph import graph_to_candidates
 __all__ = ["IPAL"]
 
 
-class IPAL(IndexedRows):
+class IPAL(PartialLabelClassifier):
     """Spread confidences over a graph in which every row is rebuilt from its neighbours.
 
     1. Every row x is rebuilt from its nearest neighbours: weights w >= 0 that minimise
@@ -99,6 +105,13 @@ class IPAL(IndexedRows):
         ),
     )
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_rows": array("rows", "features"),
+        "_votes": array("rows", "classes"),
+        "n_iter_": integers(),
+    }
+
     def __init__(
         self,
         *,
@@ -126,7 +139,8 @@ class IPAL(IndexedRows):
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
-        self._keep_rows(self._prepared(X))
+        self._rows = self._prepared(X)
+        self._index = index_of_rows(self._rows)
         neighbors = nearest_of_training_rows(self._index, self.n_neighbors)
         weights = _shares(reconstruction_weights(self._rows, self._rows, neighbors))
         graph = graph_of_weights(weights, neighbors, len(candidates))
@@ -140,6 +154,12 @@ class IPAL(IndexedRows):
             (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=candidates.shape
         )
         return confidence
+
+    def _after_load(self) -> None:
+        # Not kept: a tree out of a file could lead its search beyond the end of an array.
+        self._index = index_of_rows(self._rows)
+        if not (self._votes.data == 1).all() or not (np.diff(self._votes.indptr) == 1).all():
+            raise ValueError("every training row has one vote")
 
     def _predict_proba(self, X: Features) -> FloatArray:
         query = self._prepared(X)

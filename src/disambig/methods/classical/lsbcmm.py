@@ -10,8 +10,9 @@ from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
+from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
-from disambig.solvers.linear_model import fit_linear_model
+from disambig.solvers.linear_model import LinearModel, fit_linear_model
 from disambig.solvers.stick_breaking import even_gates, gate_loss, shares_of_gates
 
 __all__ = ["LSBCMM"]
@@ -110,6 +111,19 @@ class LSBCMM(PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_gates": part(
+            LinearModel,
+            weights=array("features", "gates"),
+            intercepts=array("gates"),
+            n_iter=integers(),
+        ),
+        "label_counts_": array("components", "classes"),
+        "lower_bounds_": array("rounds"),
+        "n_iter_": integers(),
+    }
+
     def __init__(
         self,
         *,
@@ -164,6 +178,10 @@ class LSBCMM(PartialLabelClassifier):
         self.lower_bounds_ = np.array(bounds[1:])
         self.n_iter_ = len(self.lower_bounds_)
         return confidence_from_pairs(candidates, expected.posterior)
+
+    def _after_load(self) -> None:
+        if self.label_counts_.min() <= 0:
+            raise ValueError("counts of labels must be above 0")
 
     def _predict_proba(self, X: Features) -> FloatArray:
         shares = shares_of_gates(self._gates.scores(apply_scaler(self._scaler, X)))

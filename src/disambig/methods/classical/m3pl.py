@@ -19,6 +19,7 @@ from disambig.methods.base import (
     confidence_from_scores,
     relative_weights,
 )
+from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.crammer_singer import MarginMachine, fit_margin_machine
 from disambig.solvers.transportation import assign_candidates
@@ -138,6 +139,18 @@ class M3PL(PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_machine": part(
+            MarginMachine,
+            weights=array("features", "present"),
+            intercepts=array("present"),
+            present=integers("present"),
+            n_classes=integers(),
+        ),
+        "n_iter_": integers(),
+    }
+
     def __init__(
         self,
         *,
@@ -181,6 +194,11 @@ class M3PL(PartialLabelClassifier):
         )
         confidence = confidence_from_logits(candidates, self._machine.logits(X))
         return confidence_from_scores(candidates, confidence.multiply(candidates.prior()).tocsr())
+
+    def _after_load(self) -> None:
+        present, n_classes = self._machine.present, len(self.classes_)
+        if self._machine.n_classes != n_classes or not np.isin(present, range(n_classes)).all():
+            raise ValueError("its machine is of other classes")
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities: FloatArray = softmax(self._machine.logits(self._prepared(X)), axis=1)

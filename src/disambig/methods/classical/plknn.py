@@ -10,11 +10,12 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice, check_integer
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import MethodCard, confidence_from_scores
-from disambig.methods.classical.indexed_rows import IndexedRows
+from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
+from disambig.methods.saving import SCALER, Learned, array
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.neighbors import (
     graph_of_weights,
+    index_of_rows,
     nearest_of_queries,
     nearest_of_training_rows,
 )
@@ -25,7 +26,7 @@ _NUMBERS_AT_A_TIME = 4_000_000
 _FEATURES_TO_COMPARE_DIRECTIONS = 10
 
 
-class PLKNN(IndexedRows):
+class PLKNN(PartialLabelClassifier):
     """Vote over the candidate sets of the nearest neighbours.
 
     The score of class j for a query with neighbours at the distances d_1 .. d_k is
@@ -86,6 +87,12 @@ class PLKNN(IndexedRows):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_rows": array("rows", "features"),
+        "_votes": array("rows", "classes"),
+    }
+
     def __init__(
         self,
         *,
@@ -110,11 +117,18 @@ class PLKNN(IndexedRows):
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         self._scaler = fit_scaler(self.scaling, X)
-        self._keep_rows(self._prepared(X))
+        self._rows = self._prepared(X)
+        self._index = index_of_rows(self._rows)
         # Equal weights make every candidate one vote, whatever the size of the set.
         self._votes = candidates.prior().multiply(candidates.sizes[:, np.newaxis]).tocsr()
         neighbors = nearest_of_training_rows(self._index, self.n_neighbors)
         return confidence_from_scores(candidates, self._scores(self._rows, neighbors))
+
+    def _after_load(self) -> None:
+        # Not kept: a tree out of a file could lead its search beyond the end of an array.
+        self._index = index_of_rows(self._rows)
+        if self._votes.data.min(initial=0) < 0:
+            raise ValueError("votes must not be negative")
 
     def _predict_proba(self, X: Features) -> FloatArray:
         query = self._prepared(X)

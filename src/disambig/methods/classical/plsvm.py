@@ -16,6 +16,7 @@ from disambig.methods.base import (
     confidence_from_logits,
     relative_weights,
 )
+from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
 __all__ = ["PLSVM"]
@@ -102,6 +103,13 @@ class PLSVM(PartialLabelClassifier):
         ),
     )
     accepts_sparse: ClassVar[bool] = True
+
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "coef_": array("classes", "features"),
+        "objective_": array("rounds"),
+        "n_iter_": integers(),
+    }
 
     def __init__(
         self,

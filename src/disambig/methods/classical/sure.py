@@ -9,6 +9,7 @@ from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_pairs
+from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.simplex import project_groups_on_simplex, project_rows_on_simplex
@@ -96,6 +97,20 @@ class SURE(PartialLabelClassifier):
             "Where candidates carry weights, the start is in proportion to them.",
         ),
     )
+
+    _learned: ClassVar[Learned] = {
+        "_scaler": SCALER,
+        "_model": part(
+            KernelModel,
+            origin=array("features"),
+            rows=array("rows", "features"),
+            width=array(),
+            coefficients=array("rows", "classes"),
+            intercepts=array("classes"),
+        ),
+        "objective_": array("rounds"),
+        "n_iter_": integers(),
+    }
 
     def __init__(
         self,

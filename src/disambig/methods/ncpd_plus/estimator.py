@@ -31,7 +31,6 @@ __all__ = ["NCPDPlusClassifier"]
 # What select="auto" decides by itself, and what each is unless somebody says otherwise.
 _DECIDED = {
     "ramp_epochs": 100,
-    "scaling": "half",
     "second_view": None,
     "swap_noise": 0.0,
     "noise_from": 1,
@@ -56,7 +55,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     Parameters
     ----------
     select : {"auto", "none"}, default="auto"
-        Whether the data choose the configuration. ``ramp_epochs``, ``scaling``, ``second_view``,
+        Whether the data choose the configuration. ``ramp_epochs``, ``second_view``,
         ``swap_noise``, ``noise_from`` and ``prior_correction`` are then decided, and must be left
         alone; ``early_stopping`` is not possible.
     second_view : str or transformer, optional

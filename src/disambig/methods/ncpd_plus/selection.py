@@ -33,8 +33,8 @@ class Configuration:
     ramp_share : float
         Share of the epochs after which every loss counts as small. Short where there is noise:
         see ``collapse.py``.
-    scaling, second_view : str
-        Its views of the features.
+    second_view : str or None
+        A second view of the features, beside that of the method's ``scaling``.
     epochs_share : float
         Share of the epochs that it is trained for: noise makes steps dearer and loses little by
         fewer of them.
@@ -44,7 +44,6 @@ class Configuration:
 
     swap_noise: float
     ramp_share: float
-    scaling: str = "half"
     second_view: str | None = None
     epochs_share: float = 1.0
     prior_correction: float = 0.5
@@ -53,7 +52,6 @@ class Configuration:
         """Return the parameters of its classifier, in a mix that trains for so many epochs."""
         return {
             "epochs": max(1, round(self.epochs_share * epochs)),
-            "scaling": self.scaling,
             "second_view": self.second_view,
             "swap_noise": self.swap_noise,
             "prior_correction": self.prior_correction,

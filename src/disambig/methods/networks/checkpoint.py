@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from disambig._core.array_file import plain
 from disambig._core.errors import ModelFileError
 from disambig._core.fingerprint import fingerprint_of
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingData
-from disambig.engine.tensor_file import plain, read_tensors, write_tensors
+from disambig.engine.tensor_file import read_tensors, write_tensors
 from disambig.methods.networks.validation import ValidationMonitor
 
 if TYPE_CHECKING:

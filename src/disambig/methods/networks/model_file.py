@@ -12,20 +12,25 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from disambig._core.errors import ModelFileError, ParameterError
+from disambig._core.array_file import plain, refused
+from disambig._core.errors import ParameterError
 from disambig._core.typing import AnyArray
-from disambig._version import __version__
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
-from disambig.engine.tensor_file import plain, read_tensors, write_tensors
+from disambig.engine.tensor_file import read_tensors, write_tensors
 from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.networks.plan import FeatureViews
-from disambig.methods.scaling import FeatureScaler
+from disambig.methods.saving import (
+    MODEL_KIND,
+    MODEL_VERSION,
+    check_confidence,
+    check_same_method,
+    rebuild_csr,
+    scaler_kind,
+)
 
 __all__ = ["SavedNetworks", "named"]
 
-_KIND = "model"
-_VERSION = 2
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = frozenset(
     {"callbacks", "checkpoint", "device", "early_stopping", "network", "validation"}
@@ -73,16 +78,8 @@ class SavedNetworks(PartialLabelClassifier):
         confidence = sparse.csr_array(self.candidate_confidence_)
         for name in ("data", "indices", "indptr"):
             tensors[_CONFIDENCE + name] = _as_tensor(getattr(confidence, name))
-        names = getattr(self, "feature_names_in_", None)
-        head = {
-            "method": self.card.name,
-            "disambig": __version__,
-            "own_network": self._fitted_with["network"] is not None,
-            "classes": _described_classes(self.classes_),
-            "n_features": self.n_features_in_,
-            "feature_names": None if names is None else names.tolist(),
-        }
-        write_tensors(path, _KIND, _VERSION, tensors, head | description)
+        head = self._description() | {"own_network": self._fitted_with["network"] is not None}
+        write_tensors(path, MODEL_KIND, MODEL_VERSION, tensors, head | description)
 
     @classmethod
     def load(
@@ -109,14 +106,9 @@ class SavedNetworks(PartialLabelClassifier):
         # What is wrong with the call is not the fault of the file.
         cls(device=device, network=network)._check_parameters()
         tensors, description = read_tensors(
-            path, _KIND, _VERSION, entries=("method",), finite=network is None
+            path, MODEL_KIND, MODEL_VERSION, entries=("method",), finite=network is None
         )
-        if description["method"] != cls.card.name:
-            raise ModelFileError(
-                f"{os.fspath(path)!r} holds a model of the method {description['method']!r}, and "
-                f"{cls.__name__} reads those of {cls.card.name!r}. Load it with the class that "
-                f"wrote it: get_method({description['method']!r}).load(path)."
-            )
+        check_same_method(cls, path, description)
         if description.get("own_network") and network is None:
             raise ParameterError(
                 f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
@@ -129,15 +121,13 @@ class SavedNetworks(PartialLabelClassifier):
             AttributeError, KeyError, MemoryError, OverflowError, RuntimeError, TypeError,
             ValueError,
         ) as error:  # fmt: skip
-            raise ModelFileError(
-                f"{os.fspath(path)!r} is not a {_KIND} that can be read: what it says does not fit "
-                f"together ({error}). Write it again."
-            ) from error
+            reason = f"what it says does not fit together ({error})"
+            raise refused(path, MODEL_KIND, reason) from error
 
     def _to_tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return what was learned: tensors by name, and the rest as JSON takes it."""
         kinds = {
-            name: _own_kind(scaler)
+            name: scaler_kind(scaler)
             for name, scaler in zip(self._scalings(), self._views.scalers, strict=True)
         }
         tensors = {_NETWORKS + name: value for name, value in self._networks.state_dict().items()}
@@ -194,20 +184,11 @@ class SavedNetworks(PartialLabelClassifier):
         network: Callable[[int, int], Any] | None,
     ) -> Self:
         classifier = cls._with_parameters(description["parameters"], device, network)
-        classifier.classes_ = _rebuilt_classes(description["classes"])
-        classifier.n_features_in_ = description["n_features"]
-        if description["feature_names"] is not None:
-            classifier.feature_names_in_ = np.array(description["feature_names"], dtype=object)
-            if classifier.feature_names_in_.shape != (classifier.n_features_in_,):
-                raise ValueError(f"{classifier.n_features_in_} features need as many names")
+        classifier._restore_description(description)
         classifier._from_tensors(tensors, description)
         confidence = {name: value.numpy() for name, value in named(tensors, _CONFIDENCE).items()}
-        parts = confidence["data"], confidence["indices"], confidence["indptr"]
-        shape = (len(confidence["indptr"]) - 1, len(classifier.classes_))
-        rebuilt = sparse.csr_array(parts, shape=shape)
-        rebuilt.check_format(full_check=True)
-        if (rebuilt.data < 0).any():
-            raise ValueError("a confidence is negative")
+        rebuilt = rebuild_csr(confidence, len(classifier.classes_))
+        check_confidence(rebuilt)
         classifier.candidate_confidence_ = rebuilt
         return classifier
 
@@ -229,42 +210,5 @@ def _check_network_state(state: dict[str, Tensor], expected: list[tuple[int, ...
         raise ValueError("a variance is negative")
 
 
-def _own_kind(scaler: Any) -> str:
-    """Return the kind of a scaler; refuse one that cannot be written to a file."""
-    if not isinstance(scaler, FeatureScaler):
-        raise ParameterError(
-            "A model can be saved if its scaling is one of disambig's own, given by name or as a "
-            f"FeatureScaler. Got {type(scaler).__name__}, which is code: scale the "
-            "features yourself, fit with scaling='none', and save that."
-        )
-    return scaler.kind
-
-
 def _as_tensor(array: AnyArray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array))
-
-
-def _described_classes(classes: AnyArray) -> dict[str, Any]:
-    names = classes.tolist()
-    unfit = next((n for n in names if not isinstance(n, str | int | float | bool)), None)
-    if unfit is not None:
-        raise ParameterError(
-            "A model can be saved if its classes are strings, numbers or booleans. "
-            f"Got {unfit!r}: rename the classes."
-        )
-    return {"type": classes.dtype.str, "names": names}
-
-
-def _rebuilt_classes(description: dict[str, Any]) -> AnyArray:
-    names, kind = description["names"], np.dtype(description["type"]).kind
-    if len(set(names)) != len(names):
-        raise ValueError("every class needs a name of its own")
-    if kind == "U":
-        return np.array(names, dtype=str)
-    if kind == "O":
-        classes = np.empty(len(names), dtype=object)
-        classes[:] = names
-        return classes
-    if kind not in "iufb":
-        raise ValueError(f"classes cannot be of the type {description['type']}")
-    return np.array(names, dtype=description["type"])

@@ -9,15 +9,15 @@ from disambig.candidates.audit import CandidateAudit, audit_candidates, label_in
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
-from disambig.tabular.columns.values import column_values
-from disambig.tabular.labels.label_columns import LabelColumns, LabelsInTable
-from disambig.tabular.task import (
+from disambig.tabular.column_roles import (
     FeatureColumns,
     Labels,
     Names,
     label_column_names,
     sets_of_rows,
 )
+from disambig.tabular.columns.values import column_values
+from disambig.tabular.labels.label_columns import LabelColumns, LabelsInTable
 
 __all__ = ["audit_table"]
 

@@ -1,120 +1,242 @@
-"""Columns become features: encoded, clipped to the range seen in training, scaled."""
+"""Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
-import warnings
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import check_is_fitted, validate_data
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
-from disambig._core.typing import FloatArray
+from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.methods.scaling import FeatureScaler
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.values import value_names
 
-__all__ = ["SeenRange", "make_transformer", "transform_values", "unseen_categories"]
+__all__ = ["CategoryCodes", "FeatureTransformer", "TransformerState"]
+
+_SCALER = "scaler."
 
 
-class SeenRange(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """A value further out than any that was learned from counts as the furthest.
+class _Written(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    What a model does out there is anybody's guess; and a column that was constant, such as the
-    hour of dates without a time, has no scale by which to measure another value.
+
+class CategoryCodes(_Written):
+    """The categories of a column that were seen in training; None is a gap.
+
+    Each of the ``frequent`` has a column of its own; all ``rare`` ones share one, the last.
+    """
+
+    frequent: list[str | None]
+    rare: list[str | None] = []
+
+    @classmethod
+    def seen(cls, column: "pd.Series[Any]") -> Self:
+        """Return the categories of a column in alphabetical order, a gap last."""
+        counts = column.value_counts()
+        names: list[str | None] = sorted(counts.index)
+        sizes = [int(counts[name]) for name in names]
+        if column.isna().any():
+            names.append(None)
+            sizes.append(int(column.isna().sum()))
+        if len(names) <= MOST_CATEGORIES:
+            return cls(frequent=names)
+        # Stable, so that of equally rare ones the last in the alphabet stay.
+        by_size = np.argsort(sizes, kind="stable")
+        frequent = set(by_size[-(MOST_CATEGORIES - 1) :].tolist())
+        return cls(
+            frequent=[name for place, name in enumerate(names) if place in frequent],
+            rare=[name for place, name in enumerate(names) if place not in frequent],
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of columns of 0 and 1."""
+        return len(self.frequent) + bool(self.rare)
+
+    def places(self, column: "pd.Series[Any]") -> IntArray:
+        """Return which of these columns is 1 in every row; -1 where none is."""
+        shared = len(self.frequent)
+        place_of = {name: place for place, name in enumerate(self.frequent)}
+        place_of |= dict.fromkeys(self.rare, shared)
+        # What was not seen counts as rare, where anything is.
+        unseen = shared if self.rare else -1
+        missing = place_of.pop(None, unseen)
+        codes = pd.Index(list(place_of), dtype=object).get_indexer(column)
+        places: IntArray = np.array([*place_of.values(), unseen], dtype=np.intp)[codes]
+        places[column.isna().to_numpy()] = missing
+        return places
+
+    def unseen(self, column: "pd.Series[Any]") -> list[str]:
+        """Return the categories of a column that were not seen, sorted."""
+        known = {*self.frequent, *self.rare}
+        return sorted(set(column.dropna().unique()) - known)
+
+
+class TransformerState(_Written):
+    """What is not a number of what a transformer has learned, as JSON takes it."""
+
+    scaling: Literal["standard", "none"]
+    gaps: list[str]
+    categories: dict[str, CategoryCodes]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTransformer:
+    """Turns what ``column_values`` returns for a plan into features.
+
+    Numbers, booleans and parts of dates have their median in place of what is missing, stay within
+    what the rows of the fit held, and are scaled to mean 0 and variance 1, unless the method scales
+    features itself. A column of 0 and 1 says what was missing, if anything was in the rows of the
+    fit. Categories are columns of 0 and 1, what is missing being a category too; the rarer of more
+    than ``MOST_CATEGORIES`` share a column.
+
+    What a model does beyond the range that it has seen is anybody's guess; and a column that was
+    constant, such as the hour of dates without a time, has no scale to measure another value by.
 
     Attributes
     ----------
-    low_, high_ : ndarray of shape (n_features,)
-        The least and the greatest value of every column.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
+    numbers : list of str
+        The values that are numbers.
+    medians, low, high : ndarray of shape (n_numbers,)
+        What fills gaps, and the range of every number.
+    scaler : FeatureScaler
+        Fitted on the numbers.
+    state : TransformerState
+        Which numbers have a column for their gaps, and the categories.
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  # the interface of transformers
-        """Learn the range of every column.
+    numbers: list[str]
+    medians: FloatArray
+    low: FloatArray
+    high: FloatArray
+    scaler: FeatureScaler
+    state: TransformerState
+
+    @classmethod
+    def fit(
+        cls, values: pd.DataFrame, plan: ColumnPlan, *, scaling: Literal["standard", "none"]
+    ) -> Self:
+        """Learn from the values of training rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers.
-        y : None
-            Ignored.
+        values : DataFrame
+            What ``column_values`` returned for the plan.
+        plan : ColumnPlan
+            Which columns are features, and what they hold.
+        scaling : {"standard", "none"}
+            Whether numbers are scaled here.
         """
-        X = validate_data(self, X, dtype=np.float64)
-        self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
-        return self
+        numbers, marked, categories = _value_names(plan)
+        X = values[numbers].to_numpy(np.float64)
+        missing = np.isnan(X)
+        empty = missing.all(axis=0)
+        medians = np.zeros(len(numbers))
+        medians[~empty] = np.nanmedian(X[:, ~empty], axis=0)
+        X = np.where(missing, medians, X)
+        low, high = X.min(axis=0), X.max(axis=0)
+        state = TransformerState(
+            scaling=scaling,
+            # One column for a date: its parts are missing together.
+            gaps=[name for name in marked if missing[:, numbers.index(name)].any()],
+            categories={name: CategoryCodes.seen(values[name]) for name in categories},
+        )
+        return cls(numbers, medians, low, high, _fitted_scaler(scaling, X), state)
 
-    def transform(self, X: Any) -> FloatArray:
-        """Return the numbers, those beyond the range replaced by its end.
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        of_categories = sum(codes.width for codes in self.state.categories.values())
+        return len(self.numbers) + len(self.state.gaps) + of_categories
+
+    def transform(self, values: pd.DataFrame) -> FloatArray:
+        """Return the features of rows: numbers, marks of gaps, categories."""
+        features = np.zeros((len(values), self.n_features))
+        column = len(self.numbers)
+        if column:
+            X = values[self.numbers].to_numpy(np.float64)
+            missing = np.isnan(X)
+            X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
+            features[:, :column] = self.scaler.transform(X) if len(X) else X
+            # Not scaled: what is rarely missing would outweigh everything else.
+            for name in self.state.gaps:
+                features[:, column] = missing[:, self.numbers.index(name)]
+                column += 1
+        for name, codes in self.state.categories.items():
+            places = codes.places(values[name])
+            rows = np.flatnonzero(places >= 0)
+            features[rows, column + places[rows]] = 1
+            column += codes.width
+        return features
+
+    def unseen_categories(self, values: pd.DataFrame) -> dict[str, list[str]]:
+        """Return the categories that were not seen in training, by column, sorted."""
+        unseen = {name: codes.unseen(values[name]) for name, codes in self.state.categories.items()}
+        return {name: new for name, new in unseen.items() if new}
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Return the numbers that were learned, by name; ``state`` is the rest."""
+        arrays = {"medians": self.medians, "low": self.low, "high": self.high}
+        if self.numbers:
+            of_scaler = self.scaler.to_arrays().items()
+            arrays |= {_SCALER + name: array for name, array in of_scaler}
+        return arrays
+
+    @classmethod
+    def from_arrays(
+        cls, plan: ColumnPlan, state: TransformerState, arrays: Mapping[str, AnyArray]
+    ) -> Self:
+        """Rebuild a transformer that gives the same bits; raise ``ValueError`` if nothing fits.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers.
+        plan : ColumnPlan
+            What it was fitted for.
+        state, arrays : TransformerState, mapping of str to ndarray
+            What the attribute ``state`` and ``to_arrays`` gave.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        kept: FloatArray = np.clip(X, self.low_, self.high_)
-        return kept
+        numbers, marked, categories = _value_names(plan)
+        if not set(state.gaps) <= set(marked) or len(set(state.gaps)) < len(state.gaps):
+            raise ValueError("gaps are marked of columns that are not numbers of the plan")
+        if list(state.categories) != categories:
+            raise ValueError("its categories are not those of its plan")
+        for codes in state.categories.values():
+            known = [*codes.frequent, *codes.rare]
+            if len(set(known)) < len(known):
+                raise ValueError("a category is there twice")
+        ranges = [arrays.get(name) for name in ("medians", "low", "high")]
+        if any(
+            array is None or array.dtype != np.float64 or array.shape != (len(numbers),)
+            for array in ranges
+        ):
+            raise ValueError("every number needs a median and a range")
+        medians, low, high = (np.array(array) for array in ranges)
+        if not ((low <= medians) & (medians <= high)).all():
+            raise ValueError("the range of a number does not hold its median")
+        of_scaler = {n.removeprefix(_SCALER): a for n, a in arrays.items() if n.startswith(_SCALER)}
+        if len(arrays) != len(ranges) + len(of_scaler):
+            raise ValueError("it has arrays that do not belong to a transformer")
+        if not numbers:
+            if of_scaler:
+                raise ValueError("nothing is to be scaled")
+            return cls(numbers, medians, low, high, FeatureScaler("none"), state)
+        scaler = FeatureScaler.from_arrays(state.scaling, of_scaler)
+        if scaler.n_features_in_ != len(numbers):
+            raise ValueError("every number needs a scale")
+        return cls(numbers, medians, low, high, scaler, state)
 
 
-def make_transformer(plan: ColumnPlan) -> ColumnTransformer:
-    """Return an unfitted transformer of what ``column_values`` returns for a plan.
-
-    Numbers, booleans and parts of dates have their median in place of what is missing, stay within
-    what the rows of the fit held, and are scaled to mean 0 and variance 1. A column of 0 and 1 says
-    what was missing, if anything was in the rows of the fit. Categories are one-hot, what is
-    missing being a category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
-    """
-    names = list(zip(plan.columns, value_names(plan), strict=True))
-    numbers = [name for column, some in names if column.kind != "category" for name in some]
-    # One indicator for a date: its parts are missing together.
-    first = [some[0] for column, some in names if column.kind != "category"]
-    categories = [name for column, some in names if column.kind == "category" for name in some]
-    parts: list[tuple[str, Any, list[str]]] = []
-    if numbers:
-        parts.append(("numbers", _numbers(), numbers))
-        # Beside the scaled numbers: scaled itself, what is rarely missing would outweigh them all.
-        parts.append(("missing", MissingIndicator(error_on_new=False), first))
-    if categories:
-        parts.append(("categories", _categories(), categories))
-    # Said here, so that a global setting of scikit-learn does not turn features into data frames.
-    return ColumnTransformer(parts, sparse_threshold=0).set_output(transform="default")
+def _fitted_scaler(kind: str, X: FloatArray) -> FeatureScaler:
+    return FeatureScaler(kind).fit(X) if X.size else FeatureScaler("none")
 
 
-def transform_values(transformer: ColumnTransformer, values: Any) -> FloatArray:
-    """Return the features of rows, without scikit-learn's warning on categories it has not seen."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Found unknown categories", category=UserWarning)
-        return np.asarray(transformer.transform(values), dtype=np.float64)
-
-
-def unseen_categories(transformer: ColumnTransformer, values: Any) -> dict[str, list[str]]:
-    """Return the categories that a fitted transformer has not seen, by column, sorted."""
-    if "categories" not in transformer.named_transformers_:
-        return {}
-    encoder = transformer.named_transformers_["categories"]
-    unseen = {
-        name: sorted(set(values[name].dropna().unique()) - set(seen))
-        for name, seen in zip(encoder.feature_names_in_, encoder.categories_, strict=True)
-    }
-    return {name: new for name, new in unseen.items() if new}
-
-
-def _numbers() -> Pipeline:
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    scaler = FeatureScaler(kind="standard")
-    return Pipeline([("fill", imputer), ("keep", SeenRange()), ("scale", scaler)])
-
-
-def _categories() -> OneHotEncoder:
-    return OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        max_categories=MOST_CATEGORIES,
-        sparse_output=False,
-        dtype=np.float64,
-    )
+def _value_names(plan: ColumnPlan) -> tuple[list[str], list[str], list[str]]:
+    """Return the values that are numbers, those that may have a mark for gaps, and categories."""
+    named: Sequence[tuple[Any, list[str]]] = list(zip(plan.columns, value_names(plan), strict=True))
+    numbers = [name for column, names in named if column.kind != "category" for name in names]
+    marked = [names[0] for column, names in named if column.kind != "category"]
+    categories = [names[0] for column, names in named if column.kind == "category"]
+    return numbers, marked, categories

@@ -1,9 +1,12 @@
-"""The options of commands that read a table of the user's."""
+"""The options of commands, those that several share written down once."""
 
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -23,7 +26,57 @@ __all__ = [
     "PageRows",
     "Prefix",
     "TableFile",
+    "with_option_groups",
 ]
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses whose fields are its options.
+
+    A parameter annotated with a dataclass is replaced, in the signature that typer reads, by the
+    fields of that dataclass; the command gets them back as one object.
+    """
+    own = inspect.signature(command).parameters
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hints[name] for name in own if hasattr(hints[name], "__dataclass_fields__")}
+    options = {name: _options_of(group) for name, group in groups.items()}
+
+    @wraps(command)
+    def flat(**given: Any) -> None:
+        made = {
+            name: group(**{option.name: given.pop(option.name) for option in options[name]})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    every = [
+        option
+        for name in own
+        for option in options.get(name, [own[name].replace(annotation=hints[name])])
+    ]
+    # What is needed comes before what is not.
+    every.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    signature = inspect.Signature(
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
+    )
+    flat.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks for
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+    del flat.__wrapped__  # or its signature would be read
+    return flat
+
+
+def _options_of(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
 
 LEARNING = "Learning"
 _FILE, _LABELS, _FEATURES = "The file", "The labels", "The features"

@@ -12,7 +12,7 @@ from tabular.small_tables import neighbours, three_clouds
 FRAME = three_clouds()
 
 
-def test_a_column_of_true_labels_is_left_out_and_told():
+def test_a_column_of_true_labels_is_left_out_with_a_notice():
     task = prepare_task(FRAME)
     assert task.plan.names == ["length", "width", "colour"]
     (notice,) = [text for text in task.notices if "holds labels" in text]

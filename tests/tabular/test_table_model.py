@@ -1,10 +1,11 @@
 """Predictions for tables."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular.columns.values import column_values
 from disambig.tabular.fitting import fit_table
 from tabular.small_tables import neighbours, three_clouds
 
@@ -57,17 +58,18 @@ def test_missing_columns_are_named(model):
         model.predict(FRAME.drop(columns="width"))
 
 
-def test_values_that_were_never_seen_are_told(model):
+def test_values_that_were_never_seen_are_a_warning(model):
     strange = FRAME.assign(colour="violet")
     assert np.isfinite(model.predict_proba(strange)).all()
-    (notice,) = model.notices_on(column_values(strange, model.plan))
-    assert "'colour'" in notice
-    assert "violet" in notice
-    assert model.notices_on(column_values(FRAME, model.plan)) == []
+    with pytest.warns(UserWarning, match="'colour' has values .*: violet"):
+        model.predict(strange)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(FRAME)
 
 
 def test_many_rows_are_predicted_part_by_part(model, monkeypatch):
-    monkeypatch.setattr("disambig.tabular.model.table_model._PROBABILITIES_AT_A_TIME", 20)
+    monkeypatch.setattr("disambig.tabular.table_model._PROBABILITIES_AT_A_TIME", 20)
     parts = model.predict(FRAME, top=2)
     monkeypatch.undo()
     assert parts.equals(model.predict(FRAME, top=2))

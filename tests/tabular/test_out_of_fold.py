@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from disambig import CandidateLabels, fit_table
-from disambig.tabular import out_of_fold as judgement
-from disambig.tabular.cleaning import Cleaning, clean_task
-from disambig.tabular.model.table_model import TableModel, fit_model
+from disambig import CandidateLabels, NCPDClassifier, fit_table
+from disambig.tabular import out_of_fold
+from disambig.tabular.clean_details import Cleaning
+from disambig.tabular.cleaning import clean_task
+from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
-    FitListener,
-    Judgement,
-    judge,
-    judge_held_out,
-    judged_together,
-    network_opinions,
+    OutOfFoldPredictions,
+    confidences_per_network,
+    histories_of,
+    predict_out_of_fold,
     with_prior,
 )
+from disambig.tabular.table_model import TableModel
 from disambig.tabular.task import TableTask, prepare_task
 from disambig.tabular.work_folder import WorkFolder
-from tabular.small_tables import neighbours, quick_network, three_clouds
+from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
 
 # Sets of one, two and three; votes in the second and third row.
 SETS = CandidateLabels.from_sets([{"b": 1}, {"a": 3, "c": 1}, {"a": 1, "b": 1, "c": 2}])
@@ -62,42 +62,37 @@ def shares_by_hand(sets: CandidateLabels, probabilities: np.ndarray) -> list[flo
 # One model --------------------------------------------------------------------------------------
 
 
-def test_every_network_shares_its_belief_among_the_candidates_of_a_row(task, model):
-    said = judge(model, task.values, task.candidates)
+def test_every_network_has_confidences_of_the_candidates_of_a_row(task, model):
+    found = confidences_per_network(model, task.values, task.candidates)
     features = model.transformer.transform(task.values)
-    per_network = model.method.predict_proba_per_network(features)
-    assert said.opinions.shape == (2, task.candidates.to_mask().sum())
-    for own, probabilities in zip(said.opinions, per_network, strict=True):
+    per_network = model.classifier.predict_proba_per_network(features)
+    assert found.shape == (2, task.candidates.to_mask().sum())
+    for confidences, probabilities in zip(found, per_network, strict=True):
         expected = shares_by_hand(task.candidates, probabilities)
-        np.testing.assert_allclose(own, expected, atol=1e-6)
-    assert not np.allclose(said.opinions[0], said.opinions[1], atol=1e-4)
+        np.testing.assert_allclose(confidences, expected, atol=1e-6)
+    assert not np.allclose(found[0], found[1], atol=1e-4)
 
 
-def test_a_judgement_has_the_probabilities_of_all_classes_and_how_training_went(task, model):
-    said = judge(model, task.values, task.candidates)
-    features = model.transformer.transform(task.values)
-    np.testing.assert_array_equal(said.probabilities, model.method.predict_proba(features))
-    (history,) = said.histories
-    assert list(history["T"]) == model.method.history_["T"].tolist()
+def test_a_network_says_how_its_training_went(model):
+    (history,) = histories_of(model)
+    assert list(history["T"]) == model.classifier.history_["T"].tolist()
     assert len(history["T"]) == 6
 
 
-def test_opinions_do_not_depend_on_how_many_rows_are_asked_about_at_a_time(
-    task, model, monkeypatch
-):
-    together = network_opinions(model, task.values, task.candidates)
-    monkeypatch.setattr(judgement, "_PROBABILITIES_AT_A_TIME", 3 * 5)
-    by_fives = network_opinions(model, task.values, task.candidates)
+def test_networks_may_be_asked_about_a_few_rows_at_a_time(task, model, monkeypatch):
+    together = confidences_per_network(model, task.values, task.candidates)
+    monkeypatch.setattr(out_of_fold, "_PROBABILITIES_AT_A_TIME", 3 * 5)
+    by_fives = confidences_per_network(model, task.values, task.candidates)
     np.testing.assert_allclose(by_fives, together, atol=1e-6)
 
 
-def test_a_method_without_networks_has_no_opinions_and_no_epochs(task):
+def test_a_method_without_networks_has_nothing_per_network_and_no_epochs(task):
     plain = fit_model(task.values, task.candidates, task.plan, neighbours())
-    said = judge(plain, task.values, task.candidates)
-    assert said.opinions.shape == (0, task.candidates.to_mask().sum())
-    assert said.histories == ()
-    cleaning = clean_task(task, neighbours(), n_folds=2)
-    assert len(cleaning.opinions) == 0
+    found = confidences_per_network(plain, task.values, task.candidates)
+    assert found.shape == (0, task.candidates.to_mask().sum())
+    assert histories_of(plain) == ()
+    cleaning = clean_task(task, neighbours(), n_folds=2, listener=FitListener())
+    assert len(cleaning.per_network) == 0
     assert cleaning.histories == ()
 
 
@@ -111,58 +106,63 @@ def test_weights_multiply_with_what_the_features_say():
 # Models of some rows each -----------------------------------------------------------------------
 
 
-def part(sets: CandidateLabels, first: float, n_networks: int, name: str = "T") -> Judgement:
-    """Return a judgement whose numbers count up, network by network."""
+def part(sets: CandidateLabels, first: float, n_networks: int) -> OutOfFoldPredictions:
+    """Return predictions whose numbers count up, network by network."""
     n_pairs = int(sets.sizes.sum())
     numbers = first + np.arange(n_networks * n_pairs, dtype=np.float32)
-    return Judgement(
-        np.full(sets.shape, first), numbers.reshape(n_networks, n_pairs), ({name: [first]},)
+    return OutOfFoldPredictions(
+        np.full(sets.shape, first), numbers.reshape(n_networks, n_pairs), ({"T": [first]},)
+    )
+
+
+def joined(*parts: tuple[list[int], int, int]) -> np.ndarray:
+    """Join what the networks of models say, each of some rows."""
+    return out_of_fold._joined(
+        [
+            (
+                out_of_fold._pairs_of_rows(np.array(rows), SETS),
+                part(SETS[rows], first, count).per_network,
+            )
+            for rows, first, count in parts
+        ],
+        PAIRS,
     )
 
 
 def test_what_is_said_of_rows_in_any_order_ends_up_with_them():
-    rows, others = np.array([2, 0]), np.array([1])
-    together = judged_together(
-        [(rows, part(SETS[rows], 10, 2)), (others, part(SETS[others], 50, 2))], SETS
-    )
     # Row 2 comes first in its part: three pairs, then the one of row 0.
     np.testing.assert_array_equal(
-        together.opinions, [[13, 50, 51, 10, 11, 12], [17, 52, 53, 14, 15, 16]]
+        joined(([2, 0], 10, 2), ([1], 50, 2)), [[13, 50, 51, 10, 11, 12], [17, 52, 53, 14, 15, 16]]
     )
-    assert together.probabilities[:, 0].tolist() == [10, 50, 10]
-    assert [history["T"] for history in together.histories] == [[10], [50]]
 
 
 def test_a_network_that_a_model_does_not_have_says_nothing():
-    rows, others = np.array([0, 2]), np.array([1])
-    together = judged_together(
-        [(rows, part(SETS[rows], 10, 1)), (others, part(SETS[others], 50, 2))], SETS
-    )
-    assert together.opinions.shape == (2, PAIRS)
-    np.testing.assert_array_equal(together.opinions[1], [np.nan, 52, 53, np.nan, np.nan, np.nan])
-    assert not np.isnan(together.opinions[0]).any()
+    together = joined(([0, 2], 10, 1), ([1], 50, 2))
+    assert together.shape == (2, PAIRS)
+    np.testing.assert_array_equal(together[1], [np.nan, 52, 53, np.nan, np.nan, np.nan])
+    assert not np.isnan(together[0]).any()
 
 
-def test_every_row_is_judged_by_the_model_of_the_other_folds(task):
-    # The same folds and seeds by hand: the judgement of one fold is that of a model of the rest.
+def test_every_row_is_predicted_by_the_model_of_the_other_folds(task):
+    # The same folds and seeds by hand: one fold is predicted by a model of the rest.
     from disambig._core.parameters import spawn_seeds
     from disambig.bench.trial import shuffled_folds
 
     method = quick_network(random_state=None)
-    together = judge_held_out(task, method, n_folds=FOLDS, seed=4, listener=FitListener())
+    together = predict_out_of_fold(task, method, n_folds=FOLDS, seed=4, listener=FitListener())
     train, test = list(shuffled_folds(len(task.candidates), FOLDS, 4))[1]
-    own = quick_network(random_state=spawn_seeds(4, FOLDS)[1])
-    model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, own)
+    of_fold = quick_network(random_state=spawn_seeds(4, FOLDS)[1])
+    model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, of_fold)
     features = model.transformer.transform(task.values.iloc[test])
     np.testing.assert_array_equal(
-        together.probabilities[test], model.method.predict_proba(features)
+        together.probabilities[test], model.classifier.predict_proba(features)
     )
     starts, sizes = task.candidates.starts, task.candidates.sizes
     of_rows = np.concatenate(
-        [together.opinions[0, starts[row] : starts[row] + sizes[row]] for row in test]
+        [together.per_network[0, starts[row] : starts[row] + sizes[row]] for row in test]
     )
     expected = shares_by_hand(
-        task.candidates[test], model.method.predict_proba_per_network(features)[0]
+        task.candidates[test], model.classifier.predict_proba_per_network(features)[0]
     )
     np.testing.assert_allclose(of_rows, expected, atol=1e-6)
 
@@ -170,21 +170,25 @@ def test_every_row_is_judged_by_the_model_of_the_other_folds(task):
 # Kept -------------------------------------------------------------------------------------------
 
 
-def test_a_judgement_comes_back_from_its_arrays(task, model):
-    said = judge(model, task.values, task.candidates)
-    again = Judgement.from_arrays(said.to_arrays(), task.candidates)
+def test_predictions_come_back_from_their_arrays(task, model):
+    said = OutOfFoldPredictions(
+        model.probabilities_of(task.values),
+        confidences_per_network(model, task.values, task.candidates),
+        histories_of(model),
+    )
+    again = OutOfFoldPredictions.from_arrays(said.to_arrays(), task.candidates)
     np.testing.assert_array_equal(again.probabilities, said.probabilities)
-    np.testing.assert_array_equal(again.opinions, said.opinions)
-    assert again.opinions.dtype == said.opinions.dtype
+    np.testing.assert_array_equal(again.per_network, said.per_network)
+    assert again.per_network.dtype == said.per_network.dtype
     assert [dict(history) for history in again.histories] == [
         dict(history) for history in said.histories
     ]
 
 
-def test_a_judgement_without_networks_comes_back_without():
-    said = Judgement(np.zeros(SETS.shape), np.empty((0, PAIRS), np.float32))
-    again = Judgement.from_arrays(said.to_arrays(), SETS)
-    assert again.opinions.shape == (0, PAIRS)
+def test_predictions_without_networks_come_back_without():
+    said = OutOfFoldPredictions(np.zeros(SETS.shape), np.empty((0, PAIRS), np.float32))
+    again = OutOfFoldPredictions.from_arrays(said.to_arrays(), SETS)
+    assert again.per_network.shape == (0, PAIRS)
     assert again.histories == ()
 
 
@@ -196,18 +200,18 @@ def test_a_judgement_without_networks_comes_back_without():
         CandidateLabels.from_strings(["b", "a|c", "a|b|c"], classes=list("abcd")),
     ],
 )
-def test_a_judgement_of_other_rows_is_refused(sets):
+def test_predictions_of_other_rows_are_refused(sets):
     arrays = part(SETS, 1, 2).to_arrays()
     with pytest.raises(ValueError, match="about other rows"):
-        Judgement.from_arrays(arrays, sets)
+        OutOfFoldPredictions.from_arrays(arrays, sets)
 
 
-@pytest.mark.parametrize("name", ["probabilities", "opinions"])
-def test_a_judgement_with_a_part_missing_is_refused(name):
+@pytest.mark.parametrize("name", ["probabilities", "per_network"])
+def test_predictions_with_a_part_missing_are_refused(name):
     arrays = part(SETS, 1, 2).to_arrays()
     del arrays[name]
     with pytest.raises(ValueError, match="a part is missing"):
-        Judgement.from_arrays(arrays, SETS)
+        OutOfFoldPredictions.from_arrays(arrays, SETS)
 
 
 # Interrupted ------------------------------------------------------------------------------------
@@ -234,7 +238,7 @@ def clean(task: TableTask, listener: Listener, work: WorkFolder | None = None) -
 
 def assert_the_same(one: Cleaning, other: Cleaning) -> None:
     assert one.columns.equals(other.columns)
-    np.testing.assert_array_equal(one.opinions, other.opinions)
+    np.testing.assert_array_equal(one.per_network, other.per_network)
     assert [dict(history) for history in one.histories] == [
         dict(history) for history in other.histories
     ]
@@ -265,10 +269,6 @@ def test_networks_are_asked_only_if_somebody_wants_to_know(monkeypatch):
     def ask(*_: object) -> None:
         raise AssertionError("a network was asked")
 
-    task = prepare_task(three_clouds(), ignore=["truth"])
-    model = fit_model(task.values, task.candidates, task.plan, quick_network())
-    monkeypatch.setattr(type(model.method), "predict_proba_per_network", ask)
-    judged = judge(model, task.values, task.candidates, with_opinions=False)
-    assert judged.opinions.shape == (0, int(task.candidates.sizes.sum()))
-    np.testing.assert_array_equal(judged.probabilities, model.probabilities_of(task.values))
-    assert fit_table(three_clouds(), ignore=["truth"], method=quick_network()).estimate is not None
+    monkeypatch.setattr(NCPDClassifier, "predict_proba_per_network", ask)
+    model = fit_table(three_clouds(30), ignore=["truth"], method=quick_network(), n_folds=2)
+    assert model.estimate is not None

@@ -10,9 +10,10 @@ from disambig import CandidateLabels, clean_table, read_table
 from disambig._core.errors import TableError
 from disambig.tabular import write_table
 from disambig.tabular.clean_details import CleanDetails, describe_cleaning
-from disambig.tabular.cleaned_rows import Disambiguated, read_cleaned
+from disambig.tabular.cleaned_table import CleanedTable, Provenance, read_cleaned
 from disambig.tabular.cleaning import clean_task, summarise_cleaning
 from disambig.tabular.estimate import Accuracy
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_columns import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import neighbours, quick_network, three_clouds
@@ -50,7 +51,7 @@ def made_by(details_of: pd.DataFrame = CLEANED, **changes: object) -> CleanDetai
         "fingerprint": hashlib.sha256(lines.encode()).hexdigest(),
         "accuracy": Accuracy(share=0.75, low=0.3, high=0.95, n_rows=4),
         "histories": [{"T": [0.1, None]}],
-        "opinions": {1: [[0.6, 0.4], [0.8, 0.2]], 3: [[0.1, 0.2, 0.7]]},
+        "per_network": {1: [[0.6, 0.4], [0.8, 0.2]], 3: [[0.1, 0.2, 0.7]]},
     }
     return CleanDetails(**(values | changes))
 
@@ -70,7 +71,7 @@ def test_candidates_confidences_and_choices_are_those_of_the_cells():
     assert rows.second_look.tolist() == [True, False, True, False]
     assert rows.expected_errors == pytest.approx(0.8)
     assert list(rows.values.columns) == ["photo"]
-    assert (rows.id, rows.accuracy, rows.about, rows.histories) == (None, "", {}, ())
+    assert (rows.id, rows.provenance, rows.histories) == (None, Provenance(), ())
 
 
 def test_the_least_sure_rows_come_first_and_equal_ones_in_the_order_of_the_table():
@@ -84,7 +85,7 @@ def test_the_least_sure_rows_come_first_and_equal_ones_in_the_order_of_the_table
 def cleaned_by_network() -> tuple[pd.DataFrame, CleanDetails]:
     frame = three_clouds(30)
     task = prepare_task(frame, truth="truth")
-    cleaning = clean_task(task, quick_network(), n_folds=2)
+    cleaning = clean_task(task, quick_network(), n_folds=2, listener=FitListener())
     summary = summarise_cleaning(task, cleaning.columns)
     details = describe_cleaning(
         task, quick_network(), cleaning, accuracy=summary.accuracy, folds=2, seed=0,
@@ -111,7 +112,7 @@ def test_a_file_of_any_format_is_read_back(tmp_path, by_network, suffix):
     assert rows.second_look.tolist() == frame["second_look"].tolist()
     assert list(rows.values.columns) == list(three_clouds(30).columns)
     assert len(rows.histories) == 2
-    assert set(rows.opinions) == set(np.flatnonzero(frame["second_look"]))
+    assert set(rows.per_network) == set(np.flatnonzero(frame["second_look"]))
 
 
 def test_a_label_that_all_networks_prefer_is_chosen(by_network):
@@ -120,7 +121,7 @@ def test_a_label_that_all_networks_prefer_is_chosen(by_network):
     rows = read_cleaned(frame, details)
     _, columns = rows.candidates.pairs()
     agreed = []
-    for row, said in rows.opinions.items():
+    for row, said in rows.per_network.items():
         np.testing.assert_allclose(np.sum(said, axis=1), 1, atol=1e-3)
         preferred = {int(np.argmax(own)) for own in said}
         if len(preferred) == 1 and rows.candidates.sizes[row] == 2:
@@ -134,7 +135,7 @@ def test_what_a_table_of_python_holds_is_read_without_a_file():
     cleaned = clean_table(three_clouds(), ignore=["truth"], method=neighbours(), n_folds=2)
     rows = read_cleaned(cleaned)
     assert rows.candidates.classes[rows.chosen].tolist() == cleaned["chosen_label"].tolist()
-    assert rows.opinions == {}
+    assert rows.per_network == {}
 
 
 ODD = ["a|b", "<script>alert(1)</script>", "!x:1", " two\nlines"]
@@ -189,23 +190,25 @@ def test_details_say_which_column_names_the_rows():
 
 def test_what_is_known_of_a_cleaning_is_told():
     rows = read_cleaned(CLEANED, made_by())
-    assert rows.opinions == {0: [[0.6, 0.4], [0.8, 0.2]], 2: [[0.1, 0.2, 0.7]]}
+    assert rows.per_network == {0: [[0.6, 0.4], [0.8, 0.2]], 2: [[0.1, 0.2, 0.7]]}
     assert rows.histories == [{"T": [0.1, None]}]
-    assert rows.accuracy.startswith("Right in 0.750 of the 4 rows")
-    assert rows.about["method"] == "ncpd"
-    assert rows.about["parameters"] == "epochs=6, hidden=16"
-    assert rows.judged_by == "5 models, each on rows that it had not seen"
-    assert rows.about["rows settled by hand"] == "1,200"
-    assert rows.about["labels from"] == "label"
-    assert rows.about["features (number)"] == "size, length"
+    assert rows.provenance.accuracy.startswith("Right in 0.750 of the 4 rows")
+    assert rows.provenance.about["method"] == "ncpd"
+    assert rows.provenance.about["parameters"] == "epochs=6, hidden=16"
+    assert rows.provenance.judged_by == "5 models, each on rows that it had not seen"
+    assert rows.provenance.about["rows settled by hand"] == "1,200"
+    assert rows.provenance.about["labels from"] == "label"
+    assert rows.provenance.about["features (number)"] == "size, length"
     in_sample = read_cleaned(CLEANED, made_by(folds=None, labels=[], accuracy=None))
-    assert "was trained on them" in in_sample.judged_by
-    assert in_sample.about["labels from"] == "a table of annotations"
-    assert in_sample.accuracy == ""
+    assert "was trained on them" in in_sample.provenance.judged_by
+    assert in_sample.provenance.about["labels from"] == "a table of annotations"
+    assert in_sample.provenance.accuracy == ""
 
 
-def left_out(rows: Disambiguated) -> bool:
-    return not (rows.opinions or rows.histories or rows.about or rows.accuracy)
+def left_out(rows: CleanedTable) -> bool:
+    return not (
+        rows.per_network or rows.histories or rows.provenance.about or rows.provenance.accuracy
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,11 +226,11 @@ def test_details_of_another_cleaning_are_left_out_with_a_warning(change):
 
 
 @pytest.mark.parametrize(
-    "opinions", [{5: [[1.0]]}, {0: [[1.0]]}, {1: [[1.0]]}, {3: [[0.5, 0.5, 0], [1.0]]}]
+    "per_network", [{5: [[1.0]]}, {0: [[1.0]]}, {1: [[1.0]]}, {3: [[0.5, 0.5, 0], [1.0]]}]
 )
-def test_details_about_candidates_that_are_not_there_are_left_out(opinions):
+def test_details_about_candidates_that_are_not_there_are_left_out(per_network):
     with pytest.warns(UserWarning, match="belong to another cleaning"):
-        rows = read_cleaned(CLEANED, made_by(opinions=opinions))
+        rows = read_cleaned(CLEANED, made_by(per_network=per_network))
     assert left_out(rows)
 
 

@@ -1,8 +1,8 @@
-"""A cleaned table, read back."""
+"""A cleaned table: its rows with the label to believe in each, read or taken from a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,33 +12,53 @@ from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.storage import group_maxima
+from disambig.candidates.storage import first_largest, group_maxima
 from disambig.tabular.cell_values import text_of
 from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
+from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 
-__all__ = [
-    "JUDGED_IN_SAMPLE",
-    "Disambiguated",
-    "features_in_words",
-    "read_cleaned",
-]
+if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
+    from disambig.tabular.table_model import TableModel
+
+__all__ = ["CleanedTable", "Provenance", "read_cleaned", "rows_of_model", "second_look"]
+
+_ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
+_MARKS = {"true": True, "false": False, "1": True, "0": False}
+_IN_SAMPLE = "a model that was trained on them, which is surer than it should be"
+# Below this share of doubt nobody would look twice, whatever the other rows are like.
+_LEAST_DOUBT = 1e-3
 
 
-# What is to be known of rows that were judged by a model which has seen them.
-JUDGED_IN_SAMPLE = "a model that was trained on them, which is surer than it should be"
+@dataclass(frozen=True)
+class Provenance:
+    """Where labels come from, in words for people; empty as far as it is not known.
+
+    Attributes
+    ----------
+    judged_by : str
+        Whose confidences these are.
+    accuracy : str
+        How many labels are right where the truth is known.
+    about : mapping from str to str
+        How they came about: the method, its parameters, the features.
+    """
+
+    judged_by: str = ""
+    accuracy: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class Disambiguated:
+class CleanedTable:
     """Rows of a cleaned table, or those that a model was trained on.
 
     Attributes
     ----------
     candidates : CandidateLabels
-        The sets; their classes are texts.
+        The sets; their classes are strings.
     confidences : ndarray of shape (n_pairs,)
         Of every candidate, in the order of ``candidates.pairs()``.
     chosen : ndarray of shape (n_samples,)
@@ -47,16 +67,12 @@ class Disambiguated:
         Whether a row deserves one.
     values : DataFrame
         Columns of the user's, as far as they are known.
-    opinions : mapping from row to lists of numbers
-        What each network says about the candidates of a row, for the rows most worth a look.
+    per_network : mapping from row to lists of numbers
+        Confidences of the candidates by each network, for the rows most worth a look.
     histories : sequence of mappings
         Measures by epoch of every training behind this; None where one was not taken.
-    judged_by : str
-        Whose confidences these are, in words; empty where that is not known.
-    accuracy : str
-        How many labels are right where the truth is known, in words; empty where it is not.
-    about : mapping from str to str
-        How it came about, for people.
+    provenance : Provenance
+        Where the labels come from.
     id : str or None
         The column of ``values`` that names the rows.
     """
@@ -66,11 +82,9 @@ class Disambiguated:
     chosen: IntArray
     second_look: BoolArray
     values: pd.DataFrame
-    opinions: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
+    per_network: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
     histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
-    judged_by: str = ""
-    accuracy: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
+    provenance: Provenance = Provenance()
     id: str | None = None
 
     @property
@@ -88,13 +102,21 @@ class Disambiguated:
         return doubtful_first(self.confidence, self.second_look)[:most]
 
 
-def features_in_words(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a line for every kind of feature, as a part of how rows were disambiguated."""
-    return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
+def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
+    """Mark the least sure rows that together hold a share of the expected errors.
 
-
-_ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
-_MARKS = {"true": True, "false": False, "1": True, "0": False}
+    A label of confidence c is expected to be wrong with probability 1 - c, so no true label is
+    needed. Rows as sure as the last one marked are marked too.
+    """
+    doubt = 1 - confidence
+    falling = np.sort(doubt)[::-1]
+    found = np.cumsum(falling)
+    if errors_to_find == 0 or found[-1] <= 0:
+        return np.zeros(len(doubt), dtype=bool)
+    # Less a rounding, so that all of the errors never ask for the rows without any.
+    last = np.searchsorted(found, errors_to_find * found[-1] * (1 - 1e-12))
+    marked: BoolArray = doubt >= max(falling[last], _LEAST_DOUBT)
+    return marked
 
 
 def read_cleaned(
@@ -102,7 +124,7 @@ def read_cleaned(
     details: CleanDetails | None = None,
     *,
     id: str | None = None,  # noqa: A002
-) -> Disambiguated:
+) -> CleanedTable:
     """Return the rows of a cleaned table, with what was decided about them.
 
     Parameters
@@ -130,39 +152,47 @@ def read_cleaned(
     if id is not None:
         find_column(frame, id, what="what identifies rows")
     elif details is not None and details.id in frame.columns:
-        id = _telling_apart(frame, details.id)  # noqa: A001
-    return Disambiguated(
+        id = _id_if_unique(frame, details.id)  # noqa: A001
+    return CleanedTable(
         candidates=candidates,
         confidences=values,
         chosen=_chosen(chosen, candidates),
         second_look=_marks(second_look),
         values=frame.drop(columns=[prefix + column for column in CLEAN_COLUMNS]),
         id=id,
-        **({} if details is None else _known(details)),
+        per_network={} if details is None else _by_row(details),
+        histories=() if details is None else details.histories,
+        provenance=Provenance() if details is None else _provenance(details),
     )
 
 
-def _known(details: CleanDetails) -> dict[str, Any]:
-    held_out = f"{details.folds} models, each on rows that it had not seen"
-    return {
-        "opinions": {row - 1: said for row, said in details.opinions.items()},
-        "histories": details.histories,
-        "judged_by": JUDGED_IN_SAMPLE if details.folds is None else held_out,
-        "accuracy": "" if details.accuracy is None else str(details.accuracy),
-        "about": {
+def _by_row(details: CleanDetails) -> dict[int, list[list[float]]]:
+    return {row - 1: per_network for row, per_network in details.per_network.items()}
+
+
+def _provenance(details: CleanDetails) -> Provenance:
+    out_of_fold = f"{details.folds} models, each on rows that it had not seen"
+    return Provenance(
+        judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
+        accuracy="" if details.accuracy is None else str(details.accuracy),
+        about={
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
             "seed": str(details.seed),
             "share of expected errors marked": f"{details.errors_to_find:g}",
             "labels from": ", ".join(details.labels) or "a table of annotations",
             "rows settled by hand": f"{details.decisions:,}",
-            **features_in_words(details.features),
+            **_features_about(details.features),
             "disambig": details.disambig,
         },
-    }
+    )
 
 
-def _telling_apart(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A002
+def _features_about(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
+
+
+def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A002
     """Return the column that cleaning left out as a name, unless it does not tell rows apart."""
     try:
         DecidedRows(frame, id).names()
@@ -189,8 +219,8 @@ def _fit(details: CleanDetails, candidates: CandidateLabels) -> bool:
     """Tell whether all networks speak about candidates of rows that are there."""
     sizes = candidates.sizes.tolist()
     return all(
-        1 <= row <= len(sizes) and all(len(own) == sizes[row - 1] for own in said)
-        for row, said in details.opinions.items()
+        1 <= row <= len(sizes) and all(len(shares) == sizes[row - 1] for shares in per_network)
+        for row, per_network in details.per_network.items()
     )
 
 
@@ -207,7 +237,7 @@ def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, Flo
                 f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got "
                 f"{quote_value(cell)} in {row_name(row)}. {_ADVICE}"
             ) from error
-    candidates = CandidateLabels.from_sets([list(own) for own in shares])
+    candidates = CandidateLabels.from_sets([list(by_label) for by_label in shares])
     rows, columns = candidates.pairs()
     names = candidates.classes[columns].tolist()
     values = [shares[row][label] for row, label in zip(rows.tolist(), names, strict=True)]
@@ -241,3 +271,51 @@ def _marks(column: "pd.Series[Any]") -> BoolArray:
             )
         marks[row] = _MARKS[text]
     return marks
+
+
+def rows_of_model(
+    model: "TableModel", *, errors_to_find: float = DEFAULT_ERRORS_TO_FIND
+) -> CleanedTable:
+    """Return the training rows of a model; of their values it knows nothing.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model. It has seen these rows, and is surer of them than of others.
+    errors_to_find : float, default=0.9
+        Share of the expected errors that the rows for a second look are to hold.
+    """
+    confidences = model.classifier.candidate_confidence_
+    names = [text_of(name) or "" for name in model.classes.tolist()]
+    # Every candidate has an entry, be it a zero.
+    mask = confidences.copy()
+    mask.data = np.ones(len(mask.data), dtype=bool)
+    candidates = CandidateLabels(mask, names)
+    values = candidates.values_of(confidences)
+    confidence = group_maxima(values, candidates.starts)
+    _, columns = candidates.pairs()
+    history = getattr(model.classifier, "history_", None)
+    return CleanedTable(
+        candidates=candidates,
+        confidences=values,
+        chosen=columns[first_largest(values, candidates.starts)],
+        second_look=second_look(confidence, errors_to_find),
+        values=pd.DataFrame(index=range(len(candidates))),
+        histories=() if history is None else (history.to_dict(),),
+        provenance=Provenance(judged_by=_IN_SAMPLE, about=_about(model)),
+    )
+
+
+def _about(model: "TableModel") -> dict[str, str]:
+    estimate = model.estimate
+    about = {"method": model.classifier.card.name}
+    if estimate is not None:
+        rows = f"{estimate.n_rows:,} rows in {estimate.n_folds} folds"
+        about["covering rate"] = (
+            f"{estimate.covering_rate:.3f} on held-out rows ({rows}); by blind guessing "
+            f"{estimate.blind_covering_rate:.3f}"
+        )
+        about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
+        if estimate.accuracy is not None:
+            about["accuracy"] = f"{estimate.accuracy} Held-out rows."
+    return about | _features_about(model.plan.by_kind())

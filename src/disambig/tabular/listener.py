@@ -1,0 +1,27 @@
+"""What a long piece of work with a table reports while it runs."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["FitListener"]
+
+
+class FitListener:
+    """Hears how far a series of fits is; every method does nothing, write those you need."""
+
+    def on_fits_start(self, n_fits: int) -> None:
+        """So many models are about to be trained."""
+
+    def on_fit_start(self, title: str) -> None:
+        """One of them begins."""
+
+    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+        """One of its epochs is done; only networks have any."""
+
+    def on_fit_end(self) -> None:
+        """One of them is trained."""
+
+    def on_cleaned(self, summary: "BaseModel") -> None:
+        """Every row of a table has a label; ``summary`` is a ``CleanSummary``."""

@@ -1,1 +1,0 @@
-"""A model for tables, and the folder that it is kept in."""

@@ -1,0 +1,422 @@
+"""A model for tables: columns become features, features become labels; and its folder.
+
+``model.json`` says what the model is and what its other files are; ``features.safetensors`` holds
+the fitted transformer, ``method.safetensors`` the fitted classifier. Nothing in them can run.
+"""
+
+import inspect
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+import sklearn
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from disambig._core.array_file import read_arrays, write_arrays
+from disambig._core.errors import DisambigError, ModelFileError, ParameterError, warn_caller
+from disambig._core.files import check_replaceable, write_folder_atomically
+from disambig._core.fingerprint import file_digest, has_digest
+from disambig._core.messages import join_names
+from disambig._core.parameters import check_integer
+from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig._version import __version__
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.registry import get_method
+from disambig.tabular.columns.plan import ColumnPlan
+from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
+from disambig.tabular.columns.values import column_values
+from disambig.tabular.estimate import Estimate
+
+__all__ = [
+    "TableModel",
+    "check_method_can_be_saved",
+    "check_model_folder_is_free",
+    "load_model",
+    "untrained_model",
+]
+
+_PROBABILITIES_AT_A_TIME = 4_000_000
+# Of what people read; predict_proba gives all of them.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A fitted classifier with what turns the columns of a table into its features.
+
+    Attributes
+    ----------
+    plan : ColumnPlan
+        Which columns are features, and what they hold.
+    transformer : FeatureTransformer
+        Fitted: fills in what is missing, scales numbers, spreads categories.
+    classifier : PartialLabelClassifier
+        Fitted on what the transformer gives.
+    estimate : Estimate or None
+        How good it is likely to be.
+    """
+
+    plan: ColumnPlan
+    transformer: FeatureTransformer
+    classifier: PartialLabelClassifier
+    estimate: Estimate | None = None
+
+    @property
+    def classes(self) -> AnyArray:
+        """The labels it can predict, in the column order of ``predict_proba``."""
+        return self.classifier.classes_
+
+    def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
+        """Return the probability of every label for every row of a table."""
+        return self.probabilities_of(column_values(frame, self.plan))
+
+    def predict(self, frame: pd.DataFrame, *, top: int = 1) -> pd.DataFrame:
+        """Return the most probable label of every row, and the ``top`` next ones if asked.
+
+        Warns of categories that the training table did not have.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table with the columns of the training table; the order does not matter, and others
+            are not looked at.
+        top : int, default=1
+            How many labels to name for a row.
+
+        Returns
+        -------
+        predictions : DataFrame
+            ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
+        """
+        check_integer("top", top, minimum=1)
+        values = column_values(frame, self.plan)
+        for name, unseen in self.transformer.unseen_categories(values).items():
+            warn_caller(
+                f"Column {name!r} has values that the training table did not have, which tell "
+                f"nothing: {join_names(unseen)}."
+            )
+        count = min(top, len(self.classes))
+        # Some rows at a time: a million rows of many classes would take gigabytes.
+        at_a_time = max(1, _PROBABILITIES_AT_A_TIME // len(self.classes))
+        parts = [
+            _most_probable(self.probabilities_of(values.iloc[start : start + at_a_time]), count)
+            for start in range(0, len(values), at_a_time)
+        ]
+        columns = np.concatenate([part[0] for part in parts])
+        shares = np.concatenate([part[1] for part in parts])
+        result: dict[str, Any] = {}
+        for place in range(count):
+            label, share = (
+                (f"label_{place + 1}", f"probability_{place + 1}")
+                if place
+                else ("predicted_label", "probability")
+            )
+            result[label] = self.classes[columns[:, place]]
+            result[share] = shares[:, place].round(_DECIMALS)
+        return pd.DataFrame(result)
+
+    def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
+        """Return the same as ``predict_proba``, for values that ``column_values`` made."""
+        return self.classifier.predict_proba(self.transformer.transform(values))
+
+    def probabilities_per_network(self, values: pd.DataFrame) -> Sequence[FloatArray]:
+        """Return the same for every network of the classifier; nothing where it has none."""
+        ask = getattr(self.classifier, "predict_proba_per_network", None)
+        if ask is None:
+            return ()
+        per_network: FloatArray = ask(self.transformer.transform(values))
+        return list(per_network)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model to a folder, from which nothing is ever unpickled.
+
+        Parameters
+        ----------
+        folder : path
+            A model that is there is replaced when the new one is complete; anything else is left
+            alone, and refused.
+        """
+        check_model_folder_is_free(folder)
+        check_method_can_be_saved(self.classifier)
+        with write_folder_atomically(folder, _is_model) as temporary:
+            state = {"state": self.transformer.state.model_dump()}
+            arrays = self.transformer.to_arrays()
+            write_arrays(temporary / _FEATURES, _FEATURES_KIND, _VERSION, arrays, state)
+            self.classifier.save(temporary / _METHOD)
+            description = _Description(
+                method=self.classifier.card.name,
+                classes=self.classes.tolist(),
+                plan=self.plan,
+                estimate=self.estimate,
+                files={
+                    name: file_digest((temporary / name).read_bytes(), "sha256")
+                    for name in (_FEATURES, _METHOD)
+                },
+            )
+            text = description.model_dump_json(indent=2)
+            (temporary / _DESCRIPTION).write_text(text, encoding="utf-8")
+            try:
+                _read_model(temporary)
+            except ModelFileError as error:
+                raise ParameterError(
+                    "A model that is saved must be one that can be loaded and can predict. This "
+                    f"one is not: {error}"
+                ) from error
+
+
+def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    if count == 1:
+        columns = probabilities.argmax(axis=1)[:, np.newaxis]
+    else:
+        # Stable, so that ties go to the first class, as in predict.
+        columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    return columns, np.take_along_axis(probabilities, columns, axis=1)
+
+
+def untrained_model(
+    plan: ColumnPlan, values: pd.DataFrame, classifier: PartialLabelClassifier
+) -> tuple[TableModel, FloatArray]:
+    """Return a model whose transformer is fitted, and the features to fit its classifier on.
+
+    Features are scaled once. Columns of a table have units of their own, so numbers are
+    standardised here, columns of 0 and 1 are left alone, and the classifier is told not to scale
+    again. One whose ``scaling`` is another than its default does it by itself.
+
+    Parameters
+    ----------
+    plan : ColumnPlan
+        Which columns are features, and what they hold.
+    values : DataFrame
+        What ``column_values`` returned for the plan, of the training rows.
+    classifier : PartialLabelClassifier
+        Not fitted; its ``scaling`` may be set to "none".
+    """
+    scaling = classifier.get_params(deep=False).get("scaling", "none")
+    parameter = inspect.signature(type(classifier)).parameters.get("scaling")
+    by_default = isinstance(scaling, str) and parameter is not None and scaling == parameter.default
+    if by_default:
+        classifier.set_params(scaling="none")
+    by_table = by_default or (isinstance(scaling, str) and scaling == "none")
+    kind: Literal["standard", "none"] = "standard" if by_table else "none"
+    transformer = FeatureTransformer.fit(values, plan, scaling=kind)
+    return TableModel(plan, transformer, classifier), transformer.transform(values)
+
+
+# ---- the folder
+
+_KIND: Final = "disambig table model"
+_FEATURES_KIND = "file of table features"
+_VERSION: Final = 2
+_DESCRIPTION, _FEATURES, _METHOD = "model.json", "features.safetensors", "method.safetensors"
+# Of version 0.1, which is replaced by a new model but not read.
+_OLD_FILES = {"features.skops", "method.skops"}
+_FILES = {_DESCRIPTION, _FEATURES, _METHOD} | _OLD_FILES
+
+# Of sums of probabilities, in doubles or from networks in single precision.
+_TOLERANCE = 1e-4
+_UNKNOWN_CATEGORY = "a category that no column has"
+_LONGEST_REASON = 400
+
+Version = Annotated[str, Field(pattern=r"^[\w.+-]{1,40}$")]
+
+
+class _Description(BaseModel):
+    """What ``model.json`` says."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, ser_json_inf_nan="constants"
+    )
+
+    kind: Literal["disambig table model"] = _KIND
+    version: Literal[2] = _VERSION
+    disambig: Version = __version__
+    scikit_learn: Version = sklearn.__version__
+    method: str
+    classes: list[str | int | float | bool]
+    plan: ColumnPlan
+    estimate: Estimate | None
+    files: dict[str, str]
+
+
+def check_model_folder_is_free(folder: str | os.PathLike[str]) -> None:
+    """Refuse a place where a model cannot be put without losing something else.
+
+    Parameters
+    ----------
+    folder : path
+        Where a model is to be written, perhaps after hours of training.
+    """
+    check_replaceable(folder, _is_model)
+
+
+def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
+    """Refuse a method, fitted or not, that needs code of somebody's own.
+
+    Parameters
+    ----------
+    method : PartialLabelClassifier
+        The method.
+    """
+    name = type(method).card.name if hasattr(type(method), "card") else ""
+    try:
+        is_ours = ":" not in name and get_method(name) is type(method)
+    except DisambigError:
+        is_ours = False
+    if not is_ours:
+        raise ParameterError(
+            f"A model can be saved if its method is one of disambig's own. Got "
+            f"{type(method).__module__}:{type(method).__name__}, which is code: whoever loads the "
+            "model would run it."
+        )
+    for name in ("estimator", "network"):
+        if method.get_params(deep=False).get(name) is not None:
+            raise ParameterError(
+                "A model for tables can be saved if all of it is disambig's own. Got something "
+                f"for {name!r}, which is code: leave it out."
+            )
+
+
+def load_model(folder: str | os.PathLike[str]) -> TableModel:
+    """Return the model in a folder; nothing in it is run, whoever wrote it.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    """
+    if not Path(folder).is_dir():
+        raise ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")
+    model, version = _read_model(Path(folder))
+    if version.split(".")[:2] != sklearn.__version__.split(".")[:2]:
+        warn_caller(
+            f"The model {os.fspath(folder)!r} was made with scikit-learn {version}, and this is "
+            f"{sklearn.__version__}: predictions may differ."
+        )
+    return model
+
+
+def _read_model(folder: Path) -> tuple[TableModel, str]:
+    """Return the model, and the version of scikit-learn that it was made with."""
+    description = _read_description(folder)
+    method = _method_class(folder, description)
+    _check_files(folder, description)
+    try:
+        arrays, found = read_arrays(folder / _FEATURES, _FEATURES_KIND, _VERSION)
+        state = TransformerState.model_validate_json(json.dumps(found.get("state")))
+        transformer = FeatureTransformer.from_arrays(description.plan, state, arrays)
+        classifier = method.load(folder / _METHOD)
+        if classifier.classes_.tolist() != description.classes:
+            raise ValueError("the labels of its method are not those that it names")
+        model = TableModel(description.plan, transformer, classifier, description.estimate)
+        _check_predictions(model)
+    except Exception as error:  # parts that do not fit together may make each other raise anything
+        raise _refused(folder, _one_line(error)) from error
+    return model, description.scikit_learn
+
+
+def _is_model(folder: Path) -> bool:
+    """Tell whether a folder is a model, and nothing else is in it."""
+    if not all(entry.is_file() and entry.name in _FILES for entry in folder.iterdir()):
+        return False
+    try:
+        description = json.loads((folder / _DESCRIPTION).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(description, dict) and description.get("kind") == _KIND
+
+
+def _read_description(folder: Path) -> _Description:
+    path = folder / _DESCRIPTION
+    if not path.is_file():
+        raise _refused(folder, f"it has no file {_DESCRIPTION}")
+    try:
+        content = path.read_bytes()
+        found = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _refused(folder, f"its {_DESCRIPTION} is damaged ({_one_line(error)})") from error
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        raise _refused(folder, f"its {_DESCRIPTION} was not written by disambig")
+    version = found.get("version")
+    if version == 1:
+        raise ModelFileError(
+            f"{os.fspath(folder)!r} is a model that disambig 0.1 wrote, in a format that is no "
+            "longer read. Fit it again, or predict with disambig 0.1."
+        )
+    if version != _VERSION:
+        reason = f"it has the version {version!r}, and this disambig reads {_VERSION}"
+        raise _refused(folder, reason)
+    try:
+        return _Description.model_validate_json(content)
+    except ValidationError as error:
+        raise _refused(folder, f"in its {_DESCRIPTION}, {_one_line(error)}") from error
+
+
+def _method_class(folder: Path, description: _Description) -> type[PartialLabelClassifier]:
+    # What has a colon would be imported from wherever the file says.
+    if ":" not in description.method:
+        try:
+            return get_method(description.method)
+        except DisambigError:
+            pass
+    raise _refused(folder, f"this disambig has no method {description.method[:40]!r}")
+
+
+def _check_files(folder: Path, description: _Description) -> None:
+    if set(description.files) != {_FEATURES, _METHOD}:
+        raise _refused(folder, f"it must be made of {_FEATURES} and {_METHOD}")
+    for name, expected in description.files.items():
+        path = folder / name
+        if not path.is_file():
+            raise _refused(folder, f"it has no file {name}")
+        if not has_digest(path.read_bytes(), expected):
+            raise _refused(folder, f"its {name} is damaged, or belongs to another model")
+
+
+def _check_predictions(model: TableModel) -> None:
+    """Predict two rows that nobody has seen: one of nothing but gaps, one of strange values."""
+    expected, given = model.classifier.n_features_in_, model.transformer.n_features
+    if expected != given:
+        raise ValueError(f"its method needs {expected} features, and gets {given}")
+    gaps = pd.DataFrame({name: [None] for name in model.plan.names}, dtype=object)
+    values = pd.DataFrame(
+        {
+            name: _with_strange_value(column)
+            for name, column in column_values(gaps, model.plan).items()
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # these rows are nobody's concern
+        model.transformer.unseen_categories(values)
+        probabilities = model.probabilities_of(values)
+    if probabilities.shape != (2, len(model.classes)):
+        raise ValueError("its method does not give one probability for each label")
+    sums = probabilities.sum(axis=1)
+    if not (probabilities.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE):
+        raise ValueError("its probabilities are negative or do not sum to one")
+
+
+def _with_strange_value(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    strange: Any = _UNKNOWN_CATEGORY if column.dtype == object else 0.0
+    return pd.Series([column.iloc[0], strange], dtype=column.dtype)
+
+
+def _one_line(error: Exception) -> str:
+    """Return what an exception says, in one line that fits into a message."""
+    if isinstance(error, ValidationError):
+        fault = error.errors()[0]
+        return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+    first = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return first if len(first) <= _LONGEST_REASON else f"{first[:_LONGEST_REASON]}..."
+
+
+def _refused(folder: Path, reason: str) -> ModelFileError:
+    return ModelFileError(
+        f"{os.fspath(folder)!r} is not a model folder that disambig can read: {reason}. "
+        "Give a folder that disambig wrote, or write it again."
+    )
