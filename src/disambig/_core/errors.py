@@ -1,8 +1,10 @@
-"""The errors that the package raises, and how rows and callers are named in them."""
+"""The errors that the package raises, and how rows, callers and extras are named in them."""
 
+import importlib
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ __all__ = [
     "TrainingError",
     "UnknownNameError",
     "describe_rows",
+    "import_extra",
     "warn_caller",
 ]
 
@@ -121,3 +124,14 @@ def warn_caller(message: str) -> None:
 
 def _is_inside(module: str) -> bool:
     return module.partition(".")[0] == _PACKAGE
+
+
+def import_extra(module: str, *, extra: str) -> Any:
+    """Return a module; if it is missing, say which extra of disambig installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"This needs {module}, which cannot be imported ({error}). "
+            f"Install it: pip install 'disambig[{extra}]'."
+        ) from error

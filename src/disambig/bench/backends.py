@@ -9,8 +9,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Protocol
 
-from disambig._core.errors import ClusterError, ParameterError
-from disambig._core.optional import import_extra
+from disambig._core.errors import ClusterError, ParameterError, import_extra
 from disambig._core.parameters import check_choice, check_integer
 
 __all__ = [

@@ -19,7 +19,7 @@ def example(
     """
     # keeps --help quick
     from disambig.cli.console import say
-    from disambig.datasets.example import example_tables
+    from disambig.datasets.synthetic import example_tables
     from disambig.tabular.files.formats import write_table
 
     tables = example_tables()

@@ -44,7 +44,7 @@ def review(
     Example: disambig review vehicles-clean.csv
     """
     # keeps --help quick
-    from disambig._core.optional import import_extra
+    from disambig._core.errors import import_extra
     from disambig.cli.console import say
     from disambig.cli.table_files import load_cleaned
 

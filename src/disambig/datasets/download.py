@@ -12,10 +12,10 @@ from disambig._core.errors import (
     DownloadError,
     HashMismatchError,
     ParameterError,
+    import_extra,
 )
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
-from disambig._core.optional import import_extra
 from disambig.datasets.card import DatasetCard, find_card
 
 __all__ = [

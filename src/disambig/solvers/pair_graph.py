@@ -1,4 +1,4 @@
-"""A graph of rows, expanded to the pairs of a row and one of its candidates.
+"""A graph of rows, expanded to pairs of row and candidate, and confidences smooth on it.
 
 Candidate sets are small. Working on pairs instead of all rows and classes makes a product with the
 graph as cheap as the sets are small. Where sets hold nearly all classes it has an entry for every
@@ -7,11 +7,14 @@ edge and class.
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import svds
 
+from disambig._core.parameters import make_generator
 from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
+from disambig.solvers.nonnegative_qp import project_groups_on_simplex
 
-__all__ = ["graph_to_candidates", "graph_to_labels"]
+__all__ = ["graph_to_candidates", "graph_to_labels", "smooth_confidences"]
 
 
 def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
@@ -69,3 +72,82 @@ def _entry(rows: IntArray, labels: IntArray, candidates: CandidateLabels) -> Int
     """Return one number for every row and label."""
     entries: IntArray = rows.astype(np.int64) * candidates.shape[1] + labels
     return entries
+
+
+_SMALL_GRAPH = 50
+
+
+def smooth_confidences(
+    graph: Sparse,
+    candidates: CandidateLabels,
+    start: FloatArray,
+    *,
+    anchor: FloatArray | None = None,
+    smoothness: float = 1.0,
+    max_iter: int = 500,
+    tol: float = 1e-7,
+) -> FloatArray:
+    """Minimise ``smoothness * |F - graph @ F|^2 + |F - anchor|^2`` over confidences F.
+
+    Every row of F is a distribution over the candidates of its row. Accelerated projected gradient:
+    without an anchor with Nesterov's growing momentum, with one with the constant momentum of a
+    strongly convex problem.
+
+    Parameters
+    ----------
+    graph : sparse array of shape (n_samples, n_samples)
+        Weights with which rows are rebuilt from their neighbours.
+    candidates : CandidateLabels
+        Candidate sets of the rows.
+    start : ndarray of shape (n_pairs,)
+        Confidences to begin with, in the order of ``candidates.pairs()``.
+    anchor : ndarray of shape (n_pairs,), optional
+        What confidences should be close to; without it the second term is left out.
+    smoothness : float, default=1.0
+        How much agreement with the neighbours counts.
+    max_iter : int, default=500
+        Steps at most.
+    tol : float, default=1e-7
+        Stop where no confidence changes by more.
+    """
+    apart = sparse.eye_array(len(candidates), format="csr") - graph
+    differences = graph_to_labels(apart, candidates)
+    transposed = differences.T.tocsr()
+    steepest = 2 * smoothness * _largest_singular_value(apart) ** 2
+    if anchor is not None:
+        steepest += 2
+    if steepest == 0:
+        return start
+    constant_momentum = (1 - np.sqrt(2 / steepest)) / (1 + np.sqrt(2 / steepest))
+    starts = candidates.starts
+    confidences, ahead, growth = start, start, 1.0
+    for _ in range(max_iter):
+        slope = 2 * smoothness * (transposed @ (differences @ ahead))
+        if anchor is not None:
+            slope += 2 * (ahead - anchor)
+        moved = project_groups_on_simplex(ahead - slope / steepest, starts)
+        change = moved - confidences
+        confidences = moved
+        if np.abs(change).max() <= tol:
+            break
+        if anchor is None:
+            momentum, growth = _growing_momentum(growth)
+        else:
+            momentum = constant_momentum
+        ahead = moved + momentum * change
+    return confidences
+
+
+def _growing_momentum(growth: float) -> tuple[float, float]:
+    following = (1 + np.sqrt(1 + 4 * growth**2)) / 2
+    return (growth - 1) / following, following
+
+
+def _largest_singular_value(matrix: Sparse) -> float:
+    """Return the largest singular value, or a little more."""
+    if min(matrix.shape) <= _SMALL_GRAPH or matrix.count_nonzero() == 0:
+        return float(np.linalg.norm(matrix.toarray(), 2))
+    # A fixed start, because SciPy draws a random one.
+    start = make_generator(0).standard_normal(min(matrix.shape))
+    (largest,) = svds(matrix, k=1, v0=start, tol=1e-3, return_singular_vectors=False)
+    return 1.01 * float(largest)

@@ -23,9 +23,8 @@ from disambig.solvers.neighbors import (
     index_of_rows,
     nearest_of_training_rows,
 )
-from disambig.solvers.nonnegative_qp import minimise_on_simplex
-from disambig.solvers.simplex import project_rows_on_simplex
-from disambig.solvers.smooth_confidences import smooth_confidences
+from disambig.solvers.nonnegative_qp import minimise_on_simplex, project_rows_on_simplex
+from disambig.solvers.pair_graph import smooth_confidences
 
 __all__ = ["AGGD"]
 

@@ -12,7 +12,7 @@ from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence
 from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
-from disambig.solvers.simplex import project_groups_on_simplex, project_rows_on_simplex
+from disambig.solvers.nonnegative_qp import project_groups_on_simplex, project_rows_on_simplex
 
 __all__ = ["SURE"]
 

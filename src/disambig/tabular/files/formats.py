@@ -16,9 +16,9 @@ from disambig._core.errors import (
     ParameterError,
     TableError,
     UnknownNameError,
+    import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
-from disambig._core.optional import import_extra
 from disambig.tabular.table_columns import check_names
 
 if TYPE_CHECKING:
