@@ -8,20 +8,6 @@ from disambig._core.errors import ParameterError
 from disambig.bench.line_styles import LineStyle
 from disambig.bench.statistics import groups_alike
 
-__all__ = [
-    "ARROW_ROW_HEIGHT",
-    "MAX_ARROW_ROWS",
-    "Chart",
-    "CurvesChart",
-    "Dot",
-    "DotPanel",
-    "DotsChart",
-    "Legend",
-    "LineChart",
-    "RanksChart",
-    "Series",
-]
-
 # Share of a panel's height that a row of arrows takes. Lines beyond the last row share rows.
 ARROW_ROW_HEIGHT = 0.07
 MAX_ARROW_ROWS = 5

@@ -20,15 +20,6 @@ from disambig.bench.statistics import (
 )
 from disambig.metrics import direction
 
-__all__ = [
-    "PairwiseTests",
-    "Ranking",
-    "WinTieLoss",
-    "pairwise_tests",
-    "rank_methods",
-    "tests_against_rivals",
-]
-
 # By data and method; None where it shares fewer than two runs with the reference.
 PairwiseTests = Mapping[tuple[str, str], PairedTest | None]
 

@@ -25,8 +25,6 @@ from disambig.bench.wording import (
 )
 from disambig.metrics import direction, metric_title
 
-__all__ = ["findings"]
-
 _FEW_RUNS = 5
 
 

@@ -15,16 +15,6 @@ from matplotlib.textpath import TextPath
 from disambig._core.files import write_atomically
 from disambig.bench.line_styles import LineStyle
 
-__all__ = [
-    "LEGEND_TYPE",
-    "arrow_keywords",
-    "color_of",
-    "figure_style",
-    "line_keywords",
-    "save_figure",
-    "text_width",
-]
-
 LEGEND_TYPE = 8.5
 _SETTINGS: Any = {
     "font.family": ["DejaVu Sans"],

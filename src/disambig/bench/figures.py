@@ -27,8 +27,6 @@ from disambig.bench.figure_style import (
     text_width,
 )
 
-__all__ = ["draw_figure"]
-
 # In inches; the legend needs so much.
 _MIN_WIDTH = 5.2
 # Lines of many points have so many markers, each line at other points.

@@ -5,8 +5,6 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Table", "as_markdown", "list_markdown", "to_csv", "to_latex", "to_markdown"]
-
 
 @dataclass(frozen=True)
 class Table:

@@ -4,16 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-__all__ = [
-    "N_COLORS",
-    "N_MARKERS",
-    "Dash",
-    "LineStyle",
-    "method_styles",
-    "nth_style",
-    "role_styles",
-]
-
 # Lengths of line and gap in turn; empty where the line is solid.
 Dash = tuple[float, ...]
 

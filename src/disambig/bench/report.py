@@ -26,8 +26,6 @@ from disambig.bench.tables import (
     win_table,
 )
 
-__all__ = ["NO_FIGURES", "Published", "Report", "can_draw_figures", "make_report", "write_report"]
-
 NO_FIGURES = (
     "Figures for print were left out: they need matplotlib. Install it by pip install "
     "'disambig[figures]' and run the same command again."

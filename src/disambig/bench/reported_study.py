@@ -12,8 +12,6 @@ from disambig._core.errors import ParameterError, StudyError
 from disambig.bench.entries import Settings
 from disambig.bench.settings import Study, described, given_settings, place_data
 
-__all__ = ["STUDY_FILE", "ReportedStudy", "read_study_file", "study_file_text"]
-
 STUDY_FILE = "study.json"
 
 

@@ -11,8 +11,6 @@ from disambig.bench.run_table import STEPS
 from disambig.bench.study_results import StudyResult
 from disambig.bench.wording import MISSING
 
-__all__ = ["failure_table", "run_details", "seconds_table"]
-
 
 def run_details(result: StudyResult) -> list[tuple[str, str]]:
     """Return what is to be known of the runs, name and value; where records differ, all values."""

@@ -15,8 +15,6 @@ from disambig.bench.record import Record
 from disambig.bench.study_results import StudyResult
 from disambig.metrics import METRICS, direction
 
-__all__ = ["DECIMALS", "STEPS", "RunTable", "Setting", "accuracy_by_epoch", "study_scores"]
-
 # The steps of a job; each is timed.
 STEPS = ("choose", "fit", "predict")
 # Scores are shown, and called equal, to this many decimals.

@@ -27,8 +27,6 @@ from disambig.bench.run_table import RunTable, accuracy_by_epoch
 from disambig.bench.study_results import StudyResult
 from disambig.metrics import direction, metric_title
 
-__all__ = ["curves_chart", "dots_chart", "epochs_chart", "ranks_chart", "study_charts"]
-
 # Shares of the height: empty above the highest and below the lowest point; and how far below the
 # floor, of the height between floor and best, a point has to be shown.
 _MARGIN = 0.06

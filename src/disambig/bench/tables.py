@@ -32,8 +32,6 @@ from disambig.bench.wording import (
 )
 from disambig.metrics import direction, metric_title
 
-__all__ = ["Published", "comparison_table", "published_table", "significance_table", "win_table"]
-
 # Mean and standard deviation, by dataset and method.
 Published = Mapping[str, Mapping[str, tuple[float, float]]]
 

@@ -9,20 +9,6 @@ from disambig.bench.comparisons import Ranking
 from disambig.bench.evaluate import mean_and_std
 from disambig.bench.run_table import DECIMALS, RunTable
 
-__all__ = [
-    "MARKS",
-    "MISSING",
-    "count_by_dataset",
-    "count_of",
-    "friedman_sentence",
-    "join_data",
-    "mean_text",
-    "p_value_text",
-    "repeated_data_sentence",
-    "score_text",
-    "selection_notes",
-]
-
 MISSING = "-"
 # Verdict of a test on the reference, beside the score of a rival.
 MARKS = {"better": " •", "worse": " ◦", "tie": ""}

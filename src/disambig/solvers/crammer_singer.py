@@ -11,8 +11,6 @@ from sklearn.utils.extmath import row_norms
 
 from disambig._core.typing import Features, FloatArray, IntArray
 
-__all__ = ["MarginMachine", "fit_margin_machine"]
-
 _ONE_AT_A_TIME = Lock()
 _MOST_PASSES = 1000
 # How far a class without rows is below all others: e ** -30 is a negligible probability.

@@ -11,9 +11,6 @@ from sklearn.utils import gen_batches
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 
-__all__ = ["PRECISIONS", "KernelModel", "KernelRidge", "cholesky_in_place"]
-
-
 _ROWS_IN_A_BLOCK = 1024
 
 

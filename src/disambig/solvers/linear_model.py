@@ -9,8 +9,6 @@ from scipy.optimize import minimize
 
 from disambig._core.typing import Features, FloatArray
 
-__all__ = ["LinearModel", "LossOfScores", "fit_linear_model"]
-
 # From scores (n_samples, n_outputs) to their loss and its gradient, of the same shape.
 LossOfScores = Callable[[FloatArray], tuple[float, FloatArray]]
 

@@ -10,16 +10,6 @@ from sklearn.utils import gen_batches
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 
-__all__ = [
-    "difference_products",
-    "graph_of_weights",
-    "index_of_rows",
-    "inner_products",
-    "nearest_of_queries",
-    "nearest_of_training_rows",
-    "reconstruction_weights",
-]
-
 
 def index_of_rows(X: Features) -> NearestNeighbors:
     """Prepare training rows for the search of neighbours by Euclidean distance."""

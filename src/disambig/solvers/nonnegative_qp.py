@@ -7,14 +7,6 @@ from sklearn.utils import gen_batches
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.storage import group_maxima, group_sums
 
-__all__ = [
-    "minimise_on_orthant",
-    "minimise_on_simplex",
-    "project_groups_on_simplex",
-    "project_rows_on_simplex",
-]
-
-
 # So many numbers at a time stay in the cache of a processor.
 _NUMBERS_AT_A_TIME = 200_000
 # On problems brought to size one: how far below zero is a violation, which pivots are rounding, and

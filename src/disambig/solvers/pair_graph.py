@@ -14,8 +14,6 @@ from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.nonnegative_qp import project_groups_on_simplex
 
-__all__ = ["graph_to_candidates", "graph_to_labels", "smooth_confidences"]
-
 
 def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
     """Return the matrix that takes values of candidates to ``graph @ F`` at the candidates.

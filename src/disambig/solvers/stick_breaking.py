@@ -10,8 +10,6 @@ from scipy.special import expit
 from disambig._core.typing import FloatArray
 from disambig.solvers.linear_model import LinearModel, LossOfScores
 
-__all__ = ["even_gates", "gate_loss", "shares_of_gates"]
-
 
 def even_gates(n_features: int, n_components: int) -> LinearModel:
     """Return gates that give every component the same share everywhere."""

@@ -7,8 +7,6 @@ from scipy.optimize import linprog
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray, IntArray, Sparse
 
-__all__ = ["assign_candidates"]
-
 
 def assign_candidates(
     rows: IntArray, columns: IntArray, costs: FloatArray, counts: IntArray

@@ -15,8 +15,6 @@ from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.shell import Section, render_template
 
-__all__ = ["SETTLE_SCRIPTS", "doubtful_data", "settle_section"]
-
 SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")
 # A page may take ten megabytes: of these the rows, and of these the values of columns.
 _BYTES_FOR_ROWS = 8_000_000

@@ -8,8 +8,6 @@ from markupsafe import Markup, escape
 from disambig.bench.formats import Table
 from disambig.bench.wording import MISSING
 
-__all__ = ["details_list", "element", "fragment", "note", "table_html"]
-
 # HTML elements without an end tag.
 _VOID = frozenset({"br", "hr", "input", "meta"})
 # Longer tables can be filtered, and the longest scroll below their header.

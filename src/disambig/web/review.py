@@ -25,8 +25,6 @@ from disambig.web.shell import render_page
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["TokenGuard", "review_app", "review_page", "serve_review"]
-
 _TOKEN_BYTES = 24
 _SECONDS_TO_END = 2
 _MAX_BODY = 100_000

@@ -13,8 +13,6 @@ from markupsafe import Markup
 
 from disambig._version import __version__
 
-__all__ = ["Section", "render_page", "render_template"]
-
 
 @dataclass(frozen=True)
 class Section:

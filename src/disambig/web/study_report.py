@@ -15,8 +15,6 @@ from disambig.web.charts.lines import curve_charts, line_chart
 from disambig.web.markup import details_list, element, fragment, note, table_html
 from disambig.web.shell import Section, render_page
 
-__all__ = ["study_page"]
-
 _BOUNDS = (
     "Floors and ceilings are there for scale. A method should do better than a floor; a ceiling "
     "learned from the true labels. They are the last columns or rows of tables and the thin grey "

@@ -18,8 +18,6 @@ from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_sec
 from disambig.web.markup import details_list, element, fragment, note, table_html
 from disambig.web.shell import Section, render_page
 
-__all__ = ["table_page"]
-
 _MOST_CLASSES = 25
 _MOST_SIZES = 12
 _BINS = 20

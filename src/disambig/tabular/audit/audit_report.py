@@ -10,8 +10,6 @@ from disambig._core.messages import percent, printable, quote_value, row_count
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.tabular.audit.suspicious import Finding
 
-__all__ = ["Section", "TableAudit"]
-
 _KINDS = {
     "number": ("number", "numbers"),
     "category": ("category", "categories"),

@@ -10,8 +10,6 @@ from scipy import sparse
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["RepeatedRows", "find_repeated_rows"]
-
 _ROWS_AT_A_TIME = 50_000
 _ODD_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["JoinedLabels", "Slip", "find_joined_labels", "find_slips", "find_spelling_variants"]
-
 _LONGEST_LABEL = 80  # longer ones are whole sentences
 _MOST_LABELS = 50_000
 # A slip is rare beside the label that was meant.

@@ -15,8 +15,6 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.duplicates import find_repeated_rows
 from disambig.tabular.audit.spelling import find_joined_labels, find_slips, find_spelling_variants
 
-__all__ = ["Finding", "LabelledRows", "find_suspicious"]
-
 _ROWS_NAMED = 5
 _EXAMPLES = 3
 _NEARLY_ALL = 0.95

@@ -19,8 +19,6 @@ from disambig.tabular.column_roles import (
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.label_columns import LabelColumns, LabelsInTable
 
-__all__ = ["audit_table"]
-
 
 def audit_table(
     frame: pd.DataFrame,

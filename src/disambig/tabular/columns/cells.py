@@ -15,17 +15,6 @@ from disambig._core.messages import describe_table_rows, option, quote_value, ro
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.tabular.cell_values import MISSING_TEXTS, number_text
 
-__all__ = [
-    "ColumnValues",
-    "are_codes",
-    "as_strings",
-    "check_sizes",
-    "distinct_strings",
-    "is_number",
-    "parse_numbers",
-    "read_column",
-]
-
 Form = Literal["numbers", "booleans", "dates", "strings"]
 
 # Sums and squares of numbers must stay below the largest double.

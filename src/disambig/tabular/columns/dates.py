@@ -9,17 +9,6 @@ import pandas as pd
 
 from disambig._core.typing import AnyArray, FloatArray
 
-__all__ = [
-    "DATE_PARTS",
-    "ISO_FORMAT",
-    "MONTH_FIRST",
-    "DateFormat",
-    "date_formats_of",
-    "date_parts",
-    "example_of",
-    "parse_dates",
-]
-
 DateFormat = Literal["ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"]
 ISO_FORMAT: DateFormat = "ISO8601"
 MONTH_FIRST: DateFormat = "%m/%d/%Y"

@@ -21,15 +21,6 @@ from disambig.tabular.columns.cells import (
 )
 from disambig.tabular.columns.dates import ISO_FORMAT, MONTH_FIRST, DateFormat, date_formats_of
 
-__all__ = [
-    "BOOLEAN_WORDS",
-    "MOST_CATEGORIES",
-    "ColumnKind",
-    "FeatureKind",
-    "Kind",
-    "describe_column",
-]
-
 FeatureKind = Literal["number", "category", "boolean", "date"]
 Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
 

@@ -11,14 +11,6 @@ from disambig.tabular.columns.dates import DateFormat
 from disambig.tabular.columns.kinds import ColumnKind, FeatureKind, describe_column
 from disambig.tabular.table_columns import missing_columns_message
 
-__all__ = [
-    "ColumnPlan",
-    "PlannedColumn",
-    "check_column_names",
-    "chosen_columns",
-    "plan_columns",
-]
-
 _MOST_REMARKS = 5
 # They can give the label away.
 _LEAKING = ("identifier", "counter")

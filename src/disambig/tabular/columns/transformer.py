@@ -14,8 +14,6 @@ from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.values import value_names
 
-__all__ = ["CategoryCodes", "FeatureTransformer", "TransformerState"]
-
 _SCALER = "scaler."
 
 

@@ -22,8 +22,6 @@ from disambig.tabular.columns.kinds import BOOLEAN_WORDS
 from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, check_column_names
 from disambig.tabular.table_columns import missing_columns_message
 
-__all__ = ["column_values", "value_names"]
-
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
 

@@ -13,8 +13,6 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.files.formats import FileContent
 
-__all__ = ["as_features", "read_mat", "read_npz"]
-
 
 def read_mat(source: FileContent) -> PartialLabelDataset:
     """Read a ``.mat`` file (MATLAB 5 to 7.2); the classes are 0 to c - 1."""

@@ -17,8 +17,6 @@ from disambig.candidates.checks import is_missing
 from disambig.tabular.cell_values import cell_text, is_collection, json_value
 from disambig.tabular.files.formats import FileContent
 
-__all__ = ["read_excel", "write_excel"]
-
 _MOST_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384
 _LONGEST_TEXT = 32_767

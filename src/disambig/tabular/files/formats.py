@@ -24,19 +24,6 @@ from disambig.tabular.table_columns import check_names
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "FORMATS",
-    "STANDARD_STREAM",
-    "FileContent",
-    "Format",
-    "find_content",
-    "find_format",
-    "one_of",
-    "read_table",
-    "suffixes_of",
-    "write_table",
-]
-
 STANDARD_STREAM = "-"
 _FILES = "disambig.tabular.files"
 

@@ -13,8 +13,6 @@ from disambig.tabular.files.formats import FileContent
 from disambig.tabular.files.text import decode_lines
 from disambig.tabular.table_columns import check_names
 
-__all__ = ["read_json_lines", "write_json_lines"]
-
 _ROWS_AT_ONCE = 2_000
 _TYPE_NAMES = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 

@@ -10,8 +10,6 @@ from disambig._core.errors import TableError
 from disambig.tabular.cell_values import cell_text
 from disambig.tabular.files.formats import FileContent
 
-__all__ = ["read_parquet", "write_parquet"]
-
 
 def read_parquet(source: FileContent) -> Any:
     """Return a data frame; lists in cells are Python lists, integers with gaps stay integers."""

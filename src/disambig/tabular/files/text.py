@@ -18,8 +18,6 @@ from disambig.tabular.cell_values import cell_text
 from disambig.tabular.files.formats import FileContent
 from disambig.tabular.table_columns import check_names
 
-__all__ = ["decode_lines", "read_delimited", "write_delimited"]
-
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
 _ROWS_AT_ONCE = 2_000
 _LINES_LOOKED_AT = 20

@@ -15,8 +15,6 @@ from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
 from disambig.tabular.labels.label_cells import blank_cell_note
 from disambig.tabular.table_columns import find_column
 
-__all__ = ["one_row_per_item", "read_annotations"]
-
 
 def read_annotations(
     long_frame: Any,

@@ -29,8 +29,6 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: reviews of one table are not kept apart
 
-__all__ = ["LOG_SUFFIX", "Conflict", "DecidedRows", "DecisionLog", "read_decisions", "settle"]
-
 LOG_SUFFIX = ".jsonl"
 _LABEL, _ROW, _TIME = "label", "row", "decided_at"
 _TABLE = "The table of decisions"

@@ -11,8 +11,6 @@ from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.checks import is_missing
 from disambig.tabular.cell_values import is_blank, is_collection, text_of
 
-__all__ = ["distinct_cells", "distinct_combinations", "texts_of"]
-
 
 def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
     """Return for every row the number of its cell, and the distinct cells in order of appearance.

@@ -18,17 +18,6 @@ from disambig.candidates.checks import is_missing
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.cell_values import MISSING_TEXTS, is_blank, is_collection, text_of
 
-__all__ = [
-    "LITERAL_OPTION",
-    "CellLabels",
-    "CellReader",
-    "LabelProblem",
-    "blank_cell_note",
-    "join_labels",
-    "read_weighted_cell",
-    "write_weighted_cells",
-]
-
 # How to say that signs and words have no meaning.
 LITERAL_OPTION = "--literal-labels (in Python literal=True)"
 

@@ -31,8 +31,6 @@ from disambig.tabular.labels.label_rows import (
 )
 from disambig.tabular.table_columns import find_column
 
-__all__ = ["LabelColumns", "LabelsInTable", "check_labels_differ"]
-
 _MOST_CELLS = 3
 _LONGEST_CELL = 150  # with the name of its column
 

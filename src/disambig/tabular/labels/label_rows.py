@@ -14,8 +14,6 @@ from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates import CandidateLabels
 from disambig.tabular.labels.label_cells import LITERAL_OPTION, CellLabels, LabelProblem
 
-__all__ = ["CollectedRows", "RowLabels", "count_votes", "row_labels", "unknown_label"]
-
 _NO_WEIGHTS: Mapping[str, float] = {}
 
 

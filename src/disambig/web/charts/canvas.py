@@ -11,28 +11,6 @@ from markupsafe import Markup
 from disambig.bench.wording import MISSING
 from disambig.web.markup import element, fragment, note
 
-__all__ = [
-    "PANEL_WIDTH",
-    "Plot",
-    "Scale",
-    "bottom_axis",
-    "box",
-    "drawing",
-    "estimated_width",
-    "figure",
-    "left_axis",
-    "left_room",
-    "mark",
-    "nice_ticks",
-    "range_of",
-    "shortened",
-    "text",
-    "thinned",
-    "tick_texts",
-    "value_text",
-    "vertical_grid",
-]
-
 # As wide as a phone, nearly: type of 12 is not shrunk below 10 there.
 PANEL_WIDTH = 400.0
 # The size of type in charts, as in the style sheet. Widths of characters are shares of it, rather

@@ -33,8 +33,6 @@ from disambig.web.charts.marks import (
 )
 from disambig.web.markup import element, fragment
 
-__all__ = ["dot_chart", "dot_charts", "rank_diagram"]
-
 _ROW = 24.0
 _ABOVE = 8.0
 _BELOW = 44.0

@@ -25,9 +25,6 @@ from disambig.web.charts.canvas import (
 )
 from disambig.web.markup import element, fragment
 
-__all__ = ["bar_chart", "heat_map", "opacity_of"]
-
-
 _HEIGHT = 240.0
 _BELOW = 44.0
 _ABOVE = 30.0

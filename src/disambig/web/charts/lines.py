@@ -35,8 +35,6 @@ from disambig.web.charts.marks import (
 )
 from disambig.web.markup import element, fragment
 
-__all__ = ["curve_charts", "line_chart"]
-
 _HEIGHT = 260.0
 _BELOW = 44.0
 _ABOVE = 30.0

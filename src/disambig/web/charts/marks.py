@@ -9,16 +9,6 @@ from disambig.bench.charts import Legend
 from disambig.bench.line_styles import LineStyle
 from disambig.web.markup import element
 
-__all__ = [
-    "arrow",
-    "color_class",
-    "legend_list",
-    "line_attributes",
-    "marker",
-    "marker_size",
-    "path_through",
-]
-
 _SIZE, _STRONG_SIZE = 3.6, 4.6
 
 
