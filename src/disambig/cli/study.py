@@ -11,9 +11,9 @@ from disambig._core.errors import StudyError
 from disambig.cli.console import print_table
 
 if TYPE_CHECKING:
-    from disambig.bench.report import Published
     from disambig.bench.settings import Study
     from disambig.bench.study_results import StudyResult
+    from disambig.bench.tables import Published
 
 __all__ = ["STORE", "Address", "Backend", "Jobs", "Out", "Store", "run_and_report", "study"]
 
