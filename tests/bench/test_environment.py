@@ -9,9 +9,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import disambig
 from disambig.bench.execute import (
     describe_environment,
-    forget_peak_memory,
     one_thread,
     peak_memory_mb,
+    reset_peak_memory,
 )
 
 
@@ -46,15 +46,15 @@ def test_threads_come_back_after_an_error(several_threads):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not forget the peak")
-def test_peak_memory_rises_and_can_be_forgotten():
-    forget_peak_memory()
+def test_peak_memory_rises_and_can_be_reset():
+    reset_peak_memory()
     before = peak_memory_mb()
     block = np.ones(200 * 2**17)  # 200 MB
     during = peak_memory_mb()
     assert during > before + 150
     del block
     assert peak_memory_mb() > during - 10  # the system counts in strides
-    forget_peak_memory()
+    reset_peak_memory()
     assert peak_memory_mb() < during - 150
 
 

@@ -20,7 +20,7 @@ from disambig.bench import (
     run_study,
 )
 from disambig.bench.evaluate import Predictions
-from disambig.bench.record import Job, Record
+from disambig.bench.record import Job, changed_modules
 from disambig.bench.trial import GridSelection, Split
 from disambig.metrics import METRICS, Metric
 
@@ -302,15 +302,6 @@ def test_predictions_are_small_beside_the_data():
     assert len(kept.to_bytes()) < 2000 * 50 * 4.4
 
 
-def test_a_record_says_which_modules_changed():
-    job = Job("plknn", "data", Split(seed=0, n_folds=3))
-    record = Record(
-        key=job.key,
-        job=job.content,
-        dataset="",
-        status="done",
-        environment={},
-        finished="",
-        code={**job.code, "disambig.solvers.neighbors": "other", "gone": "0"},
-    )
-    assert record.changed_code(job) == ["disambig.solvers.neighbors", "gone"]
+def test_modules_that_changed_came_or_went_are_named():
+    before, after = {"a": "1", "b": "1", "gone": "1"}, {"a": "1", "b": "2", "new": "1"}
+    assert changed_modules(before, after) == ["b", "gone", "new"]

@@ -130,7 +130,7 @@ def test_without_any_data_all_of_it_is_listed_with_how_to_get_it(
     shown = capsys.readouterr()
     assert shown.out == ""
     first, *lines = shown.err.splitlines()
-    assert first == "disambig: None of the data is at hand."
+    assert first == "disambig: None of the data is there."
     cards = [find_card(name) for name in names]
     assert lines == [
         f"Missing: {card.title}. Get it by 'disambig fetch {card.name}', or from {card.source}, "

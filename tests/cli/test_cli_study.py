@@ -415,7 +415,7 @@ def test_results_and_records_do_not_share_a_folder(
     words = ("--out", str(folder), "--store", str(folder / "tiny"))
     code, _, error = command("study", str(folder / "tiny.toml"), *words)
     assert code == 2
-    assert "Results and records need folders of their own." in error
+    assert "Results and records need two folders." in error
 
 
 # Interruption ------------------------------------------------------------------------------------

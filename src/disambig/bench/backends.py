@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Protocol
@@ -12,177 +13,10 @@ from typing import Any, Protocol
 from disambig._core.errors import ClusterError, ParameterError, import_extra
 from disambig._core.parameters import check_choice, check_integer
 
-__all__ = [
-    "BACKENDS",
-    "Backend",
-    "DaskCluster",
-    "LocalProcesses",
-    "RayCluster",
-    "open_backend",
-    "open_dask",
-    "open_local",
-    "open_ray",
-]
-
+__all__ = ["BACKENDS", "Backend", "open_backend"]
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_UNTIL_IDLE = 0.1
-
-
-class LocalProcesses:
-    """Processes of this machine, each in a pool of its own: one that dies takes no other along."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._idle: SimpleQueue[Any] = SimpleQueue()
-        self._open: set[Any] = set()
-
-    def width(self) -> int:
-        """Return how many processes there are."""
-        return self._count
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Start a call in an idle process, or in a new one."""
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
-        while True:
-            pool = self._idle_pool()
-            try:
-                return self._submit_to(pool, function, *arguments)
-            except BrokenProcessPool:  # its process died while it had nothing to do
-                self._open.discard(pool)
-
-    def _idle_pool(self) -> Any:
-        while True:
-            try:
-                # A result may be known a moment before its process is.
-                wait = len(self._open) >= self._count
-                return self._idle.get(block=wait, timeout=_SECONDS_UNTIL_IDLE)
-            except Empty:
-                if len(self._open) < self._count:
-                    return _one_process()
-
-    def _submit_to(self, pool: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        future: Future[Any] = pool.submit(function, *arguments)
-        self._open.add(pool)
-        future.add_done_callback(lambda done: self._take_back(pool, done))
-        return future
-
-    def _take_back(self, pool: Any, future: Future[Any]) -> None:
-        if future.cancelled() or future.exception() is not None:
-            self._open.discard(pool)
-            pool.shutdown(wait=False, kill_workers=True)
-        else:
-            self._idle.put(pool)
-
-    def close(self) -> None:
-        """End all processes, those at work too: who leaves early does not wait for them."""
-        for pool in list(self._open):
-            pool.shutdown(wait=False, kill_workers=True)
-
-
-def _one_process() -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor  # starts nothing until it is used
-
-    # Said before numerical libraries are loaded there: threads that share cores slow each other.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return ProcessPoolExecutor(
-        max_workers=1, env=threads, initializer=_leave_with, initargs=(os.getpid(),)
-    )
-
-
-def _leave_with(runner: int) -> None:
-    """Let this process end when its runner is gone, even if that was killed."""
-
-    def watch() -> None:
-        while os.getppid() == runner:
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def open_local(jobs: int, _: str | None) -> Iterator[LocalProcesses]:
-    """Open so many processes; they are started when they are needed."""
-    processes = LocalProcesses(jobs)
-    try:
-        yield processes
-    finally:
-        processes.close()
-
-
-class DaskCluster:
-    """The workers of a Dask scheduler. What a worker that dies was at goes to another."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._executor = client.get_executor(pure=False)
-
-    def width(self) -> int:
-        """Return how many workers there are; each runs one job at a time, whatever its threads."""
-        with _told("Dask"):
-            return max(1, len(self._client.nthreads()))
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Start a call on some worker."""
-        with _told("Dask"):
-            future: Future[Any] = self._executor.submit(function, *arguments)
-        return future
-
-
-@contextmanager
-def open_dask(jobs: int, address: str | None) -> Iterator[DaskCluster]:
-    """Connect to a scheduler, or start one with so many workers on this machine."""
-    distributed = import_extra("distributed", extra="dask")
-    local = {} if address else {"n_workers": jobs, "threads_per_worker": 1}
-    with _told("Dask", address):
-        client = distributed.Client(address, **local)
-    with client:
-        yield DaskCluster(client)
-
-
-class RayCluster:
-    """The processors of a Ray cluster."""
-
-    def __init__(self, ray: Any) -> None:
-        self._ray = ray
-
-    def width(self) -> int:
-        """Return how many processors the cluster has."""
-        with _told("Ray"):
-            return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Start a call on some processor."""
-        with _told("Ray"):
-            future: Future[Any] = self._ray.remote(function).remote(*arguments).future()
-        return future
-
-
-@contextmanager
-def open_ray(jobs: int, address: str | None) -> Iterator[RayCluster]:
-    """Connect to a cluster, or start one with so many processors on this machine."""
-    ray = import_extra("ray", extra="ray")
-    with _told("Ray", address):
-        ray.init(address=address, num_cpus=None if address else jobs, log_to_driver=False)
-    try:
-        yield RayCluster(ray)
-    finally:
-        ray.shutdown()
-
-
-@contextmanager
-def _told(kind: str, address: str | None = None) -> Iterator[None]:
-    """Say in words that there is no cluster, or no longer."""
-    try:
-        yield
-    except (OSError, ValueError, RuntimeError) as error:
-        where = f" at {address}" if address else ""
-        raise ClusterError(
-            f"The {kind} cluster{where} cannot be reached: {error}. Is it running there? What was "
-            "done is kept; the same command goes on from there."
-        ) from error
 
 
 class Backend(Protocol):
@@ -207,7 +41,7 @@ def open_backend(
     name : {"local", "dask", "ray"}
         Processes of this machine, or a cluster.
     jobs : int, default=1
-        Processes, on this machine; a cluster elsewhere has its own.
+        Processes on this machine; not used with the address of a cluster.
     address : str, optional
         Of the cluster; one on this machine is started without it.
     """
@@ -221,8 +55,160 @@ def open_backend(
     return BACKENDS[name](jobs, address)
 
 
+# This machine ------------------------------------------------------------------------------------
+
+
+class _LocalProcesses:
+    """Processes of this machine, each in a pool of one: if it dies, the others stay alive."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._idle: SimpleQueue[Any] = SimpleQueue()
+        self._open: set[Any] = set()
+
+    def width(self) -> int:
+        return self._count
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        while True:
+            pool = self._idle_pool()
+            try:
+                future: Future[Any] = pool.submit(function, *arguments)
+            except BrokenProcessPool:  # its process died while it had nothing to do
+                self._open.discard(pool)
+                continue
+            self._open.add(pool)
+            future.add_done_callback(partial(self._take_back, pool))
+            return future
+
+    def _idle_pool(self) -> Any:
+        while True:
+            try:
+                # A result may be known a moment before its pool is idle again.
+                wait = len(self._open) >= self._count
+                return self._idle.get(block=wait, timeout=_SECONDS_UNTIL_IDLE)
+            except Empty:
+                if len(self._open) < self._count:
+                    return _one_process()
+
+    def _take_back(self, pool: Any, future: Future[Any]) -> None:
+        if future.cancelled() or future.exception() is not None:
+            self._open.discard(pool)
+            pool.shutdown(wait=False, kill_workers=True)
+        else:
+            self._idle.put(pool)
+
+    def close(self) -> None:
+        """End all processes, those at work too: an interrupted run does not wait for them."""
+        for pool in list(self._open):
+            pool.shutdown(wait=False, kill_workers=True)
+
+
+def _one_process() -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor  # starts nothing until it is used
+
+    # Set before numerical libraries are loaded there: threads that share cores slow each other.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return ProcessPoolExecutor(
+        max_workers=1, env=threads, initializer=_end_with, initargs=(os.getpid(),)
+    )
+
+
+def _end_with(runner: int) -> None:
+    """Let this process end when its runner is gone, even if the runner was killed."""
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _open_local(jobs: int, _: str | None) -> Iterator[Backend]:
+    processes = _LocalProcesses(jobs)
+    try:
+        yield processes
+    finally:
+        processes.close()
+
+
+# Clusters ----------------------------------------------------------------------------------------
+
+
+class _DaskCluster:
+    """The workers of a Dask scheduler, which repeats the calls of a worker that dies."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+
+    def width(self) -> int:
+        with _cluster_errors("Dask"):
+            # One job at a time for each worker, however many threads it has.
+            return max(1, len(self._client.nthreads()))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        with _cluster_errors("Dask"):
+            future: Future[Any] = self._executor.submit(function, *arguments)
+        return future
+
+
+@contextmanager
+def _open_dask(jobs: int, address: str | None) -> Iterator[Backend]:
+    distributed = import_extra("distributed", extra="dask")
+    local = {} if address else {"n_workers": jobs, "threads_per_worker": 1}
+    with _cluster_errors("Dask", address):
+        client = distributed.Client(address, **local)
+    with client:
+        yield _DaskCluster(client)
+
+
+class _RayCluster:
+    """The processors of a Ray cluster."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+
+    def width(self) -> int:
+        with _cluster_errors("Ray"):
+            return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        with _cluster_errors("Ray"):
+            future: Future[Any] = self._ray.remote(function).remote(*arguments).future()
+        return future
+
+
+@contextmanager
+def _open_ray(jobs: int, address: str | None) -> Iterator[Backend]:
+    ray = import_extra("ray", extra="ray")
+    with _cluster_errors("Ray", address):
+        ray.init(address=address, num_cpus=None if address else jobs, log_to_driver=False)
+    try:
+        yield _RayCluster(ray)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _cluster_errors(kind: str, address: str | None = None) -> Iterator[None]:
+    """Turn errors of a cluster that is not there, or no longer, into one that says so."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        where = f" at {address}" if address else ""
+        raise ClusterError(
+            f"The {kind} cluster{where} cannot be reached: {error}. Is it running there? What was "
+            "done is kept; the same command goes on from there."
+        ) from error
+
+
 BACKENDS: dict[str, Callable[[int, str | None], AbstractContextManager[Backend]]] = {
-    "local": open_local,
-    "dask": open_dask,
-    "ray": open_ray,
+    "local": _open_local,
+    "dask": _open_dask,
+    "ray": _open_ray,
 }

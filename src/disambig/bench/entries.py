@@ -1,4 +1,4 @@
-"""What a study is made of, as it is written down: datasets, methods, protocol."""
+"""The parts of a study: datasets, methods, protocol."""
 
 import json
 from typing import Annotated, Any, Literal, Self
@@ -27,7 +27,7 @@ def without_repeats(values: list[Any]) -> list[Any]:
 
 
 class Settings(BaseModel):
-    """Values as they are: "3" is no number and true is not one."""
+    """Settings that are taken literally: "3" is not read as a number, nor is true."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -43,10 +43,10 @@ class Corruption(Settings):
 
 
 class DatasetEntry(Settings):
-    """Data of a study: a named dataset, or a file; with its own sets, or corrupted.
+    """Data of a study: a named dataset or a file, with the candidate sets it has or corrupted.
 
     ``title`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
-    table of your own, as in ``load_dataset``.
+    table, as in ``load_dataset``.
     """
 
     name: str | None = None
@@ -67,7 +67,7 @@ class DatasetEntry(Settings):
 
 
 class MethodEntry(Settings):
-    """A method of a study: its name, its parameters, and parameters to choose from a grid.
+    """A method of a study: its name, its parameters, and a grid of parameters to choose from.
 
     ``title`` is what results call it.
     """
@@ -99,7 +99,7 @@ class MethodEntry(Settings):
     def _can_be_made(self) -> Self:
         try:
             self._check_values()
-        except (DisambigError, TypeError) as error:  # TypeError: it cannot be made without more
+        except (DisambigError, TypeError) as error:  # TypeError: a required argument is missing
             raise ValueError(str(error)) from None
         if "random_state" in {**self.parameters, **self.grid}:
             raise ValueError("leave out 'random_state': seeds follow from that of the protocol")

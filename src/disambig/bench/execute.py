@@ -1,4 +1,4 @@
-"""Run jobs: whatever happens becomes a record."""
+"""Run jobs in a worker: whatever happens becomes a record."""
 
 import os
 import platform
@@ -19,37 +19,21 @@ from threadpoolctl import threadpool_limits
 from disambig._core.errors import ParameterError
 from disambig._version import __version__
 from disambig.bench.evaluate import Predictions, compute_metrics, metric_code
-from disambig.bench.record import Job, Record
+from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.trial import Trial, TrialFit, fit_alone, fit_together, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics import METRICS
 
 __all__ = [
-    "Outcome",
+    "JobOutput",
     "describe_environment",
     "execute",
     "failure",
-    "forget_peak_memory",
     "one_thread",
     "peak_memory_mb",
+    "reset_peak_memory",
 ]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let numerical libraries use one thread inside the block."""
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else None
-    with threadpool_limits(limits=1):
-        if torch:
-            torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            if torch:
-                torch.set_num_threads(threads)
-
 
 try:
     import resource
@@ -58,62 +42,12 @@ except ImportError:
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 _PEAK = "VmHWM:"
-
-
-def describe_environment() -> dict[str, Any]:
-    """Return versions and machine as plain values."""
-    return {
-        "disambig": __version__,
-        "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
-        "system": platform.platform(),
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "cuda": _cuda_card(),
-    }
-
-
-def forget_peak_memory() -> None:
-    """Let the peak start from what is held now, where the system can do that."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        return  # then the peak is that of the whole life of the process
-
-
-def peak_memory_mb() -> float | None:
-    """Return the most memory the process held since the peak was forgotten, if that is known."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(_PEAK))
-    except (OSError, StopIteration):
-        if resource is None:
-            return None
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 2**20 if sys.platform == "darwin" else peak / 1024
-
-
-@cache
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _cuda_card() -> str | None:
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return None
-    return str(torch.cuda.get_device_name())
-
-
-Outcome = tuple[Record, Predictions | None]
+JobOutput = tuple[Record, Predictions | None]
 # Limits of threads and the peak of memory belong to the process, and a worker may have threads.
 _ONE_AT_A_TIME = Lock()
 
 
-def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[Outcome]:
+def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[JobOutput]:
     """Run jobs that differ in their split only, side by side where their method can.
 
     An error becomes the record of a failed job; it never reaches the caller.
@@ -132,23 +66,20 @@ def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[Outcome]:
         return [outcome for job in jobs for outcome in execute(dataset, [job])]
 
 
-def failure(dataset: PartialLabelDataset, job: Job, error: BaseException) -> Outcome:
+def failure(dataset: PartialLabelDataset, job: Job, error: BaseException) -> JobOutput:
     """Return what is kept of a job that went wrong."""
     lines = traceback.format_exception(error)
-    described = {
+    facts = {
         "type": type(error).__name__,
         "message": str(error) or repr(error),
         "traceback": "".join(lines),
     }
-    return Record(**_facts(dataset, job), status="failed", error=described), None
+    return Record(**_facts(dataset, job), status="failed", error=facts), None
 
 
 def _method_of(job: Job) -> PartialLabelClassifier:
-    found = job.find_code()
-    if found != job.code:
-        differing = sorted(
-            name for name in {*found, *job.code} if found.get(name) != job.code.get(name)
-        )
+    differing = changed_modules(job.code, job.find_code())
+    if differing:
         raise ParameterError(
             "Every machine needs the code that the study was started with, and this process has "
             f"other code of {', '.join(differing)}. Install the same version everywhere, or, if "
@@ -159,8 +90,8 @@ def _method_of(job: Job) -> PartialLabelClassifier:
 
 def _run(
     dataset: PartialLabelDataset, jobs: Sequence[Job], method: PartialLabelClassifier
-) -> list[Outcome]:
-    forget_peak_memory()
+) -> list[JobOutput]:
+    reset_peak_memory()
     trials = [make_trial(dataset, job.split, job.corruption) for job in jobs]
     if jobs[0].stands_alone:
         fits = [
@@ -175,7 +106,7 @@ def _run(
     ]
 
 
-def _evaluate(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: TrialFit) -> Outcome:
+def _evaluate(dataset: PartialLabelDataset, job: Job, trial: Trial, fit: TrialFit) -> JobOutput:
     started = perf_counter()
     probabilities = fit.classifier.predict_proba(trial.test.X)
     seconds = fit.seconds | {"predict": perf_counter() - started}
@@ -204,3 +135,69 @@ def _facts(dataset: PartialLabelDataset, job: Job) -> dict[str, Any]:
         "environment": describe_environment(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+# The machine -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let numerical libraries use one thread inside the block."""
+    torch = sys.modules.get("torch")
+    threads = torch.get_num_threads() if torch else None
+    with threadpool_limits(limits=1):
+        if torch:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(threads)
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return versions and machine as plain values."""
+    return {
+        "disambig": __version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "cuda": _cuda_card(),
+    }
+
+
+def reset_peak_memory() -> None:
+    """Reset the peak to what is held now, where the system can do that."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return  # then the peak is that of the whole process
+
+
+def peak_memory_mb() -> float | None:
+    """Return the most memory that the process held since the peak was reset, if that is known."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(_PEAK))
+    except (OSError, StopIteration):
+        if resource is None:
+            return None
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cuda_card() -> str | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return str(torch.cuda.get_device_name())

@@ -18,7 +18,7 @@ __all__ = ["Plan", "PlannedJob", "make_plan"]
 
 @dataclass(frozen=True, eq=False)
 class PlannedJob:
-    """A job and what it is called in this study: other studies may call it otherwise."""
+    """A job and what it is called in this study; another study may call it something else."""
 
     job: Job
     dataset: PartialLabelDataset
@@ -62,18 +62,18 @@ def make_plan(study: Study) -> Plan:
     splits = list(_splits(study.protocol))
     for number, entry in enumerate(study.datasets):
         try:
-            own = list(_jobs_on(entry, methods, splits, study.protocol))
+            added = list(_jobs_on(entry, methods, splits, study.protocol))
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
-        _check_title(number, own, jobs)
-        jobs += own
+        _check_title(number, added, jobs)
+        jobs += added
     return Plan(study, tuple(jobs))
 
 
-def _check_title(number: int, own: list[PlannedJob], others: list[PlannedJob]) -> None:
+def _check_title(number: int, added: list[PlannedJob], others: list[PlannedJob]) -> None:
     """Refuse a title that other data, or the same data with the same sets, has already."""
-    name, data = own[0].dataset.name, own[0].job.data
-    titles = {planned.data_title for planned in own}
+    name, data = added[0].dataset.name, added[0].job.data
+    titles = {planned.data_title for planned in added}
     for other in others:
         if other.data_title in titles or (other.dataset.name == name and other.job.data != data):
             raise StudyError(
@@ -97,8 +97,9 @@ def _jobs_on(
 ) -> Iterator[PlannedJob]:
     dataset = _load(entry)
     fingerprint = data_fingerprint(dataset)
+    selection = GridSelection(protocol.selection, protocol.inner_folds)
     for corruption in _corruptions(entry):
-        trial = make_trial(dataset, splits[0], corruption)  # refuses what cannot be, at once
+        trial = make_trial(dataset, splits[0], corruption)  # refuses wrong settings at once
         if any(method.grid for method in methods):
             check_integer(
                 "inner_folds", protocol.inner_folds, minimum=2, maximum=len(trial.train.X)
@@ -111,7 +112,7 @@ def _jobs_on(
                     split=split,
                     parameters=method.parameters,
                     grid=method.grid,
-                    selection=_selection(protocol) if method.grid else None,
+                    selection=selection if method.grid else None,
                     corruption=corruption,
                     by_epoch=protocol.by_epoch and method.has_epochs,
                 )
@@ -120,7 +121,8 @@ def _jobs_on(
 
 def _load(entry: DatasetEntry) -> PartialLabelDataset:
     dataset = load_dataset(
-        Path(entry.path).absolute() if entry.path else str(entry.name),  # glass is no file here
+        # A name is never taken for a file: "glass" may be one as well.
+        Path(entry.path).absolute() if entry.path else str(entry.name),
         labels=entry.labels,
         separator=entry.separator,
         truth=entry.truth,
@@ -132,7 +134,3 @@ def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:
     if entry.corruption is None:
         return [None]
     return [ControlledCorruption(p=p, r=r) for r in entry.corruption.r for p in entry.corruption.p]
-
-
-def _selection(protocol: Protocol) -> GridSelection:
-    return GridSelection(protocol.selection, protocol.inner_folds)

@@ -26,7 +26,7 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fits_at_once
 
-__all__ = ["Job", "Record", "data_fingerprint", "recipe_of", "side_by_side"]
+__all__ = ["Job", "Record", "changed_modules", "data_fingerprint", "recipe_of", "side_by_side"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,11 @@ class Job:
     def make_method(self) -> PartialLabelClassifier:
         """Return the method with its parameters, not fitted."""
         return get_method(self.method)(**self.parameters)
+
+
+def changed_modules(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the modules whose code differs between two ``code`` of jobs or records."""
+    return sorted({name for name, _ in set(before.items()) ^ set(after.items())})
 
 
 def recipe_of(job: Mapping[str, Any]) -> str:
@@ -212,11 +217,6 @@ class Record:
     def version(self) -> str | None:
         """Version of disambig that made it."""
         return self.environment.get("disambig") or self.job.get("version")
-
-    def changed_code(self, job: Job) -> list[str]:
-        """Return the modules whose code is not what it was when the record was made."""
-        modules = {*self.code, *job.code}
-        return sorted(name for name in modules if self.code.get(name) != job.code.get(name))
 
     def to_json(self) -> str:
         """Return the record as JSON, with a seal over its content."""

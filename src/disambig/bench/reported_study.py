@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from disambig._core.errors import ParameterError, StudyError
 from disambig.bench.entries import Settings
-from disambig.bench.settings import Study, described, given_settings, place_data
+from disambig.bench.settings import Study, given_settings, resolve_data_paths, validation_message
 
 STUDY_FILE = "study.json"
 
@@ -71,11 +71,11 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
         ) from None
     try:
         content = _Content.model_validate_json(text)
-        place_data(content.study, Path(folder))
+        resolve_data_paths(content.study, Path(folder))
         _refuse_code(content.study.get("methods"), path)
         study = Study(**content.study)
     except (ValidationError, StudyError) as error:
-        problem = described(error) if isinstance(error, ValidationError) else str(error)
+        problem = validation_message(error) if isinstance(error, ValidationError) else str(error)
         raise StudyError(
             f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
         ) from None

@@ -1,10 +1,10 @@
-"""Run what a study still lacks, and say how long the rest takes."""
+"""Run the jobs of a study that have no record yet."""
 
 import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,43 +18,7 @@ from disambig.bench.settings import Study
 from disambig.bench.store import Claims, RecordStore
 from disambig.bench.study_results import StudyResult, find_records
 
-__all__ = ["StudyListener", "TimeLeft", "run_study"]
-
-
-class TimeLeft:
-    """Learns what jobs cost, by method and data.
-
-    A job that is like none before it is taken to cost what its method costs on other data, or what
-    jobs cost on average.
-    """
-
-    def __init__(self) -> None:
-        self._costs: dict[tuple[str, ...], list[float]] = {}
-        self._work_done = 0.0
-
-    def learn(self, planned: PlannedJob, record: Record, *, now: bool = True) -> None:
-        """Take note of a job that has ended, now or in an earlier run."""
-        cost = sum(record.seconds.values())
-        for kind in _kinds(planned):
-            self._costs.setdefault(kind, []).append(cost)
-        if now:
-            self._work_done += cost
-
-    def seconds(self, pending: Iterable[PlannedJob], elapsed: float) -> float | None:
-        """Return the seconds that pending jobs will take, at the pace so far; None if unknown."""
-        if self._work_done == 0:
-            return None
-        work = sum(self._expected(planned) for planned in pending)
-        return elapsed * work / self._work_done
-
-    def _expected(self, planned: PlannedJob) -> float:
-        known = next(self._costs[kind] for kind in _kinds(planned) if kind in self._costs)
-        return sum(known) / len(known)
-
-
-def _kinds(planned: PlannedJob) -> list[tuple[str, ...]]:
-    method, dataset = planned.method_title, planned.dataset.name
-    return [(method, dataset, planned.data_title), (method, dataset), (method,), ()]
+__all__ = ["StudyListener", "run_study"]
 
 
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -108,7 +72,7 @@ def run_study(
     listener : StudyListener, optional
         Called on every event.
     """
-    opening = open_backend(backend, jobs=jobs, address=address)  # refuses what it does not know
+    opening = open_backend(backend, jobs=jobs, address=address)  # refuses wrong arguments
     plan = make_plan(study)
     records = RecordStore(store)
     with Claims(records.folder) as claims, opening as workers:
@@ -153,8 +117,9 @@ class _Runner:
             if not self.waiting:
                 # What another runner works on: look again, it may have ended or died.
                 self.waiting, self.elsewhere = self.elsewhere, deque()
-        gaps = () if found.too_little else tuple(found.gaps)
-        return StudyResult(self.plan, self.known, tuple(notices), gaps)
+        # Jobs that were run now have every metric.
+        gaps = find_records(self.plan, self.store).gaps if found.gaps else ()
+        return StudyResult(self.plan, self.known, tuple(notices), tuple(gaps))
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""
@@ -211,18 +176,18 @@ class _Runner:
                 outcomes = future.result()
             # The process died, or the cluster gave up.
             except Exception as error:  # noqa: BLE001
-                if self._shall_be_tried_again(batch, error):
-                    # Each for itself: one of them may be at fault.
+                if self._is_tried_again(batch, error):
+                    # One by one: only one of them may be at fault.
                     self.waiting.extend([planned] for planned in batch)
                     continue
                 outcomes = [failure(batch[0].dataset, batch[0].job, error)]
             for planned, (record, predictions) in zip(batch, outcomes, strict=True):
                 self._keep(planned, self.store.write(record, predictions))
 
-    def _shall_be_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
+    def _is_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
         if len(batch) > 1 or not isinstance(error, CancelledError):
             return len(batch) > 1
-        # A cluster that was started anew forgets calls: no fault of theirs, if it is not a habit.
+        # A cluster that was restarted forgets calls; that is not the fault of the job.
         key = batch[0].job.key
         self.forgotten[key] += 1
         return self.forgotten[key] <= _MOST_FORGOTTEN

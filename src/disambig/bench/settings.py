@@ -20,14 +20,24 @@ from disambig.bench.entries import (
 )
 from disambig.metrics import METRICS
 
-__all__ = ["Study", "can_be_toml", "described", "given_settings", "place_data", "settings_text"]
+__all__ = [
+    "Study",
+    "can_be_toml",
+    "given_settings",
+    "resolve_data_paths",
+    "settings_text",
+    "validation_message",
+]
 
 
 _FLOOR, _CEILING = "random_candidate", "oracle"
 
 
-def _named(value: Any) -> Any:
+def _as_entry(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
+
+
+_OR_NAME = BeforeValidator(_as_entry)
 
 
 def _known_metric(name: str) -> str:
@@ -49,9 +59,9 @@ class Study(Settings):
     about : str, optional
         What readers of its results should know; printed above them.
     datasets : list of DatasetEntry, dict or str
-        A text is the name of a dataset.
+        A string is the name of a dataset.
     methods : list of MethodEntry, dict or str
-        A text is the name of a method.
+        A string is the name of a method.
     protocol : Protocol or dict, optional
         Ten shuffled folds by default.
     metrics : list of str, default=["accuracy"]
@@ -61,8 +71,8 @@ class Study(Settings):
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    datasets: Annotated[list[Annotated[DatasetEntry, BeforeValidator(_named)]], Field(min_length=1)]
-    methods: Annotated[list[Annotated[MethodEntry, BeforeValidator(_named)]], Field(min_length=1)]
+    datasets: Annotated[list[Annotated[DatasetEntry, _OR_NAME]], Field(min_length=1)]
+    methods: Annotated[list[Annotated[MethodEntry, _OR_NAME]], Field(min_length=1)]
     about: str = ""
     protocol: Protocol = Protocol()
     metrics: Annotated[
@@ -76,7 +86,7 @@ class Study(Settings):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise StudyError(described(error)) from None
+            raise StudyError(validation_message(error)) from None
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -88,7 +98,7 @@ class Study(Settings):
             raise StudyError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise StudyError(f"{path} is not TOML: {error}.") from None
-        place_data(settings, path.parent)
+        resolve_data_paths(settings, path.parent)
         try:
             return cls(**settings)
         except StudyError as error:
@@ -117,11 +127,11 @@ class Study(Settings):
                 raise ValueError(
                     f"'by_epoch' needs methods with epochs: {method.shown_title} has none"
                 )
-            own = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
-            if own:
+            watching = {"validation", "early_stopping"} & {*method.parameters, *method.grid}
+            if watching:
                 raise ValueError(
-                    f"'by_epoch' watches held-out rows itself: leave out {', '.join(sorted(own))} "
-                    f"of {method.shown_title}"
+                    "'by_epoch' watches held-out rows itself: leave out "
+                    f"{', '.join(sorted(watching))} of {method.shown_title}"
                 )
             if "epochs" in method.grid:
                 raise ValueError(
@@ -143,32 +153,29 @@ class Study(Settings):
         return next(m.shown_title for m in self.methods if m.method_class.card.role == "method")
 
 
-def place_data(settings: dict[str, Any], folder: Path) -> None:
-    """Let paths of data, as they were read from a file, begin in its folder."""
-    for entry in _dictionaries(settings.get("datasets")):
-        if isinstance(entry.get("path"), str):
+def resolve_data_paths(settings: dict[str, Any], folder: Path) -> None:
+    """Make the paths of data in settings that were read from a file relative to its folder."""
+    entries = settings.get("datasets")
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
             entry["path"] = str(folder / entry["path"])
 
 
-def _dictionaries(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-_WORDS = {
+_MESSAGES = {
     "missing": "is missing. Give it.",
     "extra_forbidden": "there is no such setting. Take it out, or check its spelling.",
     "string_pattern_mismatch": "must be letters, digits and . _ -, a letter or digit first.",
 }
 
 
-def described(error: ValidationError) -> str:
+def validation_message(error: ValidationError) -> str:
     """Return a line for every setting that is wrong."""
-    return "\n".join(f"{_place(one['loc'])}{_sentence(one)}" for one in error.errors())
+    return "\n".join(f"{_key_path(one['loc'])}{_sentence(one)}" for one in error.errors())
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return f"{text.lstrip('.')}: " if text else ""
+def _key_path(location: tuple[int | str, ...]) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return f"{path.lstrip('.')}: " if path else ""
 
 
 def _sentence(problem: Any) -> str:
@@ -177,9 +184,11 @@ def _sentence(problem: Any) -> str:
     if kind == "value_error":
         return f"{message}."
     if kind == "string_pattern_mismatch":
-        return _WORDS[kind] + given
-    return _WORDS.get(kind, f"{message}.{given}")
+        return _MESSAGES[kind] + given
+    return _MESSAGES.get(kind, f"{message}.{given}")
 
+
+# Writing -----------------------------------------------------------------------------------------
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -190,9 +199,9 @@ def given_settings(study: Study, path_of: Callable[[str], str]) -> dict[str, Any
     Parameters
     ----------
     study : Study
-        What to write down.
+        The study to write.
     path_of : callable
-        What to write for the path of a file with data.
+        Returns what to write for the path of a data file.
     """
     settings = study.model_dump(mode="json", exclude_unset=True)
     for entry in settings["datasets"]:
@@ -202,14 +211,17 @@ def given_settings(study: Study, path_of: Callable[[str], str]) -> dict[str, Any
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """Return settings as TOML, or as JSON where they cannot be."""
+    """Return settings as TOML, or as JSON where a value is None, which TOML cannot write.
+
+    Written by hand: libraries put every number of a grid on a line of its own.
+    """
     if can_be_toml(settings):
         return "\n".join(_toml(settings)) + "\n"
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
 def can_be_toml(value: Any) -> bool:
-    """Tell whether plain values hold no None, for which TOML has no word."""
+    """Tell whether plain values can be written as TOML, which has no None."""
     if isinstance(value, Mapping):
         return all(map(can_be_toml, value.values()))
     return all(map(can_be_toml, value)) if isinstance(value, list) else value is not None
@@ -241,11 +253,11 @@ def _is_list_of_tables(value: Any) -> bool:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {_value(own)}" for key, own in value.items())
+        inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
-    # Numbers, truth and texts are written in TOML as in JSON, but for one sign.
+    # TOML writes numbers, booleans and strings as JSON does, but for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

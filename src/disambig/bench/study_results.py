@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from disambig._core.errors import DisambigError, RecordError, StudyError
 from disambig.bench.evaluate import metric_code
 from disambig.bench.plan import Plan, PlannedJob, make_plan
-from disambig.bench.record import Job, Record
+from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.settings import Study
 from disambig.bench.store import RecordStore
 from disambig.bench.trial import make_trial
@@ -94,7 +94,7 @@ class FoundRecords:
 def _what_changed(record: Record, job: Job) -> str:
     if not record.code:
         return f"of disambig {record.version}, which did not record its code"
-    changed = record.changed_code(job)
+    changed = changed_modules(record.code, job.code)
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     return f"changed since: {', '.join(changed[:3])}{more}"
 

@@ -1,13 +1,13 @@
 """``disambig reproduce``: the evaluation of the NCPD paper, by one command each."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from disambig._core.errors import StudyError
-from disambig.cli.study import STORE, Address, Backend, Jobs, Out, Store, run_and_report
+from disambig.cli.options import with_option_groups
+from disambig.cli.study import RunOptions, run_and_report
 
 __all__ = ["reproduce"]
 
@@ -20,6 +20,7 @@ class PaperStudy(StrEnum):
     ablation = "ablation"
 
 
+@with_option_groups
 def reproduce(
     what: Annotated[
         PaperStudy,
@@ -28,14 +29,10 @@ def reproduce(
             "labels. ablation: Figure 5, NCPD without each of its ideas."
         ),
     ],
+    options: RunOptions,
     quick: Annotated[
         bool, typer.Option("--quick", help="Minutes instead of hours; says what it cuts.")
     ] = False,
-    jobs: Jobs = 1,
-    backend: Backend = "local",
-    address: Address = None,
-    store: Store = STORE,
-    out: Out = Path("out"),
 ) -> None:
     """Run an evaluation of the NCPD paper, or what is left of it, and report.
 
@@ -51,15 +48,11 @@ def reproduce(
         for card in missing
     )
     if study is None:
-        raise StudyError("\n".join(("None of the data is at hand.", *advice)))
+        raise StudyError("\n".join(("None of the data is there.", *advice)))
     run_and_report(
         study,
         f"disambig reproduce {what}{' --quick' if quick else ''}",
-        jobs=jobs,
-        backend=backend,
-        address=address,
-        store=store,
-        out=out,
+        options,
         published=published_accuracies() if what is PaperStudy.table else None,
         missing=advice,
     )

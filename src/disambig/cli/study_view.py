@@ -1,7 +1,7 @@
 """What is seen of a study while it runs: a live view in a terminal, a plain log elsewhere."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -10,16 +10,52 @@ from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from disambig.bench.runner import StudyListener, TimeLeft
+from disambig.bench.runner import StudyListener
 from disambig.cli.console import make_table
 
 if TYPE_CHECKING:
     from disambig.bench.plan import Plan, PlannedJob
     from disambig.bench.record import Record
 
-__all__ = ["LiveView", "PlainLog"]
+__all__ = ["LiveView", "PlainLog", "TimeLeft"]
 
 _SECONDS_BETWEEN_LINES = 10
+
+
+class TimeLeft:
+    """Learns what jobs cost, by method and data.
+
+    A job that is like none before it is taken to cost what its method costs on other data, or what
+    jobs cost on average.
+    """
+
+    def __init__(self) -> None:
+        self._costs: dict[tuple[str, ...], list[float]] = {}
+        self._work_done = 0.0
+
+    def learn(self, planned: "PlannedJob", record: "Record", *, now: bool = True) -> None:
+        """Take note of a job that has ended, now or in an earlier run."""
+        cost = sum(record.seconds.values())
+        for kind in _kinds(planned):
+            self._costs.setdefault(kind, []).append(cost)
+        if now:
+            self._work_done += cost
+
+    def seconds(self, pending: Iterable["PlannedJob"], elapsed: float) -> float | None:
+        """Return the seconds that pending jobs will take, at the pace so far; None if unknown."""
+        if self._work_done == 0:
+            return None
+        work = sum(self._expected(planned) for planned in pending)
+        return elapsed * work / self._work_done
+
+    def _expected(self, planned: "PlannedJob") -> float:
+        known = next(self._costs[kind] for kind in _kinds(planned) if kind in self._costs)
+        return sum(known) / len(known)
+
+
+def _kinds(planned: "PlannedJob") -> list[tuple[str, ...]]:
+    method, dataset = planned.method_title, planned.dataset.name
+    return [(method, dataset, planned.data_title), (method, dataset), (method,), ()]
 
 
 class _Tally(StudyListener):

@@ -4,7 +4,7 @@ import pytest
 
 from bench.small_studies import small_study, write_table
 from disambig.bench.plan import make_plan
-from disambig.bench.runner import TimeLeft
+from disambig.cli.study_view import TimeLeft
 
 
 def cost(seconds):
