@@ -5,8 +5,9 @@ A safetensors file holds numbers only; the description travels in its header as 
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +41,7 @@ def write_arrays(
     kind, version : str, int
         What it is: a reader asks for both.
     arrays : mapping of str to array
-        Numbers; for ``framework="torch"`` contiguous tensors on the CPU that share no memory.
+        Numbers.
     description : mapping
         What JSON can write.
     framework : {"numpy", "torch"}, default="numpy"
@@ -48,8 +49,11 @@ def write_arrays(
     """
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
-    if framework == "numpy":  # what is written is the memory as it lies
+    # What is written is memory as it lies: every array needs some of its own, in order.
+    if framework == "numpy":
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    else:
+        arrays = {name: t.detach().cpu().clone().contiguous() for name, t in arrays.items()}
     with write_atomically(path) as temporary:
         # Not by save_file, which makes files that only their owner may read.
         temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))
@@ -62,7 +66,7 @@ def read_arrays(
     *,
     entries: Sequence[str] = (),
     framework: Literal["numpy", "torch"] = "numpy",
-    are_finite: Callable[[Any], Any] | None = np.isfinite,
+    finite: bool = True,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays and the description of a file.
 
@@ -76,8 +80,8 @@ def read_arrays(
         What the description must have.
     framework : {"numpy", "torch"}, default="numpy"
         What the arrays are to be of.
-    are_finite : callable or None
-        Marks the finite numbers of an array, and all must be finite; None allows any numbers.
+    finite : bool, default=True
+        Whether all numbers must be finite. Modules of the user may hold others, such as a mask.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -94,7 +98,8 @@ def read_arrays(
             arrays = {name: file.get_tensor(name) for name in names}
     except SafetensorError as error:
         raise refused(path, kind, f"it is damaged or something else ({error})") from error
-    if are_finite is not None and not all(are_finite(array).all() for array in arrays.values()):
+    is_finite = np.isfinite if framework == "numpy" else methodcaller("isfinite")
+    if finite and not all(is_finite(array).all() for array in arrays.values()):
         raise refused(path, kind, "it holds numbers that are not finite")
     return arrays, description
 

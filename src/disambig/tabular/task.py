@@ -10,21 +10,21 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import describe_table_rows, did_you_mean
 from disambig._core.typing import AnyArray, BoolArray
-from disambig.candidates.audit import may_have_any_label
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
+from disambig.tabular.cell_values import texts_of
 from disambig.tabular.column_roles import FeatureColumns, Labels, Names, sets_of_rows
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.decisions import settle
-from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_columns import LabelColumns, check_labels_differ
 
 __all__ = ["TableTask", "chosen_method", "prepare_task"]
 
 
+_ROUNDING = 1e-9
 # These are code, files or views of a single fit: whoever trains many models sets them.
 _NOT_BY_NAME = ("callbacks", "checkpoint", "checkpoint_every", "network", "verbose")
 
@@ -174,7 +174,8 @@ def _check_labels_tell_something(candidates: CandidateLabels) -> None:
     """Refuse sets of which each one has every label: there is nothing to learn from them."""
     _, columns = candidates.pairs()
     n_occurring = len(np.unique(columns))
-    if may_have_any_label(candidates, n_occurring).all():
+    shares = candidates.prior().data
+    if np.allclose(shares, 1 / n_occurring, rtol=_ROUNDING, atol=0):
         raise TableError(
             f"Something is learned from labels that a row cannot have. All {len(candidates):,} "
             f"rows may have any of the {n_occurring:,} labels. Check the label columns and the "

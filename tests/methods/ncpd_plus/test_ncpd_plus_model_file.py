@@ -9,7 +9,7 @@ from methods.ncpd import examples as ncpd
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits, description_in, rewrite
 from methods.ncpd_plus.plus_examples import EVERY_PART, load_plus, quick_mix, quick_single
 
-NO_FIT = "is not a model that can be read: what it says does not fit together"
+NO_FIT = "is not a model that disambig can read: what it says does not fit together"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from methods.ncpd.examples import (
     rewrite,
 )
 
-NO_FIT = "is not a model that can be read: what it says does not fit together"
+NO_FIT = "is not a model that disambig can read: what it says does not fit together"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -29,7 +29,7 @@ def test_truncated_files_are_refused(path):
     for length in (0, 1, 7, 8, 9, *range(50, len(content), 500), len(content) - 1):
         path.write_bytes(content[:length])
         with pytest.raises(
-            ModelFileError, match="is (no|not a) model that can be read: it is damaged"
+            ModelFileError, match="is not a model that disambig can read: it is damaged"
         ):
             load(path)
 
@@ -39,7 +39,7 @@ def test_random_bytes_are_refused(path):
     for length in (1, 8, 100, 10_000):
         path.write_bytes(generator.bytes(length))
         with pytest.raises(
-            ModelFileError, match="is (no|not a) model that can be read: it is damaged"
+            ModelFileError, match="is not a model that disambig can read: it is damaged"
         ):
             load(path)
 
@@ -87,7 +87,7 @@ def test_a_header_that_is_no_json_is_refused(path):
 
 def test_a_checkpoint_is_no_model(tmp_path):
     quick(checkpoint=tmp_path / "checkpoint").fit(X, Y)
-    message = "is (no|not a) model that can be read: it is a training checkpoint"
+    message = "is not a model that disambig can read: it is a training checkpoint"
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "checkpoint")
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tabular.cell_values import text_of
-from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
+from disambig.tabular.cell_values import distinct_cells, text_of, texts_of
 from disambig.tabular.labels.label_cells import CellReader, LabelProblem
 
 

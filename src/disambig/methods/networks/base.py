@@ -287,7 +287,9 @@ class NetworkClassifier(SavedNetworks):
     def _plan(self, X: Features, candidates: CandidateLabels) -> TrainingPlan:
         """Return what is settled before training."""
         seeds = self._seeds()
-        trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
+        trained, held_out = (X, candidates), None
+        if self.validation is not None:
+            trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
         views = FeatureViews.fitted(list(self._scalings().values()), trained[0])
         data = TrainingData(views.inputs(trained[0]), trained[1].prior(), seeds[0])
         monitor = None

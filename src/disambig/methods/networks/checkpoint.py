@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from disambig._core.array_file import plain
+from disambig._core.array_file import plain, read_arrays, write_arrays
 from disambig._core.errors import ModelFileError
 from disambig._core.fingerprint import fingerprint_of
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingData
-from disambig.engine.tensor_file import read_tensors, write_tensors
 from disambig.methods.networks.validation import ValidationMonitor
 
 if TYPE_CHECKING:
@@ -64,8 +63,13 @@ class Checkpoint:
         if not Path(self._path).exists():
             return
         own_modules = isinstance(training.networks, ModuleStack)
-        tensors, description = read_tensors(
-            self._path, _KIND, _VERSION, entries=_ENTRIES, finite=not own_modules
+        tensors, description = read_arrays(
+            self._path,
+            _KIND,
+            _VERSION,
+            entries=_ENTRIES,
+            framework="torch",
+            finite=not own_modules,
         )
         memories = {watcher: _taken_out(tensors, f"{watcher}.") for watcher in self._watchers}
         shapes = {name: value.shape for name, value in training.state().items()}
@@ -106,7 +110,7 @@ class Checkpoint:
             for watcher, listener in self._watchers.items()
             for name, value in listener.state().items()
         }
-        write_tensors(
+        write_arrays(
             self._path,
             _KIND,
             _VERSION,
@@ -118,6 +122,7 @@ class Checkpoint:
                 "history": training.histories[0].to_dict(),
                 "stopped": training.stopped,
             },
+            framework="torch",
         )
         self._stop_is_written = training.stopped
 
@@ -132,7 +137,9 @@ def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
     """Return the seeds of the training in a file, or None where there is no file."""
     if not Path(path).exists():
         return None
-    _, description = read_tensors(path, _KIND, _VERSION, entries=_ENTRIES, finite=False)
+    _, description = read_arrays(
+        path, _KIND, _VERSION, entries=_ENTRIES, framework="torch", finite=False
+    )
     seeds: list[int] = description["seeds"]
     return seeds
 

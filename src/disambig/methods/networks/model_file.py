@@ -12,12 +12,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from disambig._core.array_file import plain, refused
+from disambig._core.array_file import plain, read_arrays, refused, write_arrays
 from disambig._core.errors import ParameterError
 from disambig._core.typing import AnyArray
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
-from disambig.engine.tensor_file import read_tensors, write_tensors
 from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.networks.plan import FeatureViews
 from disambig.methods.saving import (
@@ -79,7 +78,9 @@ class SavedNetworks(PartialLabelClassifier):
         for name in ("data", "indices", "indptr"):
             tensors[_CONFIDENCE + name] = _as_tensor(getattr(confidence, name))
         head = self._description() | {"own_network": self._fitted_with["network"] is not None}
-        write_tensors(path, MODEL_KIND, MODEL_VERSION, tensors, head | description)
+        write_arrays(
+            path, MODEL_KIND, MODEL_VERSION, tensors, head | description, framework="torch"
+        )
 
     @classmethod
     def load(
@@ -105,8 +106,13 @@ class SavedNetworks(PartialLabelClassifier):
         """
         # What is wrong with the call is not the fault of the file.
         cls(device=device, network=network)._check_parameters()
-        tensors, description = read_tensors(
-            path, MODEL_KIND, MODEL_VERSION, entries=("method",), finite=network is None
+        tensors, description = read_arrays(
+            path,
+            MODEL_KIND,
+            MODEL_VERSION,
+            entries=("method",),
+            framework="torch",
+            finite=network is None,
         )
         check_same_method(cls, path, description)
         if description.get("own_network") and network is None:

@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option
-from disambig.tabular.columns.dates import DateFormat
-from disambig.tabular.columns.kinds import ColumnKind, FeatureKind, describe_column
+from disambig.tabular.columns.kinds import ColumnKind, DateFormat, FeatureKind, describe_column
 from disambig.tabular.table_columns import missing_columns_message
 
 _MOST_REMARKS = 5

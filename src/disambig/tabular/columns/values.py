@@ -17,8 +17,13 @@ from disambig.tabular.columns.cells import (
     parse_numbers,
     read_column,
 )
-from disambig.tabular.columns.dates import DATE_PARTS, date_parts, example_of, parse_dates
-from disambig.tabular.columns.kinds import BOOLEAN_WORDS
+from disambig.tabular.columns.kinds import (
+    BOOLEAN_WORDS,
+    DATE_PARTS,
+    date_parts,
+    example_of,
+    parse_dates,
+)
 from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, check_column_names
 from disambig.tabular.table_columns import missing_columns_message
 

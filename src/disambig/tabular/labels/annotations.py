@@ -10,8 +10,7 @@ from disambig._core.messages import describe_table_rows, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import as_list
-from disambig.tabular.cell_values import is_blank, text_of
-from disambig.tabular.labels.distinct_cells import distinct_cells, texts_of
+from disambig.tabular.cell_values import distinct_cells, is_blank, text_of, texts_of
 from disambig.tabular.labels.label_cells import blank_cell_note
 from disambig.tabular.table_columns import find_column
 

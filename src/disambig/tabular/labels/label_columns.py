@@ -13,8 +13,12 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import first_repeated
-from disambig.tabular.cell_values import is_collection, text_of
-from disambig.tabular.labels.distinct_cells import distinct_cells, distinct_combinations
+from disambig.tabular.cell_values import (
+    distinct_cells,
+    distinct_combinations,
+    is_collection,
+    text_of,
+)
 from disambig.tabular.labels.label_cells import (
     LITERAL_OPTION,
     CellReader,

@@ -1,14 +1,18 @@
 import json
 import os
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from disambig._core.array_file import read_arrays, write_arrays
 from disambig._core.errors import DisambigError, ModelFileError
-from disambig.engine.tensor_file import read_tensors, write_tensors
 
+read_tensors = partial(read_arrays, framework="torch")
+write_tensors = partial(write_arrays, framework="torch")
 KIND, VERSION = "test model", 3
 TENSORS = {
     "single": torch.tensor([[1.5, -2.0], [0.0, 3.25]]),
@@ -219,3 +223,38 @@ def test_the_old_file_stays_when_the_description_cannot_be_written(path):
         write_tensors(path, KIND, VERSION, {"a": torch.ones(1)}, {"odd": object()})
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+# Arrays of numpy -------------------------------------------------------------------------------
+
+
+def test_arrays_come_back_as_they_were(tmp_path):
+    arrays = {
+        "double": np.array([[1.5, -2.0], [0.0, 1 / 3]]),
+        "turned": np.arange(6.0).reshape(2, 3).T,
+        "every other": np.arange(10)[::2],
+        "flags": np.array([True, False]),
+        "one": np.asarray(7),
+        "none": np.zeros((0, 4), dtype=np.float32),
+    }
+    write_arrays(tmp_path / "file", KIND, VERSION, arrays, DESCRIPTION)
+    found, description = read_arrays(tmp_path / "file", KIND, VERSION)
+    assert description.items() >= DESCRIPTION.items()
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_arrays_that_are_not_finite_are_refused(tmp_path, bad):
+    write_arrays(tmp_path / "file", KIND, VERSION, {"a": np.array([1.0, bad])}, {})
+    with pytest.raises(ModelFileError, match="it holds numbers that are not finite"):
+        read_arrays(tmp_path / "file", KIND, VERSION)
+    assert len(read_arrays(tmp_path / "file", KIND, VERSION, finite=False)[0]["a"]) == 2
+
+
+def test_a_type_that_numpy_does_not_have_is_refused(tmp_path):
+    write_tensors(tmp_path / "file", KIND, VERSION, {"a": torch.ones(2).bfloat16()}, {})
+    with pytest.raises(ModelFileError, match="of a type that disambig does not write"):
+        read_arrays(tmp_path / "file", KIND, VERSION)
