@@ -16,9 +16,9 @@ from disambig._core.typing import BoolArray
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.card import DatasetCard
+from disambig.tabular.cell_values import texts_of
 from disambig.tabular.files.arrays import as_features
 from disambig.tabular.files.formats import read_table
-from disambig.tabular.labels.distinct_cells import texts_of
 from disambig.tabular.labels.label_columns import LabelColumns
 
 __all__ = ["read_embedded", "read_labelled_table"]

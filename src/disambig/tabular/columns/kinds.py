@@ -38,6 +38,7 @@ __all__ = [
     "parse_dates",
 ]
 
+# ---- dates: the formats that are read, and the parts that are learned from
 
 DateFormat = Literal["ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"]
 ISO_FORMAT: DateFormat = "ISO8601"
@@ -103,6 +104,8 @@ def _all_are_dates(strings: list[str], date_format: DateFormat) -> bool:
         return False
     return not np.isnat(parse_dates(strings, date_format)).any()
 
+
+# ---- kinds
 
 FeatureKind = Literal["number", "category", "boolean", "date"]
 Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
