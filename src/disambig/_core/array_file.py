@@ -16,8 +16,6 @@ import numpy as np
 from disambig._core.errors import ModelFileError
 from disambig._core.files import write_atomically
 
-__all__ = ["plain", "read_arrays", "refused", "write_arrays"]
-
 _KEY = "disambig"
 # As safetensors calls them. Half precision is for modules of the user; numpy has no BF16.
 _TYPES = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"}

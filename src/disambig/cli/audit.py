@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from disambig.tabular.audit.audit_report import TableAudit
 
-__all__ = ["audit", "print_audit"]
-
 
 @with_option_groups
 def audit(

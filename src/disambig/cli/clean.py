@@ -19,8 +19,6 @@ from disambig.cli.options import (
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 
-__all__ = ["clean"]
-
 
 @with_option_groups
 def clean(

@@ -17,16 +17,6 @@ from disambig._core.messages import printable
 if TYPE_CHECKING:
     from disambig.bench.formats import Table
 
-__all__ = [
-    "collected_notices",
-    "make_table",
-    "people_console",
-    "print_json",
-    "print_table",
-    "say",
-    "say_notices",
-]
-
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
 

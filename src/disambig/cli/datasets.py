@@ -14,8 +14,6 @@ from disambig.cli.console import print_json
 if TYPE_CHECKING:
     from disambig.datasets.card import DatasetCard
 
-__all__ = ["datasets"]
-
 
 def datasets(
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,

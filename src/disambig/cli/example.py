@@ -7,8 +7,6 @@ import typer
 
 from disambig._core.errors import ParameterError
 
-__all__ = ["example"]
-
 
 def example(
     folder: Annotated[Path, typer.Argument(help="Where to put the two files.")] = Path(),

@@ -7,8 +7,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-__all__ = ["fetch"]
-
 
 def fetch(
     name: Annotated[str, typer.Argument(help="Name of a dataset, see 'disambig datasets'.")],

@@ -22,8 +22,6 @@ from disambig.tabular.listener import FitListener
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["FitView", "fit"]
-
 
 @with_option_groups
 def fit(

@@ -25,8 +25,6 @@ from disambig.cli import (
 )
 from disambig.cli.console import collected_notices, say
 
-__all__ = ["app", "main"]
-
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
 # About one screen, whatever a file makes a message say.

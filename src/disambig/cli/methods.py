@@ -9,8 +9,6 @@ from rich.table import Table
 
 from disambig.cli.console import print_json
 
-__all__ = ["methods"]
-
 
 def methods(
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,

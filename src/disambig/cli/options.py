@@ -14,21 +14,6 @@ from disambig._core.errors import ParameterError
 from disambig.tabular.defaults import DEFAULT_METHOD
 from disambig.tabular.files.formats import FORMATS, one_of
 
-__all__ = [
-    "LEARNING",
-    "Empty",
-    "FeatureOptions",
-    "FileOptions",
-    "IdColumn",
-    "Json",
-    "LabelOptions",
-    "MethodOptions",
-    "PageRows",
-    "Prefix",
-    "TableFile",
-    "with_option_groups",
-]
-
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take dataclasses whose fields are its options.

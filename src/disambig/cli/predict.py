@@ -8,8 +8,6 @@ import typer
 from disambig.cli.console import collected_notices, print_json, say
 from disambig.cli.options import FileOptions, Json, Prefix, TableFile, with_option_groups
 
-__all__ = ["predict"]
-
 
 @with_option_groups
 def predict(

@@ -13,8 +13,6 @@ from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 if TYPE_CHECKING:
     from disambig.tabular.cleaned_table import CleanedTable
 
-__all__ = ["report"]
-
 
 @with_option_groups
 def report(

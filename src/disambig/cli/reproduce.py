@@ -9,8 +9,6 @@ from disambig._core.errors import StudyError
 from disambig.cli.options import with_option_groups
 from disambig.cli.study import RunOptions, run_and_report
 
-__all__ = ["reproduce"]
-
 
 class PaperStudy(StrEnum):
     """What the paper shows."""

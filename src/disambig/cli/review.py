@@ -12,8 +12,6 @@ from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 if TYPE_CHECKING:
     from disambig.tabular.labels.decisions import DecisionLog
 
-__all__ = ["review"]
-
 
 @with_option_groups
 def review(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from disambig.bench.study_results import StudyResult
     from disambig.bench.tables import Published
 
-__all__ = ["STORE", "RunOptions", "Store", "run_and_report", "study"]
-
 STORE = Path("out/records")
 Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from disambig.bench.plan import Plan, PlannedJob
     from disambig.bench.record import Record
 
-__all__ = ["LiveView", "PlainLog", "TimeLeft"]
-
 _SECONDS_BETWEEN_LINES = 10
 
 

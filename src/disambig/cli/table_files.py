@@ -26,17 +26,6 @@ from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.table_columns import find_column
 from disambig.tabular.task import chosen_method
 
-__all__ = [
-    "check_output",
-    "load_cleaned",
-    "load_decisions",
-    "load_table",
-    "method_of",
-    "output_delimiter",
-    "read_file",
-    "where_it_is",
-]
-
 
 def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
     """Read the table in a file."""

@@ -20,23 +20,6 @@ from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.scaling import FeatureScaler
 
-__all__ = [
-    "MODEL_KIND",
-    "MODEL_VERSION",
-    "SCALER",
-    "ArraySpec",
-    "Learned",
-    "PartSpec",
-    "SaveLoadMixin",
-    "array",
-    "check_confidence",
-    "check_same_method",
-    "integers",
-    "part",
-    "rebuild_csr",
-    "scaler_kind",
-]
-
 MODEL_KIND = "model"
 MODEL_VERSION = 2
 _ENTRIES = {

@@ -14,21 +14,6 @@ from disambig._core.messages import quote_value, row_name, safe_str
 from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.checks import is_missing
 
-__all__ = [
-    "LARGEST_EXACT_INTEGER",
-    "MISSING_TEXTS",
-    "cell_text",
-    "distinct_cells",
-    "distinct_combinations",
-    "is_blank",
-    "is_collection",
-    "json_value",
-    "number_text",
-    "text_of",
-    "texts_of",
-]
-
-
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({

@@ -22,17 +22,6 @@ if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
     from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.task import TableTask
 
-__all__ = [
-    "CleanDetails",
-    "Cleaning",
-    "belong_to",
-    "describe_cleaning",
-    "details_path",
-    "doubtful_first",
-    "read_details",
-    "write_details",
-]
-
 _KIND: Final = "disambig cleaning"
 _VERSION: Final = 1
 # Nobody looks at more rows than that, and the file stays small beside its table.

@@ -23,8 +23,6 @@ from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
     from disambig.tabular.table_model import TableModel
 
-__all__ = ["CleanedTable", "Provenance", "read_cleaned", "rows_of_model", "second_look"]
-
 _ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
 _MARKS = {"true": True, "false": False, "1": True, "0": False}
 _IN_SAMPLE = "a model that was trained on them, which is surer than it should be"

@@ -31,13 +31,6 @@ from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
-__all__ = [
-    "CleanSummary",
-    "clean_table",
-    "clean_task",
-    "summarise_cleaning",
-]
-
 _DECIMALS = 6
 
 

@@ -17,8 +17,6 @@ from disambig.tabular.columns.plan import (
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
 
-__all__ = ["FeatureColumns", "Labels", "Names", "label_column_names", "sets_of_rows"]
-
 Labels = str | Sequence[str] | LabelColumns | CandidateLabels
 # Of columns.
 Names = str | Sequence[str]

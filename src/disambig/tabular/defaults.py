@@ -1,7 +1,5 @@
 """What is done unless somebody says otherwise; the help of the commands shows it."""
 
-__all__ = ["DEFAULT_ERRORS_TO_FIND", "DEFAULT_FOLDS", "DEFAULT_METHOD", "DEFAULT_ROWS_SHOWN"]
-
 DEFAULT_METHOD = "ncpd"
 # Models that judge the rows that they were not trained on.
 DEFAULT_FOLDS = 5

@@ -12,8 +12,6 @@ from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
 
-__all__ = ["Accuracy", "Count", "Estimate", "Measured", "estimate_quality", "known_accuracy"]
-
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 _CONFIDENCE_LEVEL = 0.95

@@ -24,8 +24,6 @@ from disambig.tabular.table_model import (
 from disambig.tabular.task import chosen_method, prepare_task
 from disambig.tabular.work_folder import unfinished_work
 
-__all__ = ["fit_table"]
-
 
 def fit_table(
     frame: pd.DataFrame,

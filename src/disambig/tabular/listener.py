@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["FitListener"]
-
 
 class FitListener:
     """Hears how far a series of fits is; every method does nothing, write those you need."""

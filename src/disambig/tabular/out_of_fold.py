@@ -22,17 +22,6 @@ from disambig.tabular.work_folder import WorkFolder
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = [
-    "History",
-    "OutOfFoldPredictions",
-    "check_folds",
-    "confidences_per_network",
-    "fit_all_rows",
-    "histories_of",
-    "predict_out_of_fold",
-    "with_prior",
-]
-
 # Seen by people only, who do not tell a thousandth from another.
 _PER_NETWORK = np.float32
 _MEASURE = "history."

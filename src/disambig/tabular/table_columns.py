@@ -6,15 +6,6 @@ from typing import Any
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option
 
-__all__ = [
-    "CLEAN_COLUMNS",
-    "append_columns",
-    "check_names",
-    "check_new_columns",
-    "find_column",
-    "missing_columns_message",
-]
-
 # What cleaning adds to a table.
 CLEAN_COLUMNS = (
     "chosen_label",

@@ -33,14 +33,6 @@ from disambig.tabular.columns.transformer import FeatureTransformer, Transformer
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.estimate import Estimate
 
-__all__ = [
-    "TableModel",
-    "check_method_can_be_saved",
-    "check_model_folder_is_free",
-    "load_model",
-    "untrained_model",
-]
-
 _PROBABILITIES_AT_A_TIME = 4_000_000
 # Of what people read; predict_proba gives all of them.
 _DECIMALS = 6

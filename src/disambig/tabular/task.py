@@ -21,9 +21,6 @@ from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import LabelColumns, check_labels_differ
 
-__all__ = ["TableTask", "chosen_method", "prepare_task"]
-
-
 _ROUNDING = 1e-9
 # These are code, files or views of a single fit: whoever trains many models sets them.
 _NOT_BY_NAME = ("callbacks", "checkpoint", "checkpoint_every", "network", "verbose")

@@ -22,8 +22,6 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.files.formats import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
-__all__ = ["WorkFolder", "unfinished_work", "work_fingerprint"]
-
 _MARK = "work.json"
 
 

@@ -26,8 +26,6 @@ from disambig.solvers.neighbors import (
 from disambig.solvers.nonnegative_qp import minimise_on_simplex, project_rows_on_simplex
 from disambig.solvers.pair_graph import smooth_confidences
 
-__all__ = ["AGGD"]
-
 
 class AGGD(PartialLabelClassifier):
     """Adapt a graph of neighbours, confidences and a kernel model to each other.

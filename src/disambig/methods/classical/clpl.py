@@ -18,8 +18,6 @@ from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
 
-__all__ = ["CLPL"]
-
 
 class CLPL(PartialLabelClassifier):
     """Push the mean score of the candidates up and the score of every other class down.

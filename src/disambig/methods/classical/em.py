@@ -14,8 +14,6 @@ from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_model
 
-__all__ = ["EMClassifier"]
-
 
 class EMClassifier(PartialLabelClassifier):
     """Expectation-maximisation: guess the label from the model, then learn the model from it.

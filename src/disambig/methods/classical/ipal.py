@@ -28,8 +28,6 @@ from disambig.solvers.neighbors import (
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 from disambig.solvers.pair_graph import graph_to_candidates
 
-__all__ = ["IPAL"]
-
 
 class IPAL(PartialLabelClassifier):
     """Spread confidences over a graph in which every row is rebuilt from its neighbours.

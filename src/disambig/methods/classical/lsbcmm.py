@@ -15,8 +15,6 @@ from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.linear_model import LinearModel, fit_linear_model
 from disambig.solvers.stick_breaking import even_gates, gate_loss, shares_of_gates
 
-__all__ = ["LSBCMM"]
-
 # What a component believes at first: so many rows of its own class, one of every other.
 _FIRST_COUNT_OF_OWN_CLASS = 11
 

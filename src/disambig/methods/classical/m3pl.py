@@ -24,8 +24,6 @@ from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.crammer_singer import MarginMachine, fit_margin_machine
 from disambig.solvers.transportation import assign_candidates
 
-__all__ = ["M3PL"]
-
 _FIRST_SHARE_OF_C = 1e-5
 # Rougher machines settle other labels in another order of rows, or give other probabilities.
 _TOLERANCE_OF_TURNS = 1e-3

@@ -20,8 +20,6 @@ from disambig.solvers.neighbors import (
     nearest_of_training_rows,
 )
 
-__all__ = ["PLKNN"]
-
 _NUMBERS_AT_A_TIME = 4_000_000
 _FEATURES_TO_COMPARE_DIRECTIONS = 10
 

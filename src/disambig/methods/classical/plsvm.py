@@ -19,8 +19,6 @@ from disambig.methods.base import (
 from disambig.methods.saving import SCALER, Learned, array, integers
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
-__all__ = ["PLSVM"]
-
 # The first steps are long and may end anywhere: an unchanged objective says nothing yet.
 _FEWEST_STEPS = 10
 

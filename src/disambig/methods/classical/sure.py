@@ -14,8 +14,6 @@ from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.solvers.kernel_ridge import PRECISIONS, KernelModel, KernelRidge
 from disambig.solvers.nonnegative_qp import project_groups_on_simplex, project_rows_on_simplex
 
-__all__ = ["SURE"]
-
 
 class SURE(PartialLabelClassifier):
     """Fit a kernel model to confidences, and confidences to the model, favouring one candidate.

@@ -21,23 +21,6 @@ from disambig.tabular.columns.cells import (
     read_column,
 )
 
-__all__ = [
-    "BOOLEAN_WORDS",
-    "DATE_PARTS",
-    "ISO_FORMAT",
-    "MONTH_FIRST",
-    "MOST_CATEGORIES",
-    "ColumnKind",
-    "DateFormat",
-    "FeatureKind",
-    "Kind",
-    "date_formats_of",
-    "date_parts",
-    "describe_column",
-    "example_of",
-    "parse_dates",
-]
-
 # ---- dates: the formats that are read, and the parts that are learned from
 
 DateFormat = Literal["ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"]
