@@ -3,6 +3,6 @@
 Public names are listed in ``__init__.pyi`` and imported on first use.
 """
 
-import lazy_loader
+from disambig._core.lazy import names_from_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_from_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 """Named datasets, your own files, and synthetic data of any shape."""
 
-import lazy_loader
+from disambig._core.lazy import names_from_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_from_stub(__name__, __file__)
