@@ -75,7 +75,7 @@ def threads_for(multiplications: float) -> Iterator[None]:
 
 @contextmanager
 def ordinary_tensors() -> Iterator[None]:
-    """Make tensors that can be learned, on the CPU, whatever torch was told before.
+    """Make tensors that can be learned, on the CPU, whatever the settings of torch are.
 
     Not for training itself: the second of these makes every operation slower.
     """

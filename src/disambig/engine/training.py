@@ -199,7 +199,7 @@ class Training:
 
     @contextmanager
     def _quiet_surroundings(self) -> Iterator[None]:
-        """Train in the same way whatever torch was told before, and leave it as it was."""
+        """Train in the same way whatever the settings of torch are, and leave them as they were."""
         work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
         on_card = torch.cuda.device(self._device) if self._device.type == "cuda" else nullcontext()
         with (

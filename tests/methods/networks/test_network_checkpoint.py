@@ -320,7 +320,7 @@ def test_a_truncated_file_is_refused_and_left_alone(tmp_path, share, random_stat
     content = path.read_bytes()[: int(share * path.stat().st_size)]
     path.write_bytes(content)
     with pytest.raises(
-        ModelFileError, match="is (no|not a) training checkpoint that disambig can read: it is dama"
+        ModelFileError, match="is not a training checkpoint that disambig can read: it is dama"
     ):
         quick(checkpoint=path, random_state=random_state).fit(X, Y)
     assert path.read_bytes() == content
@@ -331,7 +331,7 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path, rando
     path = tmp_path / "notes.txt"
     path.write_text("Not to be lost.")
     with pytest.raises(
-        ModelFileError, match="notes.txt' is (no|not a) training checkpoint that disambig can read"
+        ModelFileError, match="notes.txt' is not a training checkpoint that disambig can read"
     ):
         quick(checkpoint=path, random_state=random_state).fit(X, Y)
     assert path.read_text() == "Not to be lost."
@@ -339,7 +339,7 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path, rando
 
 def test_a_saved_model_is_no_checkpoint(tmp_path, fitted):
     fitted.save(tmp_path / "model")
-    message = "is (no|not a) training checkpoint that disambig can read: it is a model"
+    message = "is not a training checkpoint that disambig can read: it is a model"
     with pytest.raises(ModelFileError, match=message):
         quick(checkpoint=tmp_path / "model").fit(X, Y)
 
@@ -378,9 +378,7 @@ def test_a_checkpoint_of_numbers_that_are_none_is_refused(tmp_path):
 def test_a_checkpoint_that_lacks_an_entry_is_refused(tmp_path, entry):
     interrupted(tmp_path / "checkpoint", random_state=None)
     rewrite(tmp_path / "checkpoint", lambda _, description: description.pop(entry))
-    with pytest.raises(
-        ModelFileError, match="is (no|not a) training checkpoint that disambig can read"
-    ):
+    with pytest.raises(ModelFileError, match="is not a training checkpoint that disambig can read"):
         quick(checkpoint=tmp_path / "checkpoint", random_state=None).fit(X, Y)
 
 

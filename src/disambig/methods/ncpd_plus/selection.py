@@ -198,7 +198,7 @@ def compare(candidates: CandidateLabels, probabilities: Mapping[str, FloatArray]
     probabilities : mapping of str to ndarray of shape (rows, classes)
         For every configuration, in the column order of ``candidates``.
     """
-    masses = np.stack([_masses(candidates, own) for own in probabilities.values()])
+    masses = np.stack([_masses(candidates, said) for said in probabilities.values()])
     weights = _without_small(mixture_weights(masses, _PSEUDO_ROWS))
     log_masses = np.log(np.maximum(masses, SMALLEST_MASS)).mean(axis=1)
     return Selection(
@@ -206,10 +206,10 @@ def compare(candidates: CandidateLabels, probabilities: Mapping[str, FloatArray]
             name: ConfigurationScore(
                 weight=float(weight),
                 log_mass=float(log_mass),
-                covering_rate=covering_rate(candidates, candidates.classes[own.argmax(axis=1)]),
-                approximated_accuracy=approximated_accuracy(candidates, own),
+                covering_rate=covering_rate(candidates, candidates.classes[said.argmax(axis=1)]),
+                approximated_accuracy=approximated_accuracy(candidates, said),
             )
-            for (name, own), weight, log_mass in zip(
+            for (name, said), weight, log_mass in zip(
                 probabilities.items(), weights, log_masses, strict=True
             )
         }
