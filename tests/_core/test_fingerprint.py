@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disambig._core import fingerprint
 from disambig._core.errors import DisambigError, HashMismatchError
 from disambig._core.fingerprint import (
     check_file_digest,
@@ -246,7 +247,12 @@ def test_what_a_function_reaches_is_told_module_by_module() -> None:
     hashes = code_hashes(check_choice)
     assert list(hashes) == ["disambig._core.parameters"]
     assert hashes != code_hashes(make_generator)
-    assert set(code_hashes(fingerprint_of)) == {"disambig._core.fingerprint"}
+
+
+def test_modules_that_are_said_to_have_no_effect_exist() -> None:
+    for name in fingerprint._WITHOUT_EFFECT:
+        importlib.import_module(name)
+    assert code_hashes(fingerprint_of) == {}
 
 
 def test_in_our_package_a_constant_counts_and_a_comment_does_not(tmp_path) -> None:

@@ -126,6 +126,13 @@ def test_the_fingerprint_does_not_depend_on_how_sets_are_stored(data):
     assert data_fingerprint(replace(data, candidates=sparse)) == data_fingerprint(data)
 
 
+def test_the_fingerprint_is_that_of_the_first_version():
+    # Records of version 0.1.0 are recognised by it.
+    assert data_fingerprint(load_dataset("glass")) == (
+        "da4ae1118b06744f5dbd84f9b31fe5f70eaafbd598ad975b7bd65418935f9d58"
+    )
+
+
 def test_the_name_and_the_place_of_a_file_do_not_matter(tmp_path):
     first = load_dataset(write_table(tmp_path / "a.csv"), truth="truth")
     second = load_dataset(write_table(tmp_path / "b" / "other.csv"), truth="truth")

@@ -229,8 +229,8 @@ def test_results_of_other_code_are_run_again_with_a_word_why(
     code, shown, _ = command("study", str(folder / "tiny.toml"), "--store", str(store))
     assert code == 0
     assert shown.splitlines()[2:4] == [
-        "PLKNN: 4 of 4 jobs have results that were made by other code (changed since: "
-        "disambig.solvers.neighbors). They are run again; the old records stay in the store.",
+        "4 of 16 jobs have results by other code of PLKNN (changed: disambig.solvers.neighbors). "
+        "They are run again; the old records stay in the store.",
         "12 of 16 jobs were done before.",
     ]
     assert len(list(store.glob("*.json"))) == 20

@@ -94,10 +94,11 @@ def _as_list(value: Any) -> Any:
 
 # The code that a result depends on ---------------------------------------------------------------
 
-# Nothing in these modules can change the result of a method.
+# Messages, types, files: nothing in these modules can change the result of a method.
 _WITHOUT_EFFECT = frozenset(
-    f"disambig.{name}" for name in ("_core.errors", "_core.messages", "_core.typing", "_version")
-)
+    f"disambig._core.{name}"
+    for name in ("array_file", "errors", "files", "fingerprint", "messages", "typing")
+) | {"disambig._version"}
 
 
 def code_fingerprint(*targets: Any) -> str:

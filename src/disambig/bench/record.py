@@ -1,6 +1,5 @@
 """A job, the key of all that its result depends on, and the record of its result."""
 
-import hashlib
 import inspect
 import json
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from disambig._core.errors import RecordError
-from disambig._core.fingerprint import code_hashes
+from disambig._core.fingerprint import code_hashes, sha256_hex
 from disambig.bench.trial import (
     ControlledCorruption,
     GridSelection,
@@ -78,7 +77,7 @@ class Job:
         if source is None:
             return hashes
         # What a file from elsewhere does beyond its definitions is not known: all of it counts.
-        whole = hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16]
+        whole = sha256_hex(Path(source).read_bytes())[:16]
         return {**hashes, method.__module__: whole}
 
     @cached_property
@@ -127,27 +126,28 @@ def side_by_side(job: Job) -> int | None:
 
 
 def data_fingerprint(dataset: PartialLabelDataset) -> str:
-    """Return a hash of features, candidate sets, weights, classes and true labels."""
-    rows, columns = dataset.candidates.pairs()
-    weights = dataset.candidates.weights
-    parts = [
-        np.ascontiguousarray(dataset.X, dtype="<f8"),
-        np.ascontiguousarray(rows, dtype="<i8"),
-        np.ascontiguousarray(columns, dtype="<i8"),
-        np.empty(0) if weights is None else dataset.candidates.values_of(weights).astype("<f8"),
-    ]
-    names = [dataset.X.shape, dataset.candidates.classes.tolist()]
+    """Return a hash of features, candidate sets, weights, classes and true labels.
+
+    As version 0.1.0 had it, or its records would not be recognised.
+    """
+    candidates = dataset.candidates
+    rows, columns = candidates.pairs()
+    weights = candidates.weights
+    names = [dataset.X.shape, candidates.classes.tolist()]
     if dataset.true_labels is not None:
         names.append(dataset.true_labels.tolist())
-    digest = hashlib.sha256(repr(names).encode())
-    for part in parts:
-        digest.update(part.tobytes())
-    return digest.hexdigest()
+    return sha256_hex(
+        repr(names).encode(),
+        np.ascontiguousarray(dataset.X, dtype="<f8").tobytes(),
+        rows.astype("<i8").tobytes(),
+        columns.astype("<i8").tobytes(),
+        b"" if weights is None else candidates.values_of(weights).astype("<f8").tobytes(),
+    )
 
 
 def _hash(content: dict[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_hex(text.encode())
 
 
 @dataclass(frozen=True)
@@ -239,4 +239,4 @@ class Record:
 
 
 def _seal(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return sha256_hex(json.dumps(content, sort_keys=True).encode())

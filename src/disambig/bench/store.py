@@ -1,6 +1,5 @@
 """Records on disk: claimed by one runner, written once, read back."""
 
-import hashlib
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Self
 
 from disambig._core.errors import RecordError, StudyError
 from disambig._core.files import write_atomically
+from disambig._core.fingerprint import sha256_hex
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, Record, recipe_of
 
@@ -77,7 +77,7 @@ class Claims:
 
 def _byte_of(key: str) -> int:
     # Beyond 2**62 the offsets of some systems end.
-    return int(_hash(key.encode())[:15], 16)
+    return int(sha256_hex(key.encode())[:15], 16)
 
 
 class RecordStore:
@@ -99,7 +99,7 @@ class RecordStore:
         """Keep a record and its predictions; return it with their hash."""
         if predictions is not None:
             content = predictions.to_bytes()
-            record = replace(record, predictions=_hash(content))
+            record = replace(record, predictions=sha256_hex(content))
             with write_atomically(self._predictions_path(record.key)) as temporary:
                 temporary.write_bytes(content)
         with write_atomically(self.path(record.key)) as temporary:
@@ -164,10 +164,6 @@ class RecordStore:
             content = path.read_bytes()
         except FileNotFoundError:
             raise RecordError(f"{path} is missing, the predictions of a record.") from None
-        if _hash(content) != record.predictions:
+        if sha256_hex(content) != record.predictions:
             raise RecordError(f"{path} is damaged. It is not what its record says.")
         return content
-
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -77,26 +77,26 @@ class FoundRecords:
     too_little: set[str] = field(default_factory=set)
 
     def code_notices(self, what_now: str) -> Iterator[str]:
-        """Yield a sentence for every method with results by other code, and what is done now."""
-        groups: Counter[tuple[str, str]] = Counter()
-        totals: Counter[str] = Counter()
-        for planned in _unique(self.plan):
-            totals[planned.method_title] += 1
+        """Yield what has results by other code: which methods, what changed, what is done now."""
+        jobs = _unique(self.plan)
+        groups: dict[str, list[str]] = {}
+        for planned in jobs:
             if record := self.of_other_code.get(planned.job.key):
-                groups[planned.method_title, _what_changed(record, planned.job)] += 1
-        for (title, change), count in groups.items():
+                change = _what_changed(record, planned.job)
+                groups.setdefault(change, []).append(planned.method_title)
+        for change, titles in groups.items():
             yield (
-                f"{title}: {count} of {totals[title]} jobs have results that were made by other "
-                f"code ({change}). {what_now}"
+                f"{len(titles)} of {len(jobs)} jobs have results by other code of "
+                f"{', '.join(dict.fromkeys(titles))} ({change}). {what_now}"
             )
 
 
 def _what_changed(record: Record, job: Job) -> str:
     if not record.code:
-        return f"of disambig {record.version}, which did not record its code"
+        return f"disambig {record.version}, which did not record its code"
     changed = changed_modules(record.code, job.code)
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-    return f"changed since: {', '.join(changed[:3])}{more}"
+    return f"changed: {', '.join(changed[:3])}{more}"
 
 
 def _unique(plan: Plan) -> list[PlannedJob]:
