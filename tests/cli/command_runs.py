@@ -10,10 +10,13 @@ from typing import NamedTuple
 from unittest import mock
 
 import pandas as pd
+from typer.main import get_command
 
-from disambig.cli.main import main
+from disambig.cli.main import app, main
 
 SCREEN_WIDTH, SCREEN_HEIGHT = 80, 24
+# Made once: typer would make all commands again whenever one is run.
+COMMAND = get_command(app)
 
 
 class Run(NamedTuple):
@@ -25,15 +28,16 @@ class Run(NamedTuple):
     warned: list[str]
 
 
-def run_command_here(*words: object, standard_input: bytes = b"") -> Run:
+def run_command_here(*words: object, standard_input: bytes = b"", encoding: str = "utf-8") -> Run:
     """Run ``disambig`` with these words, as wide as needed and without colours."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
     out, err = streams
     arguments = ["disambig", *map(str, words)]
     environment = {"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
     code: object = None
     with (
         mock.patch.object(sys, "argv", arguments),
+        mock.patch("disambig.cli.main.app", COMMAND),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(standard_input))),
         mock.patch.dict(os.environ, environment),
         contextlib.redirect_stdout(out),

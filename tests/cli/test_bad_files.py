@@ -339,8 +339,8 @@ def test_an_output_in_a_new_folder_makes_it(tmp_path):
     assert {path.name for path in out.parent.iterdir()} == {"out.csv", "out.csv.details.json"}
 
 
-def test_labels_that_a_console_has_no_characters_for_are_shown_all_the_same(tmp_path, run_command):
+def test_labels_that_a_console_has_no_characters_for_are_shown_all_the_same(tmp_path):
     table = written(tmp_path / "table.csv", as_labels(["猫", "dog", "猫|dog"] * 20))
-    run = run_command("audit", str(table), PYTHONIOENCODING="ascii")
-    assert run.returncode == 0, run.stderr
-    assert "\\u732b" in run.stdout
+    run = run_command_here("audit", table, encoding="ascii")
+    assert run.code == 0, run.err
+    assert "\\u732b" in run.out

@@ -71,9 +71,12 @@ def rows_as_read(path: Path, table: GeneratedTable) -> int:
 @st.composite
 def clean_options(draw):
     options = draw(methods) + draw(st.sampled_from([["--folds=2"], ["--folds=3"], ["--in-sample"]]))
-    return options + draw(st.sampled_from([[], [], ["--prefix=x "], ["--find=0"], ["--json"]]))
+    return options + draw(
+        st.sampled_from([[], [], ["--prefix=x "], ["--errors-to-find=0"], ["--json"]])
+    )
 
 
+@settings(max_examples=40)
 @given(any_tables, clean_options(), st.booleans())
 def test_clean_gives_back_every_row_and_cell_or_changes_nothing(table, options, older):
     with new_folder() as folder:
@@ -123,6 +126,7 @@ def check_read_back(table: GeneratedTable, out: Path) -> None:
             assert members is None or set(own) == members
 
 
+@settings(max_examples=40)
 @given(tables(), st.booleans(), st.booleans())
 def test_audit_says_something_about_any_table(table, as_json, ignore_all):
     with new_folder() as folder:
@@ -168,7 +172,7 @@ def changes(draw):
     return change
 
 
-@settings(max_examples=30)  # three commands each, with a model that is saved and read twice
+@settings(max_examples=20)  # three commands each, with a model that is saved and read twice
 @given(any_tables, methods, st.sampled_from([0, 0, 2]), changes(), st.integers(1, 3))
 def test_a_model_predicts_every_row_or_says_which_column_is_wrong(
     table, method, folds, change, top
@@ -210,6 +214,7 @@ def check_prediction(
         assert 0 <= row["probability"] <= 1
 
 
+@settings(max_examples=40)
 @given(tables(sound=True), damages(), st.sampled_from(["audit", "clean", "clean"]))
 def test_a_damaged_file_is_read_or_refused(table, damage, command):
     with new_folder() as folder:
@@ -228,6 +233,7 @@ def test_a_damaged_file_is_read_or_refused(table, damage, command):
             assert rows_in(out) == len(read_table(path))
 
 
+@settings(max_examples=40)
 @given(tables(sound=True), damages(), st.sampled_from(["latin-1", "utf-16", "cp1252", "utf-7"]))
 def test_a_damaged_text_file_in_any_encoding_keeps_its_cells(table, damage, encoding):
     table = dataclasses.replace(table, format="csv")
