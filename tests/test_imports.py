@@ -11,8 +11,8 @@ import sys
 
 class WithoutSome:
     missing = {
-        "lazy_loader", "matplotlib", "pandas", "pooch", "pydantic", "pydantic_core", "rarfile",
-        "requests", "rich", "safetensors", "typer",
+        "lazy_loader", "matplotlib", "pandas", "platformdirs", "pooch", "pydantic",
+        "pydantic_core", "rarfile", "requests", "rich", "safetensors", "typer",
     }
 
     def __init__(self, finder):

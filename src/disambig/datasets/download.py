@@ -4,6 +4,7 @@ import logging
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -59,9 +60,10 @@ def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -
     )
 
 
-def _usual_folders() -> list[Path]:
-    named = os.environ.get(DATA_VARIABLE)
-    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+def _usual_folders() -> Iterator[Path]:
+    if named := os.environ.get(DATA_VARIABLE):
+        yield Path(named).expanduser()
+    yield cache_folder()
 
 
 def _prefer_known(paths: list[Path], card: DatasetCard) -> Path:
