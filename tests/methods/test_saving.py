@@ -220,7 +220,7 @@ def test_arrays_and_entries_that_do_not_belong_are_refused(name, files, tmp_path
         ({"parameters": {"scaling": {"make": "me"}}}, None),
         ({"parameters": [1]}, None),
         ({"classes": ...}, "it must say"),
-        ({"classes": {"type": "<U3", "names": ["a", "a", "b", "c"]}}, "a name of its own"),
+        ({"classes": {"type": "<U3", "names": ["a", "a", "b", "c"]}}, "different names"),
         ({"classes": {"type": "<U3", "names": ["a"]}}, None),
         ({"classes": {"type": "O", "names": [[1], [2], [3], [4]]}}, None),
         ({"classes": {"type": "V1000000000", "names": ["a", "b", "c", "d"]}}, "of the type"),

@@ -188,7 +188,7 @@ def spoil_votes(method):
     [
         ("plsvm", spoil_features, "features"),
         ("plsvm", spoil_shape, "classes"),
-        ("plsvm", spoil_labels, "a name of its own"),
+        ("plsvm", spoil_labels, "different names"),
         ("plknn", spoil_votes, "votes must not be negative"),
     ],
 )

@@ -77,7 +77,7 @@ def people_console() -> Console:
 
 
 def say(text: str, console: Console | None = None) -> None:
-    """Print a text as it is: nothing in it is taken for markup, or for orders to the terminal."""
+    """Print a string as it is: no markup, and no control characters for the terminal."""
     console = console or people_console()
     console.print(
         "\n".join(printable(line) for line in text.split("\n")),

@@ -22,7 +22,7 @@ def methods(
     if json:
         print_json([asdict(method.card) for method in all_methods().values()])
         return
-    # One below the other: three texts side by side leave no room for any on 80 columns.
+    # One below the other: three columns of text do not fit on 80 characters.
     table = Table("name", "what it does, its class, its paper", show_lines=True)
     table.columns[0].no_wrap = True
     for name, method in all_methods().items():

@@ -21,9 +21,11 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     A parameter annotated with a dataclass is replaced, in the signature that typer reads, by the
     fields of that dataclass; the command gets them back as one object.
     """
-    own = inspect.signature(command).parameters
+    parameters = inspect.signature(command).parameters
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hints[name] for name in own if hasattr(hints[name], "__dataclass_fields__")}
+    groups = {
+        name: hints[name] for name in parameters if hasattr(hints[name], "__dataclass_fields__")
+    }
     options = {name: _options_of(group) for name, group in groups.items()}
 
     @wraps(command)
@@ -36,8 +38,8 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     every = [
         option
-        for name in own
-        for option in options.get(name, [own[name].replace(annotation=hints[name])])
+        for name in parameters
+        for option in options.get(name, [parameters[name].replace(annotation=hints[name])])
     ]
     # What is needed comes before what is not.
     every.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
@@ -79,8 +81,8 @@ IdColumn = Annotated[
     str | None,
     typer.Option(
         "--id",
-        help="The column that names the rows in a file of decisions. By default the one that "
-        "'disambig clean' was told, or else rows are counted from 1.",
+        help="The column that names the rows in a file of decisions. By default the one "
+        "given to 'disambig clean', or else rows are counted from 1.",
         metavar="COLUMN",
     ),
 ]

@@ -169,7 +169,7 @@ class SaveLoadMixin(BaseEstimator):
                 kept.check_size("features", value.n_features_in_)
             elif isinstance(spec, PartSpec):
                 fields = spec.arrays.items()
-                value = spec.make(**{own: kept.take(f"{name}.{own}", of) for own, of in fields})
+                value = spec.make(**{one: kept.take(f"{name}.{one}", of) for one, of in fields})
             else:
                 value = kept.take(name, spec)  # type: ignore[arg-type]
             setattr(self, name, value)
@@ -202,7 +202,7 @@ class _Writer:
 
     def put(self, name: str, value: Any) -> None:
         if sparse.issparse(value):
-            self.put_all(name, {own: getattr(value, own) for own in _CSR_PARTS})
+            self.put_all(name, {one: getattr(value, one) for one in _CSR_PARTS})
             return
         array = np.asarray(value)
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -230,7 +230,7 @@ class _Reader:
         """Return an array, dense or CSR as it was, or the number that an array of none holds."""
         if f"{name}.indptr" in self.left:
             rows, columns = spec.shape
-            parts = {own: self.left.pop(f"{name}.{own}") for own in _CSR_PARTS}
+            parts = {one: self.left.pop(f"{name}.{one}") for one in _CSR_PARTS}
             self.check_size(rows, len(parts["indptr"]) - 1)
             value = rebuild_csr(parts, self.sizes[columns])
             kind = value.dtype.kind
@@ -305,7 +305,7 @@ def _describe_classes(classes: AnyArray) -> dict[str, Any]:
 def _rebuild_classes(description: Mapping[str, Any]) -> AnyArray:
     names, kind = description["names"], np.dtype(description["type"]).kind
     if len(set(names)) != len(names):
-        raise ValueError("every class needs a name of its own")
+        raise ValueError("classes must have different names")
     if kind == "U":
         return np.array(names, dtype=str)
     if kind == "O":

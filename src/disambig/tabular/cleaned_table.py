@@ -201,7 +201,7 @@ def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A
 
 
 def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
-    """Return what stands before the names of all new columns, where that can be told."""
+    """Return the prefix of the columns that cleaning added; empty if there is none."""
     first = CLEAN_COLUMNS[0]
     prefixes = [] if details is None else [details.prefix]
     # Of several cleanings the last one counts.
@@ -243,7 +243,7 @@ def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, Flo
 
 
 def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:
-    """Return the places of the chosen labels; one that is no candidate was changed by somebody."""
+    """Return the places of the chosen labels; one that is not a candidate was edited."""
     labels = [label if isinstance(label, str) else text_of(label) or "" for label in column]
     chosen: IntArray = known_columns_of(labels, candidates.classes)
     inside = candidates.to_sparse()[np.arange(len(labels)), chosen]

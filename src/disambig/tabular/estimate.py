@@ -1,6 +1,6 @@
 """How good a model is likely to be, judged on rows that it was not trained on.
 
-The one place of the workbench that reads true labels, and for nothing but the accuracy.
+The only module for tables that reads true labels, and for nothing but the accuracy.
 """
 
 from typing import Annotated, Self

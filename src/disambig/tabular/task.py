@@ -115,7 +115,7 @@ def prepare_task(
     categories : str or sequence of str, optional
         Columns whose values are codes, even if they look like numbers.
     id : str, optional
-        Column that names the rows, and is no feature.
+        Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
         Label of rows that a person has settled, by their position.
     """

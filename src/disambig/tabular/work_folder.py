@@ -1,4 +1,4 @@
-"""What is done of a long piece of work, kept in a folder so that it can be taken up again."""
+"""What is done of a long fit, kept in a folder so that it can be resumed."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.files.formats import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
@@ -160,8 +161,9 @@ def work_fingerprint(
 ) -> str:
     """Return a hash of the data, the method with its parameters, and the settings."""
     versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
+    code = code_fingerprint(type(method), FeatureTransformer)
     return fingerprint_of(
-        [__version__, *versions, repr(type(method)), code_fingerprint(type(method))],
+        [__version__, *versions, repr(type(method)), code],
         repr(sorted(method.get_params().items(), key=str)),
         repr(sorted(settings.items())),
         list(map(repr, values.columns)),

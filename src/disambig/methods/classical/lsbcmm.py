@@ -237,8 +237,8 @@ def _first_counts(candidates: CandidateLabels, n_components: int) -> FloatArray:
     # Rounded, because the order of the rows moves the last digits of a sum.
     order = np.argsort(-np.round(mass, 6), kind="stable")
     counts = np.ones((n_components, len(order)))
-    own = order[np.arange(n_components) % len(order)]
-    counts[np.arange(n_components), own] = _FIRST_COUNT_OF_OWN_CLASS
+    preferred = order[np.arange(n_components) % len(order)]
+    counts[np.arange(n_components), preferred] = _FIRST_COUNT_OF_OWN_CLASS
     return counts
 
 
