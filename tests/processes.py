@@ -5,7 +5,7 @@ import os
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    ["disambig.bench.runner", "bench.own_methods", "disambig.methods.ncpd", "safetensors.torch"]
+    ["disambig.bench.runner", "bench.study_methods", "disambig.methods.ncpd", "safetensors.torch"]
 )
 
 

@@ -5,9 +5,9 @@ from contextlib import nullcontext
 import pytest
 
 from bench.in_process import InThisProcess
-from bench.own_methods import LOG_VARIABLE
 from bench.small_reports import result_of, small
 from bench.small_studies import write_table
+from bench.study_methods import LOG_VARIABLE
 from disambig.bench import make_report
 from disambig.bench.backends import BACKENDS
 

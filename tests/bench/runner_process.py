@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from bench.in_process import InThisProcess
-from bench.own_methods import LOG_VARIABLE
+from bench.study_methods import LOG_VARIABLE
 from disambig.bench import Study, run_study
 from disambig.bench.backends import BACKENDS
 from processes import PROCESSES

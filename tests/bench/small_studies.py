@@ -9,8 +9,8 @@ from disambig.bench import Study
 from disambig.datasets import make_partial_label_dataset
 
 NAMES = ("cat", "dog", "fox")
-OWN = "bench.own_methods:Diligent"
-SIDE_BY_SIDE = "bench.own_methods:SideBySide"
+DILIGENT = "bench.study_methods:Diligent"
+SIDE_BY_SIDE = "bench.study_methods:SideBySide"
 
 
 def write_table(path, n_rows=30, random_state=0):
@@ -37,9 +37,9 @@ def small_study(table, *methods, **settings):
     return Study(**{**defaults, "methods": list(methods), **settings})
 
 
-def own(**parameters):
+def diligent(**parameters):
     """Return the entry of a method of ours."""
-    return {"name": OWN, "parameters": parameters}
+    return {"name": DILIGENT, "parameters": parameters}
 
 
 def metrics_of(result):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.own_methods import LOG_VARIABLE
 from bench.sleeping import sign_and_sleep
-from bench.small_studies import fits_in, metrics_of, own, small_study
+from bench.small_studies import diligent, fits_in, metrics_of, small_study
+from bench.study_methods import LOG_VARIABLE
 from disambig._core.errors import ClusterError, MissingExtraError, ParameterError
 from disambig.bench import StudyListener, run_study
 from disambig.bench.backends import open_backend
@@ -37,7 +37,7 @@ def test_the_machine_itself_has_no_address():
         open_backend("local", address="tcp://x:1")
 
 
-def test_a_cluster_that_cannot_be_reached_is_told():
+def test_a_cluster_that_cannot_be_reached_is_reported():
     message = "The Dask cluster at nowhere://here cannot be reached: .* Is it running there?"
     with pytest.raises(ClusterError, match=message), open_backend("dask", address="nowhere://here"):
         pytest.fail("there is no such cluster")
@@ -50,7 +50,7 @@ def test_a_wrong_backend_leaves_no_folder_behind(table, store):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
-def test_a_backend_that_is_not_installed_is_told_with_its_extra(table, store):
+def test_a_backend_that_is_not_installed_is_reported_with_its_extra(table, store):
     with pytest.raises(MissingExtraError, match=r"needs ray, .*pip install 'disambig\[ray\]'"):
         run_study(small_study(table, "plknn"), store, backend="ray")
 
@@ -163,7 +163,7 @@ def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_gi
 ):
     pytest.importorskip("distributed")
     gate, log = tmp_path / "gate", tmp_path / "workers"
-    study = small_study(table, own(gate=str(gate)), protocol={"folds": 4})
+    study = small_study(table, diligent(gate=str(gate)), protocol={"folds": 4})
     with dask_cluster(tmp_path, log, 2) as (address, workers):
         assassin = Assassin(workers[0], log, gate)
         found = run_study(study, store, backend="dask", address=address, listener=assassin)

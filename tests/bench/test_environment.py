@@ -58,7 +58,7 @@ def test_peak_memory_rises_and_can_be_reset():
     assert peak_memory_mb() < during - 150
 
 
-def test_the_environment_is_told_in_plain_values():
+def test_the_environment_is_reported_in_plain_values():
     environment = describe_environment()
     assert json.loads(json.dumps(environment)) == environment
     assert environment["disambig"] == disambig.__version__

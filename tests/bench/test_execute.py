@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.own_methods import Diligent
-from bench.small_studies import OWN, SIDE_BY_SIDE, fits_in, write_table
+from bench.small_studies import DILIGENT, SIDE_BY_SIDE, fits_in, write_table
+from bench.study_methods import Diligent
 from disambig import PLKNN, NCPDClassifier, load_dataset
 from disambig.bench import METRICS, ControlledCorruption, RecordStore, cross_validate
 from disambig.bench.execute import execute, failure
@@ -155,14 +155,14 @@ def test_one_bad_fold_does_not_spoil_those_beside_it(data):
 
 
 def test_an_error_is_in_the_record_with_its_place(data, store):
-    jobs = jobs_on(data, OWN, parameters={"fails_without": 7})
+    jobs = jobs_on(data, DILIGENT, parameters={"fails_without": 7})
     (failed,) = [one for one in execute(data, jobs) if one[0].status == "failed"]
     record, predictions = failed
     assert predictions is None
     assert record.metrics == {}
     assert record.error["type"] == "ArithmeticError"
     assert record.error["message"] == "row 7 is not there"
-    assert "own_methods.py" in record.error["traceback"]
+    assert "study_methods.py" in record.error["traceback"]
     RecordStore(store).write(record)
     assert RecordStore(store).read(record.key) == record
 
@@ -184,11 +184,11 @@ def test_a_worker_with_other_code_refuses_the_job(data):
 
 
 def test_a_method_that_a_worker_cannot_find_fails_the_job_only(data):
-    job = jobs_on(data, "bench.own_methods:Gone")[0]
+    job = jobs_on(data, "bench.study_methods:Gone")[0]
     job.__dict__.update(code={}, key="0" * 32)  # as worked out where the method is
     [(record, _)] = execute(data, [job])
     assert record.status == "failed"
-    assert "There is no method 'bench.own_methods:Gone'" in record.error["message"]
+    assert "There is no method 'bench.study_methods:Gone'" in record.error["message"]
 
 
 def test_a_failure_that_is_known_from_outside_has_the_same_shape(data, store):
@@ -204,7 +204,7 @@ def test_numerical_libraries_have_one_thread_while_a_job_runs(tmp_path):
     code = (
         "import sys; from disambig import load_dataset; from disambig.bench.execute import execute;"
         "from disambig.bench.record import Job; from disambig.bench.trial import Split;"
-        "job = Job(method='bench.own_torch_method:ThreadCounter', data='', "
+        "job = Job(method='bench.torch_method:ThreadCounter', data='', "
         "split=Split(seed=0, n_folds=3));"
         "data = load_dataset(sys.argv[1], truth='truth');"
         "[(record, predictions)] = execute(data, [job]);"
@@ -242,7 +242,7 @@ def test_jobs_of_one_process_wait_for_each_other(data, monkeypatch):
 
     monkeypatch.setattr(Diligent, "_fit", fit_and_count)
     monkeypatch.setattr(Diligent, "_predict_proba", lambda _, X: np.full((len(X), 3), 1 / 3))
-    jobs = jobs_on(data, OWN)[:3]
+    jobs = jobs_on(data, DILIGENT)[:3]
     with ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(lambda job: execute(data, [job]), jobs))
     assert together == [1, 1, 1]
@@ -254,5 +254,5 @@ class Strange(BaseException):
 
 
 def test_an_error_without_words_is_named(data):
-    record, _ = failure(data, jobs_on(data, OWN)[0], Strange())
+    record, _ = failure(data, jobs_on(data, DILIGENT)[0], Strange())
     assert record.error["message"] == "Strange()"

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from bench.small_studies import fits_in, metrics_of, own, small_study
+from bench.small_studies import diligent, fits_in, metrics_of, small_study
 from disambig.bench import RecordStore, StudyListener, run_study
 from waiting import PATIENCE
 
@@ -29,7 +29,7 @@ def bad_fold(result, row):
 
 
 def labelled(label, **parameters):
-    return {**own(**parameters), "title": label}
+    return {**diligent(**parameters), "title": label}
 
 
 def test_jobs_that_fail_or_die_do_not_stop_the_others_and_are_tried_again(

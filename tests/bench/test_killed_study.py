@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.runner_process import group_of, kill_group, runner
-from bench.small_studies import bytes_in, fits_in, metrics_of, own
+from bench.small_studies import bytes_in, diligent, fits_in, metrics_of
 from disambig.bench import RecordStore, Study, run_study
 from waiting import open_gate, wait_until
 
@@ -23,7 +23,8 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
 ):
     gate, killed_log = tmp_path / "gate", tmp_path / "killed"
     methods = [
-        {**own(gate=str(gate), strength=strength), "title": str(strength)} for strength in (1, 2)
+        {**diligent(gate=str(gate), strength=strength), "title": str(strength)}
+        for strength in (1, 2)
     ]
     settings = {
         "name": "gated",

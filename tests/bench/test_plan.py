@@ -186,13 +186,13 @@ def test_files_of_one_name_in_two_folders_do_not_share_a_batch(tmp_path):
     ],
     ids=str,
 )
-def test_data_that_cannot_be_used_is_told_by_its_place(entry, message):
+def test_data_that_cannot_be_used_is_reported_by_its_place(entry, message):
     study = Study(name="a", datasets=["glass", entry], methods=["plknn"])
     with pytest.raises(StudyError, match=re.escape(f"datasets[1]: {message}")):
         make_plan(study)
 
 
-def test_a_real_world_set_that_is_not_at_hand_is_told_by_its_place(monkeypatch):
+def test_a_real_world_set_that_is_not_at_hand_is_reported_by_its_place(monkeypatch):
     monkeypatch.delenv("DISAMBIG_DATA", raising=False)
     study = Study(name="a", datasets=["glass", "lost"], methods=["plknn"])
     with pytest.raises(StudyError, match=r"datasets\[1\]: Lost: .* needs its file"):
@@ -209,7 +209,7 @@ def test_a_table_needs_true_labels(tmp_path, table):
         make_plan(study)
 
 
-def test_too_few_rows_for_the_folds_are_told_before_anything_runs(table):
+def test_too_few_rows_for_the_folds_are_reported_before_anything_runs(table):
     study = small_study(table, "plknn", protocol={"folds": 31})
     with pytest.raises(
         StudyError, match=r"datasets\[0\]: 'n_folds' must be an integer from 2 to 30"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.small_studies import OWN, bytes_in, fits_in, metrics_of, own, small_study
+from bench.small_studies import DILIGENT, bytes_in, diligent, fits_in, metrics_of, small_study
 from disambig import DisambigError
 from disambig.bench import read_results, run_study
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("in_this_process")
 
 
 def test_what_was_run_is_read_back_and_nothing_runs_or_changes(table, store, log):
-    study = small_study(table, own())
+    study = small_study(table, diligent())
     ran = run_study(study, store)
     before, n_fits = bytes_in(store), len(fits_in(log))
     stored = read_results(study, store)
@@ -22,8 +22,8 @@ def test_what_was_run_is_read_back_and_nothing_runs_or_changes(table, store, log
 
 
 def test_jobs_without_a_record_are_counted_and_left_out(table, store):
-    run_study(small_study(table, own()), store)
-    larger = small_study(table, own(), "plknn")
+    run_study(small_study(table, diligent()), store)
+    larger = small_study(table, diligent(), "plknn")
     stored = read_results(larger, store)
     titles = {planned.method_title for planned, _ in stored.result.jobs()}
     assert "PLKNN" not in titles
@@ -34,7 +34,7 @@ def test_jobs_without_a_record_are_counted_and_left_out(table, store):
 
 
 def test_a_damaged_record_counts_as_missing_with_a_notice(table, store):
-    study = small_study(table, own())
+    study = small_study(table, diligent())
     ran = run_study(study, store)
     victim = ran.plan.jobs[0].job.key
     (store / f"{victim}.json").write_text("{}", encoding="utf-8")
@@ -48,7 +48,7 @@ def test_a_damaged_record_counts_as_missing_with_a_notice(table, store):
 
 
 def test_what_failed_is_part_of_the_result(table, store):
-    study = small_study(table, own(fails_without=7))
+    study = small_study(table, diligent(fails_without=7))
     ran = run_study(study, store)
     assert len(ran.failed) > 0
     stored = read_results(study, store)
@@ -57,8 +57,8 @@ def test_what_failed_is_part_of_the_result(table, store):
 
 
 def test_a_store_without_any_record_of_the_study_is_refused(table, store, tmp_path):
-    run_study(small_study(table, own()), store)
-    other = small_study(table, {"name": OWN, "title": "other"}, protocol={"folds": 4})
+    run_study(small_study(table, diligent()), store)
+    other = small_study(table, {"name": DILIGENT, "title": "other"}, protocol={"folds": 4})
     for folder in (store, tmp_path / "nowhere"):
         with pytest.raises(DisambigError, match="no record of 'small' in .* Run the study first"):
             read_results(other, folder)

@@ -128,7 +128,7 @@ def test_a_record_takes_the_place_of_an_older_one(store):
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
-def test_a_record_that_was_cut_is_told(written, share):
+def test_a_record_that_was_cut_is_reported(written, share):
     path, _ = files_of(written)
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -146,7 +146,7 @@ def test_a_record_that_was_cut_is_told(written, share):
         ('"seal": "', '"seal": "0'),
     ],
 )
-def test_a_record_that_was_edited_is_told(written, before, after):
+def test_a_record_that_was_edited_is_reported(written, before, after):
     path, _ = files_of(written)
     text = path.read_text(encoding="utf-8")
     assert before in text
@@ -156,21 +156,21 @@ def test_a_record_that_was_edited_is_told(written, before, after):
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", "{}", '{"seal": null}'])
-def test_json_that_is_no_record_is_told(written, text):
+def test_json_that_is_no_record_is_reported(written, text):
     path, _ = files_of(written)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RecordError, match=f"{path} is damaged. Its content does not fit its seal."):
         written.read(RECORD.key)
 
 
-def test_a_sealed_record_of_another_make_is_told():
+def test_a_sealed_record_of_another_make_is_reported():
     content = {"key": "a", "weather": "fine"}
     seal = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     with pytest.raises(RecordError, match="other fields than a record of this version"):
         Record.from_json(json.dumps(content | {"seal": seal}))
 
 
-def test_a_record_under_the_name_of_another_job_is_told(written):
+def test_a_record_under_the_name_of_another_job_is_reported(written):
     path, predictions = files_of(written)
     other = "ab" * 16
     path.rename(written.path(other))
@@ -180,28 +180,28 @@ def test_a_record_under_the_name_of_another_job_is_told(written):
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe{}", b"\x80", bytes(range(256))])
-def test_a_record_that_is_no_text_is_told(written, content):
+def test_a_record_that_is_no_text_is_reported(written, content):
     path, _ = files_of(written)
     path.write_bytes(content)
     with pytest.raises(RecordError, match=f"{path} is damaged. It is not text."):
         written.read(RECORD.key)
 
 
-def test_missing_predictions_are_told(written):
+def test_missing_predictions_are_reported(written):
     _, predictions = files_of(written)
     predictions.unlink()
     with pytest.raises(RecordError, match=f"{predictions} is missing, the predictions of a record"):
         written.read(RECORD.key)
 
 
-def test_predictions_of_another_job_are_told(written):
+def test_predictions_of_another_job_are_reported(written):
     _, predictions = files_of(written)
     predictions.write_bytes(OTHER_PREDICTIONS.to_bytes())
     with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):
         written.read(RECORD.key)
 
 
-def test_predictions_that_were_cut_are_told(written):
+def test_predictions_that_were_cut_are_reported(written):
     _, predictions = files_of(written)
     predictions.write_bytes(predictions.read_bytes()[:-1])
     with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):

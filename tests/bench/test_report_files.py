@@ -22,7 +22,7 @@ from bench.small_reports import (
     write_undrawn,
     written,
 )
-from bench.small_studies import own, write_table
+from bench.small_studies import diligent, write_table
 from disambig.bench import StudyResult, make_report, to_latex, to_markdown, write_report
 from disambig.bench.formats import list_markdown
 from disambig.bench.run_table import accuracy_by_epoch, study_scores
@@ -158,7 +158,7 @@ def test_markdown_escapes_names_in_findings_and_headings_too(data, tmp_path):
 
 
 def test_a_failure_with_a_long_message_stays_one_entry_of_the_list(data, tmp_path):
-    result = result_of(small("plknn", own(fails_without=7), datasets=[data]))
+    result = result_of(small("plknn", diligent(fails_without=7), datasets=[data]))
     ((_, record),) = result.failed
     error = record.error | {"message": "first\udcff\n\n# second\n- third"}
     records = result.records | {record.key: replace(record, error=error)}
@@ -201,7 +201,7 @@ def test_published_figures_of_other_data_have_no_table():
 def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
     entry = data | {"corruption": {"p": [0.2, 0.6], "r": [1, 2]}}
     published = {"small": {"PLKNN": (0.5, 0.01)}}
-    result = result_of(small("plknn", "sure", own(), datasets=[data, entry]))
+    result = result_of(small("plknn", "sure", diligent(), datasets=[data, entry]))
     report = make_report(result, published=published)
     text = write_undrawn(report, tmp_path / "out").read_text("utf-8")
     parts = [
@@ -251,7 +251,7 @@ def test_data_whose_names_make_the_same_file_name_have_figures_of_their_own(tabl
 def test_columns_of_jobs_are_the_same_whatever_failed_first(data):
     tuned = {"name": "plknn", "grid": {"n_neighbors": [2, 5]}}
     plain = study_scores(result_of(small("plknn", datasets=[data])))
-    failing = study_scores(result_of(small(own(fails_without=-1), tuned, datasets=[data])))
+    failing = study_scores(result_of(small(diligent(fails_without=-1), tuned, datasets=[data])))
     assert plain.columns.tolist() == failing.columns.tolist()
     steps = ["choose_seconds", "fit_seconds", "predict_seconds"]
     first = plain.columns.tolist().index(steps[0])

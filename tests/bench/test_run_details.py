@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from bench.small_reports import result_of, small
-from bench.small_studies import own
+from bench.small_studies import diligent
 from disambig.bench import StudyResult
 from disambig.bench.run_details import failure_table, run_details, seconds_table
 from disambig.bench.run_table import study_scores
@@ -50,7 +50,7 @@ def test_seconds_are_means_over_jobs_and_a_sum():
 
 
 def test_failures_have_a_row_each_with_their_message_on_one_line(data):
-    result = result_of(small("plknn", own(fails_without=7), datasets=[data]))
+    result = result_of(small("plknn", diligent(fails_without=7), datasets=[data]))
     ((planned, record),) = result.failed
     records = result.records | {
         record.key: replace(record, error={"type": "E", "message": "a\n b"})

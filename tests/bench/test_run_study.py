@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bench.in_process import InThisProcess
-from bench.own_methods import LOG_VARIABLE
-from bench.small_studies import bytes_in, fits_in, metrics_of, own, small_study, write_table
+from bench.small_studies import bytes_in, diligent, fits_in, metrics_of, small_study, write_table
+from bench.study_methods import LOG_VARIABLE
 from disambig import PLKNN, load_dataset
 from disambig.bench import RecordStore, StudyListener, cross_validate, run_study
 from disambig.bench.backends import BACKENDS
@@ -16,11 +16,11 @@ from disambig.bench.execute import execute
 from disambig.bench.plan import make_plan
 from disambig.methods import OracleClassifier, RandomCandidateClassifier
 
-METHODS = (own(), "plknn")
+METHODS = (diligent(), "plknn")
 
 
 class Notebook(StudyListener):
-    """Writes down what it is told."""
+    """Writes down what happens."""
 
     def __init__(self):
         self.done_before, self.damaged, self.started, self.ended = None, None, [], []
@@ -162,8 +162,8 @@ def test_repeats_can_be_added_without_doing_the_first_again(finished, copy, log)
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_one_job_under_two_titles_is_run_once_and_its_damage_told_once(finished, store, log):
-    methods = [{**own(), "title": "first"}, {**own(), "title": "second"}]
+def test_one_job_under_two_titles_is_run_once_and_its_damage_reported_once(finished, store, log):
+    methods = [{**diligent(), "title": "first"}, {**diligent(), "title": "second"}]
     store.mkdir()
     (store / f"{finished.keys[0]}.json").write_text("{")
     notebook = Notebook()
@@ -184,7 +184,7 @@ def test_one_job_on_the_same_data_under_two_names_is_run_once(tmp_path, store, l
     paths = [write_table(tmp_path / f"{name}.csv") for name in ("here", "there")]
     entries = [{"path": str(path), "truth": "truth"} for path in paths]
     protocol = {"kind": "holdout", "test_share": 0.5}
-    study = small_study(None, own(pause=0.3), datasets=entries, protocol=protocol)
+    study = small_study(None, diligent(pause=0.3), datasets=entries, protocol=protocol)
     run_study(study, store, jobs=2)
     assert len(fits_in(log)) == 1
 
@@ -210,7 +210,7 @@ def damage(store, keys):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_damaged_records_are_told_and_done_again_and_the_rest_is_left_alone(finished, copy):
+def test_damaged_records_are_reported_and_done_again_and_the_rest_is_left_alone(finished, copy):
     before = bytes_in(copy)
     keys = finished.keys[2:9]
     files = damage(copy, keys)
@@ -275,7 +275,7 @@ def test_a_call_that_a_backend_forgets_is_made_again_a_few_times(
     table, store, monkeypatch, times, failed
 ):
     monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(Forgetful(times)))
-    result = run_study(small_study(table, own()), store)
+    result = run_study(small_study(table, diligent()), store)
     assert len(result.failed) == failed
     for _, record in result.failed:
         assert record.error["type"] == "CancelledError"

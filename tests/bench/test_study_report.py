@@ -15,7 +15,7 @@ from bench.small_reports import (
     small,
     written,
 )
-from bench.small_studies import own
+from bench.small_studies import diligent
 from disambig import DisambigError
 from disambig.bench import StudyResult, make_report
 from disambig.bench.execute import failure
@@ -53,7 +53,7 @@ def test_a_study_on_corrupted_data_has_curves_and_counts_of_wins():
 
 def test_three_methods_on_two_datasets_have_a_diagram_of_ranks(data):
     report = make_report(
-        result_of(small("plknn", "sure", "average", own(), datasets=["glass", data]))
+        result_of(small("plknn", "sure", "average", diligent(), datasets=["glass", data]))
     )
     assert list(report.charts) == ["accuracy_dots", "accuracy_ranks"]
 
@@ -125,7 +125,10 @@ def test_the_reference_of_the_study_is_that_of_its_tables():
 
 
 def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(data, tmp_path):
-    broken = own(fails_without=7) | {"title": "half"}, own(fails_without=-1) | {"title": "none"}
+    broken = (
+        diligent(fails_without=7) | {"title": "half"},
+        diligent(fails_without=-1) | {"title": "none"},
+    )
     study = small("plknn", *broken, datasets=[data], protocol={"folds": 3})
     report, page = written(study, tmp_path / "out")
     header, rows = rows_of(page.with_name("accuracy.csv"))
@@ -143,8 +146,8 @@ def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(da
     assert "4 of 15 runs are missing" in " ".join(report.findings)
 
 
-def test_a_study_whose_own_methods_all_failed_is_reported_with_floor_and_ceiling(data, tmp_path):
-    report, page = written(small(own(fails_without=-1), datasets=[data]), tmp_path / "out")
+def test_a_study_whose_study_methods_all_failed_is_reported_with_floor_and_ceiling(data, tmp_path):
+    report, page = written(small(diligent(fails_without=-1), datasets=[data]), tmp_path / "out")
     _, rows = rows_of(page.with_name("accuracy.csv"))
     assert rows["small"]["DILIGENT"] == "-"
     assert float(rows["small"][CEILING].split()[0]) > 0
@@ -154,7 +157,10 @@ def test_a_study_whose_own_methods_all_failed_is_reported_with_floor_and_ceiling
 
 def test_a_corrupted_study_with_failures_is_reported(data, tmp_path):
     entry = data | {"corruption": CORRUPTION}
-    broken = own(fails_without=7) | {"title": "half"}, own(fails_without=-1) | {"title": "none"}
+    broken = (
+        diligent(fails_without=7) | {"title": "half"},
+        diligent(fails_without=-1) | {"title": "none"},
+    )
     report, page = written(small(*broken, datasets=[entry]), tmp_path / "out")
     assert report.tables["accuracy_wins"].rows[-1][:3] == ("all", "0/0/0", "0/0/0")
     assert_links_lead_somewhere(page)

@@ -11,7 +11,7 @@ from bench.small_reports import (
     result_of,
     small,
 )
-from bench.small_studies import own
+from bench.small_studies import diligent
 from disambig.bench import METRICS
 from disambig.bench.run_table import accuracy_by_epoch, study_scores
 
@@ -48,7 +48,7 @@ def test_there_is_a_row_of_scores_for_every_job_in_the_order_of_the_plan(data):
 
 
 def test_what_failed_has_a_row_without_metrics_that_says_why(data):
-    study = small("plknn", own(fails_without=7), datasets=[data])
+    study = small("plknn", diligent(fails_without=7), datasets=[data])
     scores = study_scores(result_of(study))
     failed = scores["status"] == "failed"
     assert failed.sum() == 1

@@ -162,13 +162,17 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: 'scaling' must be",
         ),
         (
-            {"methods": [{"name": "bench.own_methods:Diligent", "parameters": {"pause": {1, 2}}}]},
+            {
+                "methods": [
+                    {"name": "bench.study_methods:Diligent", "parameters": {"pause": {1, 2}}}
+                ]
+            },
             "methods[0]: parameters must be plain values, as JSON has: ",
         ),
         (
             {
                 "methods": [
-                    {"name": "bench.own_methods:Diligent", "grid": {"pause": [float("nan")]}}
+                    {"name": "bench.study_methods:Diligent", "grid": {"pause": [float("nan")]}}
                 ]
             },
             "methods[0]: parameters must be plain values, as JSON has: ",
@@ -258,7 +262,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         ({"methods": [{"name": "plknn", "title": ""}]}, "methods[0].title: String should have at"),
         (
-            {"methods": ["bench.own_methods:NoMethodWithoutMore"]},
+            {"methods": ["bench.study_methods:NoMethodWithoutMore"]},
             "methods[0]: NoMethodWithoutMore.__init__() missing 1 required",
         ),
         (
@@ -266,8 +270,8 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
             "methods[0]: There is no method 'bench.broken",
         ),
         (
-            {"methods": ["bench.own_methods:WithoutCard"]},
-            "methods[0]: 'bench.own_methods:WithoutCard' is not a method.",
+            {"methods": ["bench.study_methods:WithoutCard"]},
+            "methods[0]: 'bench.study_methods:WithoutCard' is not a method.",
         ),
         ({"folds": 3}, "folds: there is no such setting. Take it out, or check its spelling."),
         ({"self": 1}, "self: there is no such setting."),
@@ -317,7 +321,7 @@ def test_a_label_cannot_be_that_of_the_floor_or_ceiling_that_is_added(title):
         make_plan(Study(**settings(methods=[{"name": "plknn", "title": title}])))
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     pattern = r"methods\[0\]: .*\nprotocol.folds: .*\nmetrics\[0\]: "  # a line each
     with pytest.raises(StudyError, match=pattern):
         Study(**settings(methods=["plkn"], protocol={"folds": 1}, metrics=["f1"]))
@@ -329,14 +333,14 @@ def test_epochs_can_be_asked_for_where_methods_have_them():
     assert Study(**settings(methods=methods, protocol={"by_epoch": True})).protocol.by_epoch
 
 
-def test_a_mistake_in_a_file_is_told_with_the_file(tmp_path):
+def test_a_mistake_in_a_file_is_reported_with_the_file(tmp_path):
     text = TOML.replace("n_neighbors = [5, 10]", "n_neighbours = [5, 10]")
     place = re.escape(f"{tmp_path / 'study.toml'}: methods[1]: There is no parameter of ipal")
     with pytest.raises(StudyError, match=place):
         from_text(tmp_path, text)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(
         StudyError, match=r"none.toml cannot be read: No such file.*Check the path."
     ):
@@ -344,7 +348,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"name = ", b'name = "a', b"\xff\xfe", b"a = 1\na = 2"])
-def test_a_file_that_is_no_toml_is_told(tmp_path, content):
+def test_a_file_that_is_no_toml_is_reported(tmp_path, content):
     (tmp_path / "study.toml").write_bytes(content)
     with pytest.raises(StudyError, match=r"study.toml is not TOML: "):
         Study.from_toml(tmp_path / "study.toml")

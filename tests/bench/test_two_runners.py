@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from bench.runner_process import kill_group, runner
-from bench.small_studies import fits_in, own
+from bench.small_studies import diligent, fits_in
 from disambig.bench import RecordStore, Study
 from disambig.bench.plan import make_plan
 from waiting import PATIENCE, open_gate, wait_until
@@ -15,7 +15,7 @@ def settings_for(table, gate):
     return {
         "name": "shared",
         "datasets": [{"path": str(table), "truth": "truth"}],
-        "methods": [own(gate=str(gate))],
+        "methods": [diligent(gate=str(gate))],
         "protocol": {"folds": FOLDS},
     }
 

@@ -80,7 +80,7 @@ def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-# What it is told ---------------------------------------------------------------------------------
+# Arguments ---------------------------------------------------------------------------------------
 
 
 def test_the_help_says_what_each_of_the_studies_is(invoke: Invoke) -> None:

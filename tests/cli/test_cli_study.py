@@ -17,8 +17,8 @@ from click.testing import Result
 from joblib.externals.loky import ProcessPoolExecutor
 
 from bench.in_process import InThisProcess
-from bench.own_methods import LOG_VARIABLE
 from bench.small_studies import fits_in, metrics_of, write_table
+from bench.study_methods import LOG_VARIABLE
 from disambig._core.errors import DisambigError
 from disambig.bench import RecordStore, Study, StudyResult, backends
 from disambig.bench.backends import BACKENDS
@@ -75,7 +75,7 @@ class Shy(PLKNN):
 WAITING_STUDY = """
 name = "waiting"
 datasets = [{ path = "small.csv", truth = "truth" }]
-methods = ["plknn", { name = "bench.own_methods:Diligent", parameters = { gate = "gate" } }]
+methods = ["plknn", { name = "bench.study_methods:Diligent", parameters = { gate = "gate" } }]
 
 [protocol]
 folds = 3
@@ -264,7 +264,7 @@ def test_without_a_terminal_lines_say_how_far_it_is(
 # Jobs that fail ----------------------------------------------------------------------------------
 
 
-def test_a_job_that_fails_is_told_at_once_and_in_the_report_and_the_others_are_there(
+def test_a_job_that_fails_is_reported_at_once_and_in_the_report_and_the_others_are_there(
     command: Callable[..., End], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_table(tmp_path / "data" / "mine [b].csv")

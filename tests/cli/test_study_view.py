@@ -13,7 +13,7 @@ import pytest
 from click import unstyle
 from rich.console import Console
 
-from bench.small_studies import own, write_table
+from bench.small_studies import diligent, write_table
 from disambig.bench import RecordStore, Study, StudyListener, StudyResult, run_study
 from disambig.bench.execute import execute
 from disambig.bench.plan import PlannedJob, make_plan
@@ -26,7 +26,7 @@ N_JOBS = 4 * 3
 
 
 class Recorder(StudyListener):
-    """Keeps what it is told."""
+    """Keeps every event."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -46,7 +46,7 @@ class Recorder(StudyListener):
 
 @dataclass
 class Run:
-    """A study that has run, and what was told meanwhile."""
+    """A study that has run, and its events."""
 
     study: Study
     store: Path
@@ -71,7 +71,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, quick_workers: None) -> Run:
     table = write_table(folder / "odd [b].csv")
     methods = [
         {"name": "plknn", "title": "[red]PLKNN"},
-        own(fails_without=7, strength=2.0) | {"title": "shy [/b]"},
+        diligent(fails_without=7, strength=2.0) | {"title": "shy [/b]"},
     ]
     study = Study(
         name="view",
@@ -142,7 +142,7 @@ def test_nothing_is_said_of_jobs_before_where_there_are_none(
 
 
 @pytest.mark.parametrize("kind", VIEWS)
-def test_a_damaged_record_is_told_with_its_file(kind: type[PlainLog], run: Run) -> None:
+def test_a_damaged_record_is_reported_with_its_file(kind: type[PlainLog], run: Run) -> None:
     _, text = shown(kind, run.events[:1], terminal=kind is LiveView)
     assert (
         f"{run.damaged} is damaged. Its content does not fit its seal. Its job is run again."
@@ -151,7 +151,7 @@ def test_a_damaged_record_is_told_with_its_file(kind: type[PlainLog], run: Run) 
 
 
 @pytest.mark.parametrize("kind", VIEWS)
-def test_a_failure_is_told_at_once_with_all_that_is_known_and_signs_as_they_are(
+def test_a_failure_is_reported_at_once_with_all_that_is_known_and_signs_as_they_are(
     kind: type[PlainLog], run: Run
 ) -> None:
     ((planned, _),) = run.result.failed
@@ -269,7 +269,7 @@ def test_a_line_counts_jobs_done_running_and_failed_and_says_how_long_it_takes(
         (3600.0, "about 10.0 h left"),
     ],
 )
-def test_time_left_is_told_in_seconds_minutes_or_hours(
+def test_time_left_is_reported_in_seconds_minutes_or_hours(
     cost: float, text: str, run: Run, clock: list[float]
 ) -> None:
     log, jobs = Log(), by_method(run)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import RobustScaler
 
-from bench.own_methods import Diligent
+from bench.study_methods import Diligent
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
 from disambig.methods import PLKNN, PLSVM, AverageClassifier, NCPDClassifier

@@ -106,7 +106,7 @@ def test_another_version_is_refused(folder, version):
         ("method", "sure", "holds a model of the method 'plknn'"),
         ("method", "xgboost", "this disambig has no method 'xgboost'"),
         ("method", "os:system", "this disambig has no method 'os:system'"),
-        ("method", "bench.own_methods:Diligent", "this disambig has no method"),
+        ("method", "bench.study_methods:Diligent", "this disambig has no method"),
         ("method", "", "this disambig has no method ''"),
         ("classes", ["cat", "dog"], "the labels of its method are not those that it names"),
         ("classes", ["cat", "fox", "dog"], "the labels of its method are not those"),

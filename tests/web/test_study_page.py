@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bench.small_reports import CORRUPTION, NETWORK, result_of, small
-from bench.small_studies import own, write_table
+from bench.small_studies import diligent, write_table
 from disambig.bench import StudyResult, make_report
 from disambig.web.study_report import study_page
 from web.page_parts import HOSTILE, Elements, assert_safe
@@ -25,7 +25,7 @@ def rich(data):
     study = small(
         "plknn",
         "sure",
-        own(fails_without=7),
+        diligent(fails_without=7),
         datasets=[data, entry],
         metrics=["accuracy", "covering_rate"],
         about="About it.\n",
@@ -140,7 +140,7 @@ def test_a_page_is_safe_and_asks_for_nothing(page):
 def test_names_and_messages_are_text_whatever_they_are(data):
     study = small(
         {"name": "plknn", "title": HOSTILE},
-        own(fails_without=7),
+        diligent(fails_without=7),
         datasets=[
             data | {"title": HOSTILE},
             data | {"title": f"{HOSTILE}2", "corruption": CORRUPTION},

@@ -22,7 +22,7 @@ LOG_VARIABLE = "DISAMBIG_TEST_LOG"
 
 
 class Diligent(PartialLabelClassifier):
-    """Guesses by its seed, writes every fit into a log, and goes wrong where it is told to.
+    """Guesses by its seed, writes every fit into a log, and goes wrong where it is asked to.
 
     Parameters
     ----------
