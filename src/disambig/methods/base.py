@@ -64,7 +64,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     """A scikit-learn classifier that learns from candidate sets.
 
     A method writes ``_fit`` and ``_predict_proba`` (and ``_check_parameters`` if it has any) and
-    carries a ``card``. Everything that users call is here.
+    carries a ``card``. To be saved, it declares in ``_learned`` what it has learned. Everything that
+    users call is here.
 
     Attributes
     ----------
