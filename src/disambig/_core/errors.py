@@ -11,27 +11,6 @@ from numpy.typing import NDArray
 
 from disambig._core.messages import did_you_mean
 
-__all__ = [
-    "CandidateError",
-    "ClusterError",
-    "DatasetFormatError",
-    "DatasetNotFoundError",
-    "DisambigError",
-    "DownloadError",
-    "HashMismatchError",
-    "MissingExtraError",
-    "ModelFileError",
-    "ParameterError",
-    "RecordError",
-    "StudyError",
-    "TableError",
-    "TrainingError",
-    "UnknownNameError",
-    "describe_rows",
-    "import_extra",
-    "warn_caller",
-]
-
 
 class DisambigError(Exception):
     """Base of every error disambig raises on purpose."""

@@ -10,14 +10,6 @@ from pathlib import Path
 
 from disambig._core.errors import ParameterError
 
-__all__ = [
-    "DISK_ERRORS",
-    "check_replaceable",
-    "write_atomically",
-    "write_folder_atomically",
-]
-
-
 # Errors of the disk itself, not of the path that was given.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 

@@ -15,16 +15,6 @@ import numpy as np
 
 from disambig._core.errors import HashMismatchError
 
-__all__ = [
-    "check_file_digest",
-    "code_fingerprint",
-    "code_hashes",
-    "file_digest",
-    "fingerprint_of",
-    "has_digest",
-    "sha256_hex",
-]
-
 
 def sha256_hex(*chunks: bytes) -> str:
     """Return the SHA-256 of the chunks, one after the other, as 64 hexadecimal digits."""

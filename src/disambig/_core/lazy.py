@@ -3,6 +3,7 @@
 import ast
 import importlib
 from collections.abc import Callable
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def names_from_stub(
     """
     lines = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
     homes = {
-        alias.name: line.module
+        alias.name: resolve_name("." * line.level + (line.module or ""), package)
         for line in lines
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
@@ -32,8 +33,8 @@ def names_from_stub(
     def get_attribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] is None:
+        if homes[name] == package:
             return importlib.import_module(f"{package}.{name}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        return getattr(importlib.import_module(homes[name]), name)
 
     return get_attribute, lambda: sorted(homes), sorted(homes)

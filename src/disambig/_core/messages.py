@@ -8,24 +8,6 @@ import numpy as np
 
 from disambig._core.typing import BoolArray
 
-__all__ = [
-    "bare_name",
-    "closest_name",
-    "describe_table_rows",
-    "did_you_mean",
-    "join_names",
-    "option",
-    "percent",
-    "printable",
-    "quote_value",
-    "quoted_list",
-    "row_count",
-    "row_list",
-    "row_name",
-    "safe_str",
-]
-
-
 _MOST_NAMES = 8
 _MOST_LABELS = 4
 _LONGEST = 60

@@ -9,16 +9,6 @@ import numpy as np
 
 from disambig._core.errors import ParameterError
 
-__all__ = [
-    "RandomState",
-    "check_boolean",
-    "check_choice",
-    "check_integer",
-    "check_real",
-    "make_generator",
-    "spawn_seeds",
-]
-
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse a ``value`` that is not one of ``choices``."""

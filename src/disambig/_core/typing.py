@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "BoolArray", "Features", "FloatArray", "IntArray", "Label", "Sparse"]
-
 Label = Hashable
 AnyArray = NDArray[Any]
 BoolArray = NDArray[np.bool_]

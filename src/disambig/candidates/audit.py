@@ -12,16 +12,6 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima
 
-__all__ = [
-    "CandidateAudit",
-    "LabelInformation",
-    "audit_candidates",
-    "label_information",
-    "likeliest_shares",
-    "may_have_any_label",
-    "row_blocks",
-]
-
 _PAIRS_AT_A_TIME = 2_000_000
 _DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
 _ROUNDING = 1e-9

@@ -22,20 +22,6 @@ from disambig.candidates.checks import (
     is_missing,
 )
 
-__all__ = [
-    "Parts",
-    "keep_columns",
-    "parts_from_annotations",
-    "parts_from_excluded",
-    "parts_from_labels",
-    "parts_from_sets",
-    "parts_from_strings",
-    "parts_from_taxonomy",
-    "parts_of_intersection",
-    "parts_of_union",
-    "put_on_classes",
-]
-
 
 class Parts(NamedTuple):
     """What ``CandidateLabels`` is made of."""

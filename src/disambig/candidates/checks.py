@@ -11,21 +11,6 @@ from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label
 from disambig.candidates.storage import Storage
 
-__all__ = [
-    "as_class_array",
-    "as_list",
-    "as_mask_matrix",
-    "as_weight_matrix",
-    "check_hashable",
-    "check_no_empty_row",
-    "columns_of",
-    "first_repeated",
-    "in_order_of",
-    "infer_classes",
-    "is_missing",
-    "known_columns_of",
-]
-
 
 def as_mask_matrix(mask: Any) -> Storage:
     """Return a boolean copy of ``mask``, CSR or dense; refuse values other than 0 and 1."""

@@ -9,8 +9,6 @@ from disambig._core.typing import AnyArray, FloatArray, Label
 from disambig.candidates.checks import as_list, first_repeated, known_columns_of
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["PartialLabelDataset"]
-
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class PartialLabelDataset:

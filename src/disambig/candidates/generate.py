@@ -18,16 +18,6 @@ from disambig.candidates.build import parts_from_labels
 from disambig.candidates.checks import columns_of
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = [
-    "corrupt_by_confusion",
-    "corrupt_by_flips",
-    "corrupt_controlled",
-    "corrupt_coupled",
-    "corrupt_to_average",
-    "draw_false_labels",
-    "leave_out_truth",
-]
-
 
 def corrupt_controlled(
     labels: Iterable[Label],

@@ -21,8 +21,6 @@ from disambig.candidates.checks import (
 )
 from disambig.candidates.storage import first_largest, group_maxima, group_sums
 
-__all__ = ["CandidateLabels"]
-
 _ROWS_AT_A_TIME = 4096
 
 

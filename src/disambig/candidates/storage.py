@@ -11,21 +11,6 @@ from scipy import sparse
 
 from disambig._core.typing import AnyArray, IntArray, Sparse
 
-__all__ = [
-    "Storage",
-    "as_csr",
-    "as_dense",
-    "compact",
-    "first_largest",
-    "group_maxima",
-    "group_sums",
-    "nbytes",
-    "row_counts",
-    "rows_of",
-    "values_at",
-    "with_short_indices",
-]
-
 # A dense array or a CSR array; SciPy ships no types.
 Storage = Any
 

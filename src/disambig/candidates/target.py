@@ -13,8 +13,6 @@ from disambig._core.typing import Label
 from disambig.candidates.checks import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
 
-__all__ = ["as_candidates", "without_weightless"]
-
 _INFINITE = (float("inf"), float("-inf"))
 _COLLECTIONS = (set, frozenset, dict, list, tuple, np.ndarray)
 

@@ -1,4 +1,4 @@
-from .catalogue import PartialLabelDataset as PartialLabelDataset
+from ..candidates.dataset import PartialLabelDataset as PartialLabelDataset
 from .catalogue import list_datasets as list_datasets
 from .catalogue import load_dataset as load_dataset
 from .download import fetch_dataset as fetch_dataset

@@ -10,8 +10,6 @@ from typing import Any
 from disambig._core.errors import UnknownNameError
 from disambig._core.messages import bare_name
 
-__all__ = ["DatasetCard", "all_cards", "find_card"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCard:

@@ -19,8 +19,6 @@ from disambig.datasets.readers import read_embedded, read_labelled_table
 from disambig.tabular.files.arrays import read_mat
 from disambig.tabular.files.formats import FORMATS, FileContent, find_format, suffixes_of
 
-__all__ = ["PartialLabelDataset", "list_datasets", "load_dataset"]
-
 
 def list_datasets() -> list[DatasetCard]:
     """Return the cards of all named datasets."""

@@ -19,16 +19,6 @@ from disambig._core.files import write_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
 from disambig.datasets.card import DatasetCard, find_card
 
-__all__ = [
-    "DATA_VARIABLE",
-    "cache_folder",
-    "card_address",
-    "extract_mat",
-    "fetch_dataset",
-    "find_file",
-]
-
-
 DATA_VARIABLE = "DISAMBIG_DATA"
 
 

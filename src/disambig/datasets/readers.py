@@ -21,8 +21,6 @@ from disambig.tabular.files.arrays import as_features
 from disambig.tabular.files.formats import read_table
 from disambig.tabular.labels.label_columns import LabelColumns
 
-__all__ = ["read_embedded", "read_labelled_table"]
-
 
 def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:
     """Read an embedded dataset; its candidate sets hold the true label alone."""

@@ -12,8 +12,6 @@ from disambig.datasets.catalogue import load_dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["example_tables", "make_partial_label_dataset"]
-
 
 def make_partial_label_dataset(
     n_samples: int = 1000,

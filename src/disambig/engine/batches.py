@@ -8,8 +8,6 @@ from torch import Tensor
 
 from disambig.engine.fast import positions_of, random_words, streams_of
 
-__all__ = ["Batches", "steps_per_epoch"]
-
 
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
     """Return the number of batches that ``n_rows`` are dealt into.

@@ -8,8 +8,6 @@ import torch
 
 from disambig._core.errors import ParameterError
 
-__all__ = ["choose_device", "denormals_flushed", "ordinary_tensors", "threads_for"]
-
 # Two threads began to gain on one from about twice this on.
 _MULTIPLICATIONS_PER_THREAD = 8_000_000
 

@@ -12,8 +12,6 @@ from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
 from disambig.engine.fast import Clock
 
-__all__ = ["EpochRecords", "History"]
-
 
 class History(Mapping[str, FloatArray]):
     """Measures by name, one number an epoch: ``history["loss"]`` is an array.

@@ -14,8 +14,6 @@ from torch.nn.parameter import is_lazy
 from disambig._core.errors import ParameterError
 from disambig.engine.fast import RowsInBatch, Stack, random_words, streams_of
 
-__all__ = ["ModuleStack"]
-
 _ONE_AT_A_TIME = threading.Lock()
 
 

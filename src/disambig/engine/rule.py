@@ -14,8 +14,6 @@ from disambig._core.typing import FloatArray, Sparse
 if TYPE_CHECKING:
     from disambig.engine.training import TrainingSettings
 
-__all__ = ["Batch", "CandidateTable", "Candidates", "RowState", "Rule", "Targets", "TrainingData"]
-
 
 @dataclass(frozen=True)
 class TrainingData:

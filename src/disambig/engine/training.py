@@ -26,8 +26,6 @@ from disambig.engine.fast import (
 from disambig.engine.history import EpochRecords, History
 from disambig.engine.rule import Batch, Candidates, CandidateTable, Rule, Targets, TrainingData
 
-__all__ = ["Training", "TrainingSettings"]
-
 
 @dataclass(frozen=True)
 class TrainingSettings:

@@ -18,15 +18,6 @@ from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 
-__all__ = [
-    "MethodCard",
-    "PartialLabelClassifier",
-    "confidence_from_logits",
-    "confidence_from_pairs",
-    "confidence_from_scores",
-    "relative_weights",
-]
-
 
 @dataclass(frozen=True)
 class MethodCard:
@@ -64,8 +55,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     """A scikit-learn classifier that learns from candidate sets.
 
     A method writes ``_fit`` and ``_predict_proba`` (and ``_check_parameters`` if it has any) and
-    carries a ``card``. To be saved, it declares in ``_learned`` what it has learned. Everything that
-    users call is here.
+    carries a ``card``. To be saved, it declares in ``_learned`` what it has learned. Everything
+    that users call is here.
 
     Attributes
     ----------

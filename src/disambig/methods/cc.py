@@ -6,8 +6,6 @@ from disambig.engine.rule import Batch, Rule, Targets
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 
-__all__ = ["CC", "CandidateLikelihood"]
-
 
 class CandidateLikelihood(Rule):
     """Minimise ``-log sum_{j in S} p_j``, the negative log-probability of the candidate set.

@@ -24,18 +24,6 @@ from disambig.engine.training import TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 
-__all__ = [
-    "NCPDClassifier",
-    "ProgressiveCooperation",
-    "disambiguated_confidences",
-    "exchange",
-    "group_confidences",
-    "has_small_loss",
-    "reliable_candidates",
-    "share_of_small_losses",
-]
-
-
 # ---- Sec. 3.2: progressive disambiguation
 
 

@@ -6,8 +6,6 @@ from disambig.engine.rule import Batch, RowState, Rule, Targets
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 
-__all__ = ["PRODEN", "ProgressiveIdentification"]
-
 
 class ProgressiveIdentification(Rule):
     """Learn from the confidences stored at the last visit of a row; store those of this one.

@@ -18,14 +18,6 @@ from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence
 from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
-__all__ = [
-    "AverageClassifier",
-    "OracleClassifier",
-    "RandomCandidateClassifier",
-    "SupervisedReference",
-    "certain",
-]
-
 
 def _logistic(coef_: FloatArray, intercept_: FloatArray, classes_: IntArray) -> LogisticRegression:
     """Return a fitted logistic regression."""

@@ -11,8 +11,6 @@ import disambig.methods
 from disambig._core.errors import ParameterError, UnknownNameError
 from disambig.methods.base import PartialLabelClassifier
 
-__all__ = ["all_methods", "get_method"]
-
 
 def all_methods() -> dict[str, type[PartialLabelClassifier]]:
     """Return every method by its name, in alphabetical order."""

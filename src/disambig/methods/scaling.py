@@ -18,8 +18,6 @@ from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray, Sparse
 from disambig.candidates.storage import with_short_indices
 
-__all__ = ["FeatureScaler", "apply_scaler", "check_scaling", "fit_scaler"]
-
 _KINDS = ("half", "standard", "global", "quantile", "none")
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}

@@ -9,9 +9,6 @@ from sklearn.base import clone
 from disambig._core.parameters import check_integer
 from disambig.methods.base import PartialLabelClassifier
 
-__all__ = ["fit_copies", "fit_many", "fits_at_once"]
-
-
 Method = TypeVar("Method", bound=PartialLabelClassifier)
 
 

@@ -19,8 +19,6 @@ from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.synthetic import make_partial_label_dataset
 
-__all__ = ["check_partial_label_estimator", "partial_label_checks"]
-
 Check = Callable[[Any], None]
 
 

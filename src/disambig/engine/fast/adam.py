@@ -6,8 +6,6 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
-__all__ = ["Adam"]
-
 
 class Adam:
     """Adam with its usual rates of forgetting, for parameters whose gradients lie in ``.grad``.

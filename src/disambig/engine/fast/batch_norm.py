@@ -7,8 +7,6 @@ from disambig.engine.fast.layers import HiddenLayer, gradient_of, product
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
 
-__all__ = ["NarrowNormalisedLayer", "NormalisedLayer"]
-
 # Added to the variance of a unit before it is divided by.
 _EPSILON = 1e-5
 # How much the statistics of a new batch count in those kept for inference.

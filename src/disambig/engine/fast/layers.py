@@ -17,18 +17,6 @@ from torch.nn import functional
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch, Workspace
 
-__all__ = [
-    "ACTIVATIONS",
-    "Activation",
-    "HiddenLayer",
-    "LinearLayer",
-    "LogSoftmax",
-    "gradient_of",
-    "init_weights",
-    "log_softmax",
-    "product",
-]
-
 
 class Activation(NamedTuple):
     """An activation function and its derivative; zero at zero, which ``HiddenLayer`` counts on.

@@ -12,9 +12,6 @@ from torch import Tensor, nn
 
 from disambig.engine.fast.step import RowsInBatch, Workspace
 
-__all__ = ["Dropout", "SwapNoise", "positions_of", "random_words", "streams_of"]
-
-
 # The constants of splitmix64, as signed integers: that generator is a counter times the first one,
 # mixed by the other two.
 _STRIDE = -7046029254386353131

@@ -13,9 +13,6 @@ from disambig.engine.fast.layers import HiddenLayer, LinearLayer, init_weights
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
 
-__all__ = ["NetworkStack", "Stack"]
-
-
 # In inference, so that memory does not grow with the number of rows.
 _ROWS_AT_A_TIME = 8192
 

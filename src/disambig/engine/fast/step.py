@@ -8,8 +8,6 @@ from typing import NamedTuple, Self, TypeVar
 import torch
 from torch import Tensor
 
-__all__ = ["Clock", "ReplayedStep", "RowsInBatch", "Workspace"]
-
 
 class Clock:
     """The step in this epoch and the step in all.

@@ -9,9 +9,6 @@ from torch import Tensor
 from disambig.engine.rule import Batch, TrainingData
 from disambig.methods.ncpd import ProgressiveCooperation, group_confidences
 
-__all__ = ["BalancedCooperation", "ClassShares"]
-
-
 # Shares below this count as this: a class that is nowhere true is not to be conjured up.
 _SMALLEST_SHARE = 1e-3
 

@@ -20,8 +20,6 @@ from disambig.engine.history import History
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["FEWEST_KEPT", "CollapseGuard", "choices_kept", "has_collapsed"]
-
 # From this epoch on first choices are remembered, as soon as there is something learned in them:
 # predictions in the sets this much of the way from as many as by chance to all.
 _EARLY_EPOCH = 5

@@ -26,8 +26,6 @@ from disambig.methods.networks.model_file import named
 from disambig.methods.networks.plan import TrainingPlan
 from disambig.methods.scaling import check_scaling
 
-__all__ = ["NCPDPlusClassifier"]
-
 # What select="auto" decides by itself, and what each is unless somebody says otherwise.
 _DECIDED = {
     "ramp_epochs": 100,

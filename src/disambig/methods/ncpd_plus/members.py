@@ -21,16 +21,6 @@ from disambig.metrics import covering_rate
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = [
-    "Mix",
-    "WatchedRows",
-    "compare_scouts",
-    "fit_mixes",
-    "mixed_covering_rates",
-    "mixed_history",
-]
-
-
 # Scouts only have to show which configuration suits the data: fewer rows, half the epochs.
 _HELD_OUT = 0.2
 _EPOCHS_DIVISOR = 2

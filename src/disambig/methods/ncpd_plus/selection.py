@@ -11,16 +11,6 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.metrics import approximated_accuracy, covering_rate
 
-__all__ = [
-    "CONFIGURATIONS",
-    "SMALLEST_MASS",
-    "Configuration",
-    "ConfigurationScore",
-    "Selection",
-    "compare",
-    "mixture_weights",
-]
-
 
 @dataclass(frozen=True)
 class Configuration:

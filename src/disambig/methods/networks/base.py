@@ -40,8 +40,6 @@ from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling
 
-__all__ = ["NetworkClassifier"]
-
 _ROWS_AT_A_TIME = 8192
 
 

@@ -18,8 +18,6 @@ from disambig.methods.networks.validation import ValidationMonitor
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["Checkpoint", "stored_seeds", "training_fingerprint"]
-
 _KIND = "training checkpoint"
 _VERSION = 2
 _ENTRIES = ("fingerprint", "networks", "seeds", "history", "stopped")

@@ -28,8 +28,6 @@ from disambig.methods.saving import (
     scaler_kind,
 )
 
-__all__ = ["SavedNetworks", "named"]
-
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = frozenset(
     {"callbacks", "checkpoint", "device", "early_stopping", "network", "validation"}

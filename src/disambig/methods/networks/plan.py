@@ -14,8 +14,6 @@ from disambig.engine.rule import TrainingData
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
 
-__all__ = ["LARGEST_INPUT", "FeatureViews", "TrainingPlan", "grouped"]
-
 # The squares and products of such features are still far below the largest float32.
 LARGEST_INPUT = 1e12
 

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["ProgressBar"]
-
 
 class ProgressBar:
     """Show the epoch, the measures of the rule, the covering rate and the time left.

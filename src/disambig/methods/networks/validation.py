@@ -19,8 +19,6 @@ from disambig.metrics import covering_rate
 if TYPE_CHECKING:
     from disambig.engine.training import Training
 
-__all__ = ["ValidationMonitor", "split_rows"]
-
 _MEASURE = "validation_covering_rate"
 
 
