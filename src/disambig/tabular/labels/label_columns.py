@@ -11,8 +11,8 @@ from disambig._core.errors import ParameterError, TableError
 from disambig._core.messages import describe_table_rows, join_names, option, quote_value
 from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
-from disambig.candidates import CandidateLabels
 from disambig.candidates.checks import first_repeated
+from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.cell_values import (
     distinct_cells,
     distinct_combinations,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from disambig._core.messages import did_you_mean, join_names, quote_value
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
-from disambig.candidates import CandidateLabels
+from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.labels.label_cells import LITERAL_OPTION, CellLabels, LabelProblem
 
 _NO_WEIGHTS: Mapping[str, float] = {}
