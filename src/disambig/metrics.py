@@ -19,6 +19,23 @@ from disambig.candidates.checks import (
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Outcome",
+    "accuracy",
+    "approximated_accuracy",
+    "approximated_accuracy_scorer",
+    "brier_score",
+    "covering_rate",
+    "covering_rate_scorer",
+    "direction",
+    "expected_calibration_error",
+    "metric_title",
+    "per_class_recall",
+    "transductive_accuracy",
+]
+
 
 def _as_true_labels(labels: Iterable[Label]) -> list[Label]:
     """Return true labels as a list; refuse missing ones."""

@@ -3,10 +3,10 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from disambig import PLKNN
-from disambig.bench import METRICS
 from disambig.bench.evaluate import FoldScore, Predictions, compute_metrics
 from disambig.bench.trial import Split, make_trial
 from disambig.datasets import make_partial_label_dataset
+from disambig.metrics import METRICS
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,11 @@ import pytest
 from bench.small_studies import DILIGENT, SIDE_BY_SIDE, fits_in, write_table
 from bench.study_methods import Diligent
 from disambig import PLKNN, NCPDClassifier, load_dataset
-from disambig.bench import METRICS, ControlledCorruption, RecordStore, cross_validate
+from disambig.bench import ControlledCorruption, RecordStore, cross_validate
 from disambig.bench.execute import execute, failure
 from disambig.bench.record import Job, data_fingerprint
 from disambig.bench.trial import GridSelection, Split, choose_parameters, make_trial
+from disambig.metrics import METRICS
 
 QUICK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
 

@@ -12,8 +12,8 @@ from bench.small_reports import (
     small,
 )
 from bench.small_studies import diligent
-from disambig.bench import METRICS
 from disambig.bench.run_table import accuracy_by_epoch, study_scores
+from disambig.metrics import METRICS
 
 
 def test_there_is_a_row_of_scores_for_every_job_in_the_order_of_the_plan(data):

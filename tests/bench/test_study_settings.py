@@ -4,8 +4,9 @@ import pytest
 
 from bench.small_studies import write_table
 from disambig._core.errors import StudyError
-from disambig.bench import METRICS, Study
+from disambig.bench import Study
 from disambig.bench.plan import make_plan
+from disambig.metrics import METRICS
 
 TOML = """
 name = "in-a-file"

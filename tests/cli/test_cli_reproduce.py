@@ -19,13 +19,14 @@ import pytest
 from click import unstyle
 from click.testing import Result
 
-from disambig.bench import METRICS, RecordStore, Study
+from disambig.bench import RecordStore, Study
 from disambig.bench.evaluate import metric_code
 from disambig.bench.execute import failure
 from disambig.bench.paper import PAPER_STUDIES, paper_study, published_accuracies
 from disambig.bench.plan import make_plan
 from disambig.cli.main import main
 from disambig.datasets.card import find_card
+from disambig.metrics import METRICS
 
 Invoke = Callable[..., Result]
 REAL_WORLD = ["lost", "birdsong", "msrcv2", "soccer_player", "yahoo_news"]

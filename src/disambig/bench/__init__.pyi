@@ -3,7 +3,6 @@ from .charts import DotsChart as DotsChart
 from .charts import LineChart as LineChart
 from .charts import RanksChart as RanksChart
 from .conclusions import findings as findings
-from .evaluate import METRICS as METRICS
 from .evaluate import FoldScore as FoldScore
 from .evaluate import cross_validate as cross_validate
 from .evaluate import mean_and_std as mean_and_std
