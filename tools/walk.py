@@ -13,7 +13,7 @@ What counts
   the frames of ours on the stack. A generator that a caller reads from has a frame there too.
 - Only the thread that makes the call; progress bars draw in others.
 
-Usage: ``python tools/walk.py`` for a report, ``--markdown`` for the block in docs/architecture.md.
+Usage: ``python tools/walk.py`` for a report, ``--write`` to put it into docs/architecture.md.
 """
 
 import argparse
@@ -37,6 +37,8 @@ from disambig.datasets import make_partial_label_dataset
 # The method of the engine in which one batch is learned from.
 TRAINING_STEP = "Training._train_step"
 SOURCE = Path(disambig.__file__).parent
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
+BEGIN, END = "<!-- the walk, by tools/walk.py -->", "<!-- end of the walk -->"
 
 COMMAND = ("fit", "vehicles.csv", "--labels", "label", "--out", "model")
 # Small trainings: how much is computed does not change the walk.
@@ -186,13 +188,18 @@ def _files(names: list[str]) -> list[str]:
     return list(dict.fromkeys(name.partition(":")[0] for name in names))
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--markdown", action="store_true", help="print the block for the docs")
-    return parser.parse_args()
+def write(walks: list[Walk], page: Path = PAGE) -> None:
+    """Put the walks between their marks on the page of the architecture."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}\n{markdown(walks)}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    arguments = _arguments()
-    walks = [trace_command(), trace_estimator()]
-    print(markdown(walks) if arguments.markdown else report(walks))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write docs/architecture.md")
+    wants_page = parser.parse_args().write
+    found = [trace_command(), trace_estimator()]
+    print(report(found))
+    if wants_page:
+        write(found)
