@@ -43,7 +43,7 @@ def write_arrays(
     description : mapping
         What JSON can write.
     framework : {"numpy", "torch"}, default="numpy"
-        What the arrays are of.
+        What the arrays are of; among tensors there may be arrays of NumPy.
     """
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
@@ -51,7 +51,9 @@ def write_arrays(
     if framework == "numpy":
         arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     else:
-        arrays = {name: t.detach().cpu().clone().contiguous() for name, t in arrays.items()}
+        as_tensor = import_module("torch").as_tensor
+        tensors = {name: as_tensor(array).detach().cpu() for name, array in arrays.items()}
+        arrays = {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
     with write_atomically(path) as temporary:
         # Not by save_file, which makes files that only their owner may read.
         temporary.write_bytes(save(dict(arrays), metadata={_KEY: header}))
@@ -126,6 +128,12 @@ def _check_description(
     missing = [entry for entry in entries if entry not in description]
     if missing:
         raise refused(path, kind, f"it does not say {', '.join(missing)}")
+
+
+def take_part(arrays: dict[str, Any], part: str) -> dict[str, Any]:
+    """Remove the arrays whose names begin with ``part.``, and return them by the rest of these."""
+    names = [name for name in arrays if name.startswith(f"{part}.")]
+    return {name.removeprefix(f"{part}."): arrays.pop(name) for name in names}
 
 
 def plain(value: Any) -> Any:

@@ -88,7 +88,7 @@ def _as_list(value: Any) -> Any:
 _WITHOUT_EFFECT = frozenset(
     f"disambig._core.{name}"
     for name in ("array_file", "errors", "files", "fingerprint", "messages", "typing")
-) | {"disambig._version", "disambig.methods.saving"}
+) | {"disambig._version", "disambig.methods.saving", "disambig.methods.networks.model_file"}
 
 
 def code_fingerprint(*targets: Any) -> str:

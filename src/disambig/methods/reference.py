@@ -1,7 +1,6 @@
 """Ceilings and floors: what true labels would give, and what no disambiguation gives."""
 
 import inspect
-import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,20 +72,13 @@ class SupervisedReference(PartialLabelClassifier):
         probabilities[:, seen] = self._model.predict_proba(X) if len(seen) > 1 else 1
         return probabilities
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted method to one file, from which nothing is ever unpickled.
-
-        Parameters
-        ----------
-        path : path
-            Where to; a file that is there is replaced.
-        """
+    def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if self.estimator is not None:
             raise ParameterError(
                 f"{type(self).__name__} can be saved with the classifier that it has by default. "
                 f"Got the estimator {type(self.estimator).__name__}, which is code."
             )
-        super().save(path)
+        return super()._to_arrays()
 
 
 def certain(columns: IntArray, n_classes: int) -> Sparse:

@@ -6,26 +6,22 @@ reading and checking follow from that.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from disambig._core.array_file import plain, read_arrays, refused, write_arrays
+from disambig._core.array_file import plain, read_arrays, refused, take_part, write_arrays
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.scaling import FeatureScaler
 
-MODEL_KIND = "model"
-MODEL_VERSION = 2
-_ENTRIES = {
-    *("kind", "version", "disambig", "method", "parameters", "classes", "n_features"),
-    *("feature_names", "sparse", "transposed"),
-}
+_KIND = "model"
+_VERSION = 2
 _CONFIDENCE = "confidence"
 _CSR_PARTS = ("data", "indices", "indptr")
 # Sums of probabilities are rounded, in doubles or in single precision.
@@ -76,6 +72,7 @@ class SaveLoadMixin(BaseEstimator):
 
     card: ClassVar[Any]
     _learned: ClassVar[Learned | None] = None
+    _framework: ClassVar[Literal["numpy", "torch"]] = "numpy"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted method to one file, from which nothing is ever unpickled.
@@ -86,29 +83,17 @@ class SaveLoadMixin(BaseEstimator):
             Where to; a file that is there is replaced.
         """
         check_is_fitted(self)
-        if self._learned is None:
-            raise ParameterError(
-                f"{type(self).__name__} does not declare what it has learned, so it cannot be "
-                "saved. Declare it in _learned, as disambig.methods.saving says."
-            )
-        kept = _Writer()
-        kept.put(_CONFIDENCE, sparse.csr_array(self.candidate_confidence_))
-        parameters = {name: plain(value) for name, value in self.get_params(deep=False).items()}
-        for name, spec in self._learned.items():
-            value = getattr(self, name)
-            if spec == SCALER:
-                parameters["scaling"] = scaler_kind(value)
-                kept.put_all(name, value.to_arrays())
-            elif isinstance(spec, PartSpec):
-                kept.put_all(name, {field: getattr(value, field) for field in spec.arrays})
-            else:
-                kept.put(name, value)
-        description = self._description() | {
-            "parameters": parameters,
-            "sparse": self._fitted_on_sparse,
-            "transposed": kept.transposed,
+        arrays, description = self._to_arrays()
+        arrays |= _flat(_CONFIDENCE, sparse.csr_array(self.candidate_confidence_))
+        names = getattr(self, "feature_names_in_", None)
+        description |= {
+            "disambig": __version__,
+            "method": self.card.name,
+            "classes": _describe_classes(self.classes_),
+            "n_features": self.n_features_in_,
+            "feature_names": None if names is None else names.tolist(),
         }
-        write_arrays(path, MODEL_KIND, MODEL_VERSION, kept.arrays, description)
+        write_arrays(path, _KIND, _VERSION, arrays, description, framework=self._framework)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -121,98 +106,120 @@ class SaveLoadMixin(BaseEstimator):
         path : path
             The file. Nothing in it is run, whoever wrote it.
         """
-        arrays, description = read_arrays(path, MODEL_KIND, MODEL_VERSION, entries=("method",))
-        check_same_method(cls, path, description)
+        return cls._rebuilt(path, *cls._read(path))
+
+    @classmethod
+    def _read(
+        cls, path: str | os.PathLike[str], *, finite: bool = True
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what a file of this method holds: arrays by name, and a description."""
+        arrays, description = read_arrays(
+            path, _KIND, _VERSION, entries=("method",), framework=cls._framework, finite=finite
+        )
+        method = description["method"]
+        if method != cls.card.name:
+            raise ModelFileError(
+                f"{os.fspath(path)!r} holds a model of the method {method!r}, and {cls.__name__} "
+                f"reads those of {cls.card.name!r}. Load it with the class that wrote it: "
+                f"get_method({method!r})."
+            )
+        return arrays, description
+
+    @classmethod
+    def _rebuilt(
+        cls,
+        path: str | os.PathLike[str],
+        arrays: dict[str, Any],
+        description: Mapping[str, Any],
+        **given: Any,
+    ) -> Self:
+        """Return the fitted method in a file, with given parameters besides those in the file."""
         try:
-            if set(description) != _ENTRIES:
-                raise ValueError(f"it must say {', '.join(sorted(_ENTRIES))}")
-            model = cls(**description["parameters"])
-            model._check_parameters()
-            model._restore(arrays, description)
-            model._check_probabilities()
+            model = cls._with_parameters(description["parameters"], **given)
+            model.classes_ = _rebuild_classes(description["classes"])
+            model.n_features_in_ = description["n_features"]
+            if description["feature_names"] is not None:
+                model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+                if model.feature_names_in_.shape != (model.n_features_in_,):
+                    raise ValueError(f"{model.n_features_in_} features need as many names")
+            confidence = _rebuild_csr(take_part(arrays, _CONFIDENCE), len(model.classes_))
+            if confidence.dtype.kind != "f" or not _are_distributions(confidence):
+                raise ValueError("the confidences of a row are negative or do not sum to one")
+            model.candidate_confidence_ = confidence
+            model._from_arrays(arrays, description)
         except Exception as error:  # what was changed by hand may make the parts raise anything
             reason = f"what it says does not fit together ({error})"
-            raise refused(path, MODEL_KIND, reason) from error
+            raise refused(path, _KIND, reason) from error
         return model
 
-    def _description(self) -> dict[str, Any]:
-        """Return what the file of every method says."""
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "disambig": __version__,
-            "method": self.card.name,
-            "classes": _describe_classes(self.classes_),
-            "n_features": self.n_features_in_,
-            "feature_names": None if names is None else names.tolist(),
+    @classmethod
+    def _with_parameters(cls, parameters: Mapping[str, Any], **given: Any) -> Self:
+        """Return a method with parameters from a file, not fitted."""
+        model = cls(**parameters, **given)
+        model._check_parameters()
+        return model
+
+    def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what was learned, arrays by name, and parameters and the like as JSON."""
+        if self._learned is None:
+            raise ParameterError(
+                f"{type(self).__name__} does not declare what it has learned, so it cannot be "
+                "saved. Declare it in _learned, as disambig.methods.saving says."
+            )
+        parameters = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        arrays: dict[str, Any] = {}
+        for name, spec in self._learned.items():
+            value = getattr(self, name)
+            parts: Mapping[str, Any] = {}
+            if isinstance(spec, ArraySpec):
+                arrays |= _flat(name, value)
+            elif isinstance(spec, PartSpec):
+                parts = {field: getattr(value, field) for field in spec.arrays}
+            else:
+                parameters["scaling"] = scaler_kind(value)
+                parts = value.to_arrays()
+            for field, part in parts.items():
+                arrays |= _flat(f"{name}.{field}", part)
+        # Those in column order are written transposed: the same bits need it.
+        transposed = [name for name, array in arrays.items() if _is_in_column_order(array)]
+        arrays |= {name: arrays[name].T for name in transposed}
+        return arrays, {
+            "parameters": parameters,
+            "sparse": self._fitted_on_sparse,
+            "transposed": transposed,
         }
 
-    def _restore_description(self, description: Mapping[str, Any]) -> None:
-        """Take the classes and features that ``_description`` named."""
-        self.classes_ = _rebuild_classes(description["classes"])
-        self.n_features_in_ = description["n_features"]
-        if description["feature_names"] is not None:
-            self.feature_names_in_ = np.array(description["feature_names"], dtype=object)
-            if self.feature_names_in_.shape != (self.n_features_in_,):
-                raise ValueError(f"{self.n_features_in_} features need as many names")
-
-    def _restore(self, arrays: Mapping[str, AnyArray], description: Mapping[str, Any]) -> None:
-        """Take what a file holds; raise any exception where it does not fit together."""
-        self._restore_description(description)
+    def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
+        """Take what ``_to_arrays`` returned, or raise any exception where it does not fit."""
         self._fitted_on_sparse = bool(description["sparse"])
         kept = _Reader(arrays, description["transposed"])
-        kept.sizes |= {"classes": len(self.classes_), "features": self.n_features_in_}
-        confidence = kept.take(_CONFIDENCE, array("rows", "classes"))
-        check_confidence(confidence)
+        n_rows, n_classes = self.candidate_confidence_.shape
+        kept.sizes |= {"rows": n_rows, "classes": n_classes, "features": self.n_features_in_}
         for name, spec in (self._learned or {}).items():
-            if spec == SCALER:
-                value: Any = FeatureScaler.from_arrays(self.scaling, kept.take_all(name))
-                kept.check_size("features", value.n_features_in_)
+            if isinstance(spec, ArraySpec):
+                value = kept.take(name, spec)
             elif isinstance(spec, PartSpec):
                 fields = spec.arrays.items()
                 value = spec.make(**{one: kept.take(f"{name}.{one}", of) for one, of in fields})
             else:
-                value = kept.take(name, spec)  # type: ignore[arg-type]
+                value = FeatureScaler.from_arrays(self.scaling, take_part(kept.left, name))
+                kept.check_size("features", value.n_features_in_)
             setattr(self, name, value)
         if kept.left:
             raise ValueError(f"it has {', '.join(sorted(kept.left))} besides")
         self._after_load()
-        self.candidate_confidence_ = confidence
-
-    def _after_load(self) -> None:
-        """Make what is not kept from what is, and check what is more than a shape."""
-
-    def _check_probabilities(self) -> None:
-        """Refuse a method that cannot predict, seen on two made-up rows."""
+        # Refuse a method that cannot predict, seen on two made-up rows.
         rows = np.repeat([[0.0], [1.0]], self.n_features_in_, axis=1)
         probabilities = self._predict_proba(
             sparse.csr_array(rows) if self._fitted_on_sparse else rows
         )
-        if probabilities.shape != (2, len(self.classes_)):
+        if probabilities.shape != (2, n_classes):
             raise ValueError("there must be one probability for each class")
         if not _are_distributions(probabilities):
             raise ValueError("its probabilities are negative or do not sum to one")
 
-
-@dataclass
-class _Writer:
-    """Arrays by name. Those in column order are written transposed: the same bits need it."""
-
-    arrays: dict[str, AnyArray] = field(default_factory=dict)
-    transposed: list[str] = field(default_factory=list)
-
-    def put(self, name: str, value: Any) -> None:
-        if sparse.issparse(value):
-            self.put_all(name, {one: getattr(value, one) for one in _CSR_PARTS})
-            return
-        array = np.asarray(value)
-        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
-            array = array.T
-            self.transposed.append(name)
-        self.arrays[name] = array
-
-    def put_all(self, prefix: str, values: Mapping[str, Any]) -> None:
-        for name, value in values.items():
-            self.put(f"{prefix}.{name}", value)
+    def _after_load(self) -> None:
+        """Make what is not kept from what is, and check what is more than a shape."""
 
 
 class _Reader:
@@ -230,53 +237,38 @@ class _Reader:
         """Return an array, dense or CSR as it was, or the number that an array of none holds."""
         if f"{name}.indptr" in self.left:
             rows, columns = spec.shape
-            parts = {one: self.left.pop(f"{name}.{one}") for one in _CSR_PARTS}
-            self.check_size(rows, len(parts["indptr"]) - 1)
-            value = rebuild_csr(parts, self.sizes[columns])
-            kind = value.dtype.kind
+            value = _rebuild_csr(take_part(self.left, name), self.sizes[columns])
+            self.check_size(rows, value.shape[0], name)
         else:
             value = self.left.pop(name)
             if value.ndim != len(spec.shape):
                 raise ValueError(f"{name} must have {len(spec.shape)} dimensions")
             for dimension, size in zip(spec.shape, value.shape, strict=True):
                 self.check_size(dimension, size, name)
-            kind = value.dtype.kind
-        if kind not in spec.kinds:
+        if value.dtype.kind not in spec.kinds:
             raise ValueError(f"{name} is of the type {value.dtype}")
         return value if spec.shape else value.item()
 
-    def take_all(self, prefix: str) -> dict[str, AnyArray]:
-        """Return all arrays of one object."""
-        names = [name for name in self.left if name.startswith(f"{prefix}.")]
-        return {name.removeprefix(f"{prefix}."): self.left.pop(name) for name in names}
-
-    def check_size(self, dimension: str, size: int, name: str = "one array") -> None:
+    def check_size(self, dimension: str, size: int, name: str = "the scaler") -> None:
         """Refuse another size than that of the same dimension elsewhere."""
         if self.sizes.setdefault(dimension, size) != size:
             raise ValueError(f"{name} has {size} {dimension}, not {self.sizes[dimension]}")
 
 
-def check_confidence(confidence: Any) -> None:
-    """Refuse what cannot be the confidences of candidates."""
-    if not sparse.issparse(confidence) or not _are_distributions(confidence):
-        raise ValueError("the confidences of a row are negative or do not sum to one")
+def _flat(name: str, value: Any) -> dict[str, AnyArray]:
+    """Return an array or a number by its name, or the three arrays that a CSR array is made of."""
+    if sparse.issparse(value):
+        return {f"{name}.{part}": getattr(value, part) for part in _CSR_PARTS}
+    return {name: np.asarray(value)}
+
+
+def _is_in_column_order(array: AnyArray) -> bool:
+    return array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
 
 
 def _are_distributions(rows: Any) -> bool:
     sums = np.asarray(rows.sum(axis=1))
     return bool(rows.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE)
-
-
-def check_same_method(
-    cls: type, path: str | os.PathLike[str], description: Mapping[str, Any]
-) -> None:
-    """Refuse the file of another method than that of a class."""
-    if description["method"] != cls.card.name:  # type: ignore[attr-defined]
-        raise ModelFileError(
-            f"{os.fspath(path)!r} holds a model of the method {description['method']!r}, and "
-            f"{cls.__name__} reads those of {cls.card.name!r}. "  # type: ignore[attr-defined]
-            f"Load it with the class that wrote it: get_method({description['method']!r})."
-        )
 
 
 def scaler_kind(scaler: Any) -> str:
@@ -317,9 +309,9 @@ def _rebuild_classes(description: Mapping[str, Any]) -> AnyArray:
     return np.array(names, dtype=description["type"])
 
 
-def rebuild_csr(parts: Mapping[str, AnyArray], n_columns: int) -> Any:
+def _rebuild_csr(parts: Mapping[str, Any], n_columns: int) -> Any:
     """Return a CSR array from its three arrays, checked: a wrong index would leave the memory."""
-    data, indices, indptr = (parts[name] for name in _CSR_PARTS)
+    data, indices, indptr = (np.asarray(parts[name]) for name in _CSR_PARTS)
     if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or (np.diff(indptr) < 0).any():
         raise ValueError("the indices of a sparse array are not in order")
     if len(indptr) < 1 or indptr[0] != 0 or not data.shape == indices.shape == (indptr[-1],):

@@ -8,7 +8,6 @@ keep of them; one that goes well keeps most of them.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,9 +15,7 @@ from torch import Tensor
 
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.engine.history import History
-
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
+from disambig.engine.training import Training
 
 # From this epoch on first choices are remembered, as soon as there is something learned in them:
 # predictions in the sets this much of the way from as many as by chance to all.
@@ -57,7 +54,7 @@ class CollapseGuard:
         self._first: dict[int, Tensor] = {}
         self._collapsed: BoolArray = np.zeros(len(set_sizes), dtype=bool)
 
-    def on_epoch_end(self, training: "Training") -> None:
+    def on_epoch_end(self, training: Training) -> None:
         """Remember, compare, stop."""
         if training.epoch < _EARLY_EPOCH or training.epoch % _EVERY:
             return

@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from torch import Tensor
 
+from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
 from disambig._core.typing import Features, FloatArray, Sparse
@@ -22,7 +22,6 @@ from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
 from disambig.methods.ncpd_plus.collapse import CollapseGuard, has_collapsed
 from disambig.methods.ncpd_plus.members import fit_mixes
 from disambig.methods.ncpd_plus.selection import Selection
-from disambig.methods.networks.model_file import named
 from disambig.methods.networks.plan import TrainingPlan
 from disambig.methods.scaling import check_scaling
 
@@ -291,24 +290,20 @@ class NCPDPlusClassifier(NCPDClassifier):
         weights = self.selection_.weights
         return sum(weights[name] * of_member(member) for name, member in self.members_.items())
 
-    def _to_tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not self._is_mix():
-            return super()._to_tensors()
-        tensors: dict[str, Tensor] = {}
+            return super()._to_arrays()
+        tensors: dict[str, Any] = {}
         members: dict[str, Any] = {}
         for name, member in self.members_.items():
-            of_member, members[name] = member._to_tensors()
+            of_member, members[name] = member._to_arrays()
             tensors |= {f"{name}.{part}": value for part, value in of_member.items()}
-        return tensors, {
-            "parameters": self._kept_parameters(),
-            "history": self.history_.to_dict(),
-            "members": members,
-            "selection": self.selection_.to_dict(),
-        }
+        mix = {"members": members, "selection": self.selection_.to_dict()}
+        return tensors, self._fit_description() | mix
 
-    def _from_tensors(self, tensors: dict[str, Tensor], description: dict[str, Any]) -> None:
+    def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
         if not self._is_mix():
-            super()._from_tensors(tensors, description)
+            super()._from_arrays(arrays, description)
             return
         self.history_ = History(description["history"])
         self.selection_ = Selection.from_dict(description["selection"])
@@ -318,9 +313,10 @@ class NCPDPlusClassifier(NCPDClassifier):
         self.members_ = {}
         for name in weights:
             of_member = description["members"][name]
-            member = self._with_parameters(of_member["parameters"], self.device, self.network)
+            given = {"device": self.device, "network": self.network}
+            member = self._with_parameters(of_member["parameters"], **given)
             if member.select != "none":
                 raise ValueError("a member of a mix cannot be a mix")
             member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
-            member._from_tensors(named(tensors, f"{name}."), of_member)
+            member._from_arrays(take_part(arrays, name), of_member)
             self.members_[name] = member

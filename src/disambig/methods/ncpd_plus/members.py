@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -12,14 +12,12 @@ from disambig._core.parameters import make_generator, spawn_seeds
 from disambig._core.typing import Features, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
+from disambig.engine.training import Training
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, Selection, compare
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.side_by_side import fit_copies
 from disambig.metrics import covering_rate
-
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
 
 # Scouts only have to show which configuration suits the data: fewer rows, half the epochs.
 _HELD_OUT = 0.2
@@ -185,13 +183,13 @@ class WatchedRows:
         self.monitor: ValidationMonitor | None = None
         self.probabilities: dict[int, FloatArray] = {}
 
-    def on_fit_start(self, training: "Training") -> None:
+    def on_fit_start(self, training: Training) -> None:
         """Find the rows, and forget a training that was begun again."""
         monitors = [one for one in training.listeners if isinstance(one, ValidationMonitor)]
         self.monitor = monitors[0] if monitors else None
         self.probabilities = {}
 
-    def on_epoch_end(self, training: "Training") -> None:
+    def on_epoch_end(self, training: Training) -> None:
         """Keep one epoch."""
         if self.monitor is not None:
             self.probabilities[training.epoch] = self.monitor.probabilities(training)

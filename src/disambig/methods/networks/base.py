@@ -32,7 +32,7 @@ from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import Rule, TrainingData
 from disambig.engine.training import Training, TrainingSettings
-from disambig.methods.base import confidence_from_logits
+from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.plan import LARGEST_INPUT, FeatureViews, TrainingPlan, grouped
@@ -43,7 +43,7 @@ from disambig.methods.scaling import check_scaling
 _ROWS_AT_A_TIME = 8192
 
 
-class NetworkClassifier(SavedNetworks):
+class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     """Networks that are trained by a rule: what all methods on networks share.
 
     A method writes ``_make_rule``, which returns a ``Rule`` of the engine, and carries a ``card``;
@@ -345,14 +345,9 @@ class NetworkClassifier(SavedNetworks):
         listeners: list[Any] = list(watchers.values())
         if self.checkpoint is not None:
             data, monitor, seeds = plans[0].data, plans[0].monitor, plans[0].seeds
-            learned_from = {
-                **self.get_params(deep=False),
-                "hidden": self._hidden_layers(),
-                "seeds": seeds,
-                "method": self.card.name,
-            }
-            for name in self._NOT_LEARNED_FROM:
-                del learned_from[name]
+            parameters = self.get_params(deep=False) | {"hidden": self._hidden_layers()}
+            learned_from = {n: v for n, v in parameters.items() if n not in self._NOT_LEARNED_FROM}
+            learned_from |= {"seeds": seeds, "method": self.card.name}
             fingerprint = training_fingerprint(data, monitor, learned_from)
             listeners.append(
                 Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint, seeds, watchers)

@@ -3,20 +3,16 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from torch import Tensor
-
-from disambig._core.array_file import plain, read_arrays, write_arrays
+from disambig._core.array_file import plain, read_arrays, take_part, write_arrays
 from disambig._core.errors import ModelFileError
 from disambig._core.fingerprint import fingerprint_of
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingData
+from disambig.engine.training import Training
 from disambig.methods.networks.validation import ValidationMonitor
-
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
 
 _KIND = "training checkpoint"
 _VERSION = 2
@@ -56,20 +52,14 @@ class Checkpoint:
         self._watchers = watchers
         self._stop_is_written = False
 
-    def on_fit_start(self, training: "Training") -> None:
+    def on_fit_start(self, training: Training) -> None:
         """Take up the training in the file, if there is one."""
         if not Path(self._path).exists():
             return
-        own_modules = isinstance(training.networks, ModuleStack)
-        tensors, description = read_arrays(
-            self._path,
-            _KIND,
-            _VERSION,
-            entries=_ENTRIES,
-            framework="torch",
-            finite=not own_modules,
-        )
-        memories = {watcher: _taken_out(tensors, f"{watcher}.") for watcher in self._watchers}
+        # Modules of the user may hold numbers that are not finite, such as a mask.
+        finite = not isinstance(training.networks, ModuleStack)
+        tensors, description = _read(self._path, finite=finite)
+        memories = {watcher: take_part(tensors, watcher) for watcher in self._watchers}
         shapes = {name: value.shape for name, value in training.state().items()}
         found = (description["fingerprint"], description["networks"])
         is_other = found != (self._fingerprint, repr(training.networks))
@@ -91,18 +81,18 @@ class Checkpoint:
             self._stop_is_written = True
             training.stop()
 
-    def on_epoch_end(self, training: "Training") -> None:
+    def on_epoch_end(self, training: Training) -> None:
         """Write, if it is time to."""
         is_last = training.stopped or training.epoch == training.settings.epochs
         if is_last or training.epoch % self._every == 0:
             self._write(training)
 
-    def on_fit_end(self, training: "Training") -> None:
+    def on_fit_end(self, training: Training) -> None:
         """Write once more if somebody who was called later has stopped the training."""
         if training.stopped and not self._stop_is_written:
             self._write(training)
 
-    def _write(self, training: "Training") -> None:
+    def _write(self, training: Training) -> None:
         memories = {
             f"{watcher}.{name}": value
             for watcher, listener in self._watchers.items()
@@ -125,21 +115,16 @@ class Checkpoint:
         self._stop_is_written = training.stopped
 
 
-def _taken_out(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Remove the tensors whose names begin so, and return them by the rest of their names."""
-    names = [name for name in tensors if name.startswith(prefix)]
-    return {name.removeprefix(prefix): tensors.pop(name) for name in names}
-
-
 def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:
     """Return the seeds of the training in a file, or None where there is no file."""
     if not Path(path).exists():
         return None
-    _, description = read_arrays(
-        path, _KIND, _VERSION, entries=_ENTRIES, framework="torch", finite=False
-    )
-    seeds: list[int] = description["seeds"]
+    seeds: list[int] = _read(path, finite=False)[1]["seeds"]
     return seeds
+
+
+def _read(path: str | os.PathLike[str], *, finite: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    return read_arrays(path, _KIND, _VERSION, entries=_ENTRIES, framework="torch", finite=finite)
 
 
 def training_fingerprint(

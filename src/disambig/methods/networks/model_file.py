@@ -1,49 +1,32 @@
-"""A fitted classifier in one file: numbers and JSON, nothing that could run."""
+"""Save networks beside what every method saves, and load them again."""
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
-from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from disambig._core.array_file import plain, read_arrays, refused, write_arrays
+from disambig._core.array_file import plain, take_part
 from disambig._core.errors import ParameterError
-from disambig._core.typing import AnyArray
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
-from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.networks.plan import FeatureViews
-from disambig.methods.saving import (
-    MODEL_KIND,
-    MODEL_VERSION,
-    check_confidence,
-    check_same_method,
-    rebuild_csr,
-    scaler_kind,
-)
+from disambig.methods.saving import SaveLoadMixin, scaler_kind
 
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = frozenset(
     {"callbacks", "checkpoint", "device", "early_stopping", "network", "validation"}
 )
-_NETWORKS, _VIEWS, _CONFIDENCE = "networks.", "views.", "confidence."
 
 
-class SavedNetworks(PartialLabelClassifier):
-    """A classifier on networks that can be written to a file and read again.
+class SavedNetworks(SaveLoadMixin):
+    """``save`` and ``load`` of ``NetworkClassifier``."""
 
-    ``_to_tensors`` and ``_from_tensors`` take it apart and put it together; everything else is the
-    same for all of them.
-    """
-
-    card: ClassVar[MethodCard]
-    device: str
+    # Modules of the user may hold numbers of types that NumPy does not have.
+    _framework: ClassVar[Literal["numpy", "torch"]] = "torch"
     network: Callable[[int, int], Any] | None
     history_: History
     _networks: Any
@@ -62,24 +45,6 @@ class SavedNetworks(PartialLabelClassifier):
     @abstractmethod
     def _make_networks(self, n_features: int, n_classes: int, seeds: Sequence[int]) -> Any: ...
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted classifier to one file, from which nothing is ever unpickled.
-
-        Parameters
-        ----------
-        path : path
-            Where to; a file that is there is replaced.
-        """
-        check_is_fitted(self)
-        tensors, description = self._to_tensors()
-        confidence = sparse.csr_array(self.candidate_confidence_)
-        for name in ("data", "indices", "indptr"):
-            tensors[_CONFIDENCE + name] = _as_tensor(getattr(confidence, name))
-        head = self._description() | {"own_network": self._fitted_with["network"] is not None}
-        write_arrays(
-            path, MODEL_KIND, MODEL_VERSION, tensors, head | description, framework="torch"
-        )
-
     @classmethod
     def load(
         cls,
@@ -96,7 +61,7 @@ class SavedNetworks(PartialLabelClassifier):
         Parameters
         ----------
         path : path
-            The file.
+            The file. Nothing in it is run, whoever wrote it.
         device : str, default="auto"
             Where to compute from now on.
         network : callable, optional
@@ -104,115 +69,64 @@ class SavedNetworks(PartialLabelClassifier):
         """
         # What is wrong with the call is not the fault of the file.
         cls(device=device, network=network)._check_parameters()
-        tensors, description = read_arrays(
-            path,
-            MODEL_KIND,
-            MODEL_VERSION,
-            entries=("method",),
-            framework="torch",
-            finite=network is None,
-        )
-        check_same_method(cls, path, description)
+        tensors, description = cls._read(path, finite=network is None)
         if description.get("own_network") and network is None:
             raise ParameterError(
                 f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
                 "file. Give the function that makes them: load(path, network=...)."
             )
-        try:
-            with ordinary_tensors():
-                return cls._rebuilt(tensors, description, device, network)
-        except (
-            AttributeError, KeyError, MemoryError, OverflowError, RuntimeError, TypeError,
-            ValueError,
-        ) as error:  # fmt: skip
-            reason = f"what it says does not fit together ({error})"
-            raise refused(path, MODEL_KIND, reason) from error
-
-    def _to_tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return what was learned: tensors by name, and the rest as JSON takes it."""
-        kinds = {
-            name: scaler_kind(scaler)
-            for name, scaler in zip(self._scalings(), self._views.scalers, strict=True)
-        }
-        tensors = {_NETWORKS + name: value for name, value in self._networks.state_dict().items()}
-        tensors |= {_VIEWS + name: _as_tensor(a) for name, a in self._views.to_arrays().items()}
-        return tensors, {
-            "parameters": self._kept_parameters() | kinds,
-            "history": self.history_.to_dict(),
-        }
-
-    def _from_tensors(self, tensors: dict[str, Tensor], description: dict[str, Any]) -> None:
-        """Take back what ``_to_tensors`` returned; parameters, classes and features are known."""
-        self.history_ = History(description["history"])
-        arrays = {name: value.numpy() for name, value in named(tensors, _VIEWS).items()}
-        self._views = FeatureViews.from_arrays(list(self._scalings().values()), arrays)
-        if self._views.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"{self.n_features_in_} features need as many scales")
-        n_inputs = self._views.transform(np.zeros((1, self.n_features_in_))).shape[1]
-        state, count = named(tensors, _NETWORKS), self._network_count()
-        if self.network is None:
-            # Before memory is taken for what the file says, it must be what the file holds.
-            sizes = (n_inputs, *self._hidden_layers(), len(self.classes_))
-            _check_network_state(state, [(count, *ends) for ends in pairwise(sizes)])
-        networks = self._make_networks(n_inputs, len(self.classes_), [0] * count)
-        networks.load_state_dict(state)
-        self._networks = networks
-
-    def _kept_parameters(self) -> dict[str, Any]:
-        """Return the parameters that it was fitted with, as far as a file can hold them."""
-        fitted_with = self._fitted_with.items()
-        return {name: plain(value) for name, value in fitted_with if name not in _NOT_KEPT}
+        with ordinary_tensors():
+            return cls._rebuilt(path, tensors, description, device=device, network=network)
 
     @classmethod
-    def _with_parameters(
-        cls, kept: dict[str, Any], device: str, network: Callable[[int, int], Any] | None
-    ) -> Self:
-        """Return a classifier with parameters from a file, not fitted."""
-        parameters: dict[str, Any] = {
+    def _with_parameters(cls, parameters: Mapping[str, Any], **given: Any) -> Self:
+        kept = {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in kept.items()
+            for name, value in parameters.items()
             if name not in _NOT_KEPT
         }
-        classifier = cls(**parameters, device=device, network=network)
-        classifier._check_parameters()
+        classifier = super()._with_parameters(kept, **given)
         classifier._fitted_on_sparse = False
         classifier._fitted_with = classifier.get_params(deep=False)
         return classifier
 
-    @classmethod
-    def _rebuilt(
-        cls,
-        tensors: dict[str, Tensor],
-        description: dict[str, Any],
-        device: str,
-        network: Callable[[int, int], Any] | None,
-    ) -> Self:
-        classifier = cls._with_parameters(description["parameters"], device, network)
-        classifier._restore_description(description)
-        classifier._from_tensors(tensors, description)
-        confidence = {name: value.numpy() for name, value in named(tensors, _CONFIDENCE).items()}
-        rebuilt = rebuild_csr(confidence, len(classifier.classes_))
-        check_confidence(rebuilt)
-        classifier.candidate_confidence_ = rebuilt
-        return classifier
+    def _fit_description(self) -> dict[str, Any]:
+        """Return the parameters that it was fitted with and how that went, as JSON takes it."""
+        fitted_with = self._fitted_with.items()
+        return {
+            "parameters": {name: plain(v) for name, v in fitted_with if name not in _NOT_KEPT},
+            "history": self.history_.to_dict(),
+            "own_network": self._fitted_with["network"] is not None,
+        }
+
+    def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        description = self._fit_description()
+        for name, scaler in zip(self._scalings(), self._views.scalers, strict=True):
+            description["parameters"][name] = scaler_kind(scaler)
+        state = self._networks.state_dict()
+        tensors = {f"networks.{name}": value for name, value in state.items()}
+        views = {f"views.{name}": array for name, array in self._views.to_arrays().items()}
+        return tensors | views, description
+
+    def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
+        self.history_ = History(description["history"])
+        scalings = list(self._scalings().values())
+        self._views = FeatureViews.from_arrays(scalings, take_part(arrays, "views"))
+        if self._views.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"{self.n_features_in_} features need as many scales")
+        n_inputs = self._views.transform(np.zeros((1, self.n_features_in_))).shape[1]
+        state, count = take_part(arrays, "networks"), self._network_count()
+        if self.network is None:
+            # Before memory is taken for what the file says, it must be what the file holds.
+            sizes = (n_inputs, *self._hidden_layers(), len(self.classes_))
+            _check_network_state(state, [(count, *ends) for ends in pairwise(sizes)])
+        self._networks = self._make_networks(n_inputs, len(self.classes_), [0] * count)
+        self._networks.load_state_dict(state)
 
 
-def named(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin so, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }
-
-
-def _check_network_state(state: dict[str, Tensor], expected: list[tuple[int, ...]]) -> None:
+def _check_network_state(state: Mapping[str, Tensor], expected: list[tuple[int, ...]]) -> None:
     found = [tuple(v.shape) for name, v in state.items() if name.endswith(".weight")]
     if sorted(expected) != sorted(found):
         raise ValueError(f"weights of the shapes {expected} are needed, and there are {found}")
     if any((v < 0).any() for name, v in state.items() if name.endswith(".variance")):
         raise ValueError("a variance is negative")
-
-
-def _as_tensor(array: AnyArray) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array))

@@ -1,15 +1,16 @@
 """What is settled before networks train: inputs, rows held out, seeds."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError, describe_rows
-from disambig._core.typing import AnyArray, Features, FloatArray
+from disambig._core.typing import Features, FloatArray
 from disambig.engine.rule import TrainingData
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
@@ -73,14 +74,12 @@ class FeatureViews:
         }
 
     @classmethod
-    def from_arrays(cls, kinds: Sequence[str], arrays: Mapping[str, AnyArray]) -> Self:
+    def from_arrays(cls, kinds: Sequence[str], arrays: dict[str, Any]) -> Self:
         """Rebuild views of these kinds from what ``to_arrays`` returned."""
-        scalers = []
-        for number, kind in enumerate(kinds):
-            prefix = f"{number}."
-            of_view = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            scalers.append(FeatureScaler.from_arrays(kind, of_view))
-        return cls(scalers)
+        numbered = enumerate(kinds)
+        return cls(
+            [FeatureScaler.from_arrays(kind, take_part(arrays, str(n))) for n, kind in numbered]
+        )
 
 
 @dataclass(frozen=True)

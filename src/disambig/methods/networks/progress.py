@@ -1,9 +1,8 @@
 """A progress bar for a training: an event listener, quiet where nobody watches."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
+from disambig.engine.training import Training
 
 
 class ProgressBar:
@@ -19,7 +18,7 @@ class ProgressBar:
         self._title = title
         self._progress: Any = None
 
-    def on_fit_start(self, training: "Training") -> None:
+    def on_fit_start(self, training: Training) -> None:
         """Draw the bar, in a terminal or a notebook; elsewhere nothing is written."""
         # Only those who want to see a bar need rich.
         from rich.console import Console
@@ -47,7 +46,7 @@ class ProgressBar:
         )
         self._progress.start()
 
-    def on_epoch_end(self, training: "Training") -> None:
+    def on_epoch_end(self, training: Training) -> None:
         """Move the bar on."""
         mean = {name: float(values.mean()) for name, values in training.measures.items()}
         names = list(mean)
@@ -56,11 +55,11 @@ class ProgressBar:
         state = "  ".join([*of_rule, f"covered {mean['covering_rate']:.3f}"])
         self._progress.update(self._task, completed=training.epoch, state=state)
 
-    def on_interrupt(self, training: "Training") -> None:  # noqa: ARG002  # likewise
+    def on_interrupt(self, training: Training) -> None:  # noqa: ARG002  # as listeners are called
         """Give the terminal back."""
         if self._progress is not None:
             self._progress.stop()
 
-    def on_fit_end(self, training: "Training") -> None:  # noqa: ARG002  # the interface of listeners
+    def on_fit_end(self, training: Training) -> None:  # noqa: ARG002  # as listeners are called
         """Leave the bar as it is."""
         self._progress.stop()

@@ -1,7 +1,7 @@
 """Watch rows that are not trained on, by their candidate sets: never by true labels."""
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,11 +13,9 @@ from disambig._core.parameters import check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
+from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics import covering_rate
-
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
 
 _MEASURE = "validation_covering_rate"
 
@@ -52,7 +50,7 @@ class ValidationMonitor:
         self._best: dict[str, Tensor] = {}
         self._rows: Tensor | None = None
 
-    def on_epoch_end(self, training: "Training") -> None:
+    def on_epoch_end(self, training: Training) -> None:
         """Measure, remember the networks if they are the best so far, stop if it is time."""
         training.note(_MEASURE, self._covering_rate(training))
         rates = training.histories[0][_MEASURE]
@@ -62,7 +60,7 @@ class ValidationMonitor:
         if self._patience is not None and len(rates) - 1 - int(rates.argmax()) >= self._patience:
             training.stop()
 
-    def on_fit_end(self, training: "Training") -> None:
+    def on_fit_end(self, training: Training) -> None:
         """Put back the networks of the best epoch."""
         if self._best:
             training.networks.load_state_dict(self._best)
@@ -75,7 +73,7 @@ class ValidationMonitor:
         """Go on from what ``state()`` was."""
         self._best = best
 
-    def probabilities(self, training: "Training") -> FloatArray:
+    def probabilities(self, training: Training) -> FloatArray:
         """Return what the networks say now: shape (rows, classes)."""
         if self._rows is None:
             example = next(training.networks.parameters())
@@ -83,7 +81,7 @@ class ValidationMonitor:
         probabilities: FloatArray = training.networks.mean_probabilities(self._rows).cpu().numpy()
         return probabilities
 
-    def _covering_rate(self, training: "Training") -> float:
+    def _covering_rate(self, training: Training) -> float:
         predicted = self.probabilities(training).argmax(-1)
         return covering_rate(self.candidates, self.classes[predicted])
 
