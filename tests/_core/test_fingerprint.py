@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -221,6 +222,9 @@ def fingerprint_after(tmp_path, monkeypatch):
         ("base.py", "release = 0", "release = None"),
         ("names/__init__.py", "1", "2"),
         ("schedule.py", "import math", "import math; math.tau = 6"),
+        ("schedule.py", "import math", "import math\nfor name in ['tau']: setattr(math, name, 6)"),
+        ("schedule.py", "import math", "import math\nfrom .unused import *"),
+        ("method.py", "import other", "import other\nelse: math.tau = 6"),
     ],
 )
 def test_the_code_that_a_method_reaches_changes_its_fingerprint(fingerprint_after, change) -> None:
@@ -292,11 +296,14 @@ def test_modules_without_a_source_are_left_out(monkeypatch) -> None:
     assert len({code_fingerprint(module) for module in modules}) == 1
 
 
-def test_a_module_of_one_file_counts(tmp_path, monkeypatch) -> None:
+def test_a_module_of_one_file_counts_and_is_read_again_when_it_changes(
+    tmp_path, monkeypatch
+) -> None:
     fingerprints = set()
+    file = tmp_path / "one_file.py"
     for number in range(2):
-        file = tmp_path / f"{number}.py"
         file.write_text(f"STEP = {number}\nimport one_file.nothing\n")
+        os.utime(file, (number, number))
         module = types.ModuleType("one_file")
         module.__file__ = str(file)
         monkeypatch.setitem(sys.modules, "one_file", module)

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -40,8 +40,8 @@ def has_digest(content: bytes, expected: str) -> bool:
 
 def check_file_digest(content: bytes, expected: str, path: Path | str, advice: str) -> None:
     """Refuse ``content`` whose digest is not the ``expected`` one."""
-    if not has_digest(content, expected):
-        found = file_digest(content, expected.partition(":")[0])
+    found = file_digest(content, expected.partition(":")[0])
+    if found != expected:
         raise HashMismatchError(
             f"{path} is not the known file. Needed {expected}, got {found}. {advice}"
         )
@@ -118,26 +118,23 @@ def code_hashes(*targets: Any) -> Mapping[str, str]:
         A module stands for all that is in it. Code without a source file, such as compiled code,
         is left out.
     """
-    homes = {target.__name__ if _is_module(target) else target.__module__ for target in targets}
-    folders = {
-        name: _folder(sys.modules[name])
-        for name in ("disambig", *(home.partition(".")[0] for home in homes))
-    }
-    reached: dict[str, dict[str, None]] = {}
     waiting: list[tuple[str, str | None]] = [
         (target.__name__, None)
-        if _is_module(target)
+        if isinstance(target, ModuleType)
         else (target.__module__, target.__qualname__.partition(".")[0])
         for target in targets
     ]
+    packages = ["disambig", *(module.partition(".")[0] for module, _ in waiting)]
+    folders = {name: _folder(sys.modules[name]) for name in packages}
+    reached: dict[str, set[str]] = {}
     seen = set(waiting)
     while waiting:
         module, name = waiting.pop()
         file = _source_file(module, folders)
         if file is None or module in _WITHOUT_EFFECT:
             continue
-        for statement in _read_module(module, file).reached_by(name):
-            reached.setdefault(module, {})[statement.code] = None
+        for statement in _reached_by(name, _read_module(module, file, file.stat().st_mtime_ns)):
+            reached.setdefault(module, set()).add(statement.code)
             uses: set[tuple[str, str | None]] = {(module, used) for used in statement.names}
             uses |= {_home_of(source, used, folders) for source, used in statement.imports}
             waiting += uses - seen
@@ -146,10 +143,6 @@ def code_hashes(*targets: Any) -> Mapping[str, str]:
         module: sha256_hex(*sorted(code.encode() for code in codes))[:16]
         for module, codes in sorted(reached.items())
     }
-
-
-def _is_module(target: Any) -> bool:
-    return isinstance(target, ModuleType)
 
 
 def _folder(module: ModuleType) -> Path | None:
@@ -183,7 +176,7 @@ def _home_of(
     # A package whose names are imported on first use lists them in its stub.
     stub = file.with_suffix(".pyi")
     if stub.is_file():
-        for statement in _read_module(module, stub).statements:
+        for statement in _read_module(module, stub, stub.stat().st_mtime_ns):
             if name in statement.binds and statement.imports:
                 return _home_of(*statement.imports[0], folders)
     return module, name
@@ -191,108 +184,100 @@ def _home_of(
 
 @dataclass(frozen=True)
 class _Statement:
-    """A top-level statement: what it says, binds, uses and imports. An import has one name."""
+    """A top-level statement: what it says, binds, uses and imports."""
 
     code: str
     binds: frozenset[str]
     names: frozenset[str]
     imports: tuple[tuple[str, str | None], ...]
+    only_defines: bool  # nothing else happens when it is run
 
 
-@dataclass(frozen=True)
-class _Source:
-    statements: tuple[_Statement, ...]
-
-    def reached_by(self, name: str | None) -> list[_Statement]:
-        """Return what defines a name, and what runs on import; all for None or an unknown name."""
-        if not any(name in statement.binds for statement in self.statements):
-            return list(self.statements)
-        return [
-            statement
-            for statement in self.statements
-            if name in statement.binds or not statement.binds
-        ]
+def _reached_by(name: str | None, statements: Sequence[_Statement]) -> list[_Statement]:
+    """Return what defines a name, and what runs on import; all for None or an unknown name."""
+    is_unknown = not any(name in one.binds for one in statements)
+    return [one for one in statements if is_unknown or name in one.binds or not one.only_defines]
 
 
 @functools.cache
-def _read_module(module: str, file: Path) -> _Source:
+def _read_module(module: str, file: Path, changed_ns: int) -> list[_Statement]:  # noqa: ARG001
+    """Return the statements of a module, read again when the file has changed."""
     package = module if file.stem == "__init__" else module.rpartition(".")[0]
-    found = []
-    for node in ast.parse(file.read_bytes()).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for name, source in _imports(node, package):
-                code = f"import {source} as {name}"
-                found.append(_Statement(code, frozenset([name]), frozenset(), (source,)))
-        elif not _has_no_effect(node):
-            found.append(_read_statement(node, package))
-    bound = frozenset[str]().union(*(statement.binds for statement in found))
+    tree = _CodeAlone().visit(ast.parse(file.read_bytes()))
+    found = [_read_statement(node, package) for node in tree.body]
+    bound = frozenset[str]().union(*(one.binds for one in found))
     # Of the names used, only those of the module itself are followed.
-    return _Source(tuple(replace(one, names=one.names & bound) for one in found))
+    return [replace(one, names=one.names & bound) for one in found]
+
+
+class _CodeAlone(ast.NodeTransformer):
+    """Drops docstrings and what only type checkers see; splits imports into one for each name."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_If(self, node: ast.If) -> ast.If | list[ast.stmt]:
+        self.generic_visit(node)
+        is_for_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+        return node.orelse if is_for_types else node
+
+    def visit_Import(self, node: ast.Import) -> list[ast.Import]:
+        return [ast.Import([alias]) for alias in node.names]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.ImportFrom]:
+        return [ast.ImportFrom(node.module, [alias], node.level) for alias in node.names]
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DEFINITIONS = (*_SCOPES, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
 
 
 def _read_statement(statement: ast.stmt, package: str) -> _Statement:
-    code: list[str] = []
-    binds: set[str] = set()
-    names: set[str] = set()
-    imports: list[tuple[str, str | None]] = []
-
-    def visit(node: Any, *, is_top: bool) -> None:
-        if isinstance(node, list):
-            code.append("[")
-            for item in node:
-                if not _has_no_effect(item):
-                    visit(item, is_top=is_top)
-            code.append("]")
-        elif isinstance(node, ast.AST):
-            note(node, is_top=is_top)
-            is_top &= not isinstance(node, _SCOPES)
-            code.append(f"{type(node).__name__}(")
-            for field, value in ast.iter_fields(node):
-                # Fields that newer versions of Python add are empty in older code.
-                if value is not None and value != [] and field not in ("ctx", "kind"):
-                    code.append(f"{field}=")
-                    visit(value, is_top=is_top)
-            code.append(")")
-        else:
-            code.append(f"{node!r},")
-
-    def note(node: ast.AST, *, is_top: bool) -> None:
-        if isinstance(node, ast.Name):
-            (binds if is_top and isinstance(node.ctx, ast.Store) else names).add(node.id)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            for bound, source in _imports(node, package):
-                imports.append(source)
-                if is_top:
-                    binds.add(bound)
-        elif is_top and isinstance(node, _SCOPES) and not isinstance(node, ast.Lambda):
-            binds.add(node.name)
-
-    visit(statement, is_top=True)
-    text = "".join(code).encode("utf-8", "backslashreplace").decode()
-    return _Statement(text, frozenset(binds), frozenset(names), tuple(imports))
+    nodes = list(ast.walk(statement))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    imports = [
+        _read_import(node, package)
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    if isinstance(statement, _SCOPES):
+        binds = {statement.name}
+    else:
+        binds = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        binds |= {node.name for node in nodes if isinstance(node, _SCOPES)}
+        binds |= {name for name, _ in imports}
+    return _Statement(
+        code=_dump(statement),
+        binds=frozenset(binds),
+        names=frozenset(node.id for node in names),
+        imports=tuple(source for _, source in imports),
+        # Not a loop, a call, x.y = z, or an import of everything.
+        only_defines=isinstance(statement, _DEFINITIONS) and bool(binds - {"*"}),
+    )
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
-def _has_no_effect(statement: object) -> bool:
-    """Tell whether a statement is a docstring, or is there for type checkers only."""
-    if isinstance(statement, ast.If):
-        return ast.unparse(statement.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    return False
-
-
-def _imports(
+def _read_import(
     node: ast.Import | ast.ImportFrom, package: str
-) -> Iterator[tuple[str, tuple[str, str | None]]]:
-    """Yield the names that an import binds, each with its module and its name there or None."""
+) -> tuple[str, tuple[str, str | None]]:
+    """Return the name that an import binds, and its module and its name there or None."""
+    (alias,) = node.names
     if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0], (alias.name, None)
-        return
-    above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        return alias.asname or alias.name.partition(".")[0], (alias.name, None)
+    parts = package.split(".")
+    above = parts[: len(parts) - node.level + 1] if node.level else []
     module = ".".join([*above, *([node.module] if node.module else [])])
-    for alias in node.names:
-        yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
+    return alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
+
+
+def _dump(node: Any) -> str:
+    if isinstance(node, list):
+        return f"[{''.join(map(_dump, node))}]"
+    if not isinstance(node, ast.AST):
+        return f"{node!r},"
+    # Unlike ast.dump, the same in all versions: fields that newer ones add are empty here.
+    fields = (
+        f"{field}={_dump(value)}"
+        for field, value in ast.iter_fields(node)
+        if value is not None and value != [] and field not in ("ctx", "kind")
+    )
+    return f"{type(node).__name__}({''.join(fields)})"
