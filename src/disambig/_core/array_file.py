@@ -15,6 +15,7 @@ import numpy as np
 
 from disambig._core.errors import ModelFileError
 from disambig._core.files import write_atomically
+from disambig._core.messages import printable
 
 _KEY = "disambig"
 # As safetensors calls them. Half precision is for modules of the user; numpy has no BF16.
@@ -32,18 +33,8 @@ def write_arrays(
 ) -> None:
     """Write a file of the given kind and version; an old one is replaced in one move.
 
-    Parameters
-    ----------
-    path : path
-        Of the file.
-    kind, version : str, int
-        What it is: a reader asks for both.
-    arrays : mapping of str to array
-        Numbers.
-    description : mapping
-        What JSON can write.
-    framework : {"numpy", "torch"}, default="numpy"
-        What the arrays are of; among tensors there may be arrays of NumPy.
+    The description is anything that JSON can write; the framework is that of the arrays, among
+    which there may be arrays of NumPy.
     """
     save = import_module(f"safetensors.{framework}").save
     header = json.dumps({**description, "kind": kind, "version": version})
@@ -68,20 +59,10 @@ def read_arrays(
     framework: Literal["numpy", "torch"] = "numpy",
     finite: bool = True,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arrays and the description of a file.
+    """Return the arrays and the description of a file of the given kind and version.
 
-    Parameters
-    ----------
-    path : path
-        Of the file.
-    kind, version : str, int
-        What it must be.
-    entries : sequence of str
-        What the description must have.
-    framework : {"numpy", "torch"}, default="numpy"
-        What the arrays are to be of.
-    finite : bool, default=True
-        Whether all numbers must be finite. Modules of the user may hold others, such as a mask.
+    The description must have certain entries. All numbers must be finite, unless modules of the
+    user are in the file: these may hold others, such as a mask.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -90,7 +71,7 @@ def read_arrays(
     types = _TYPES | ({"BF16"} if framework == "torch" else set())
     try:
         with safe_open(path, framework=framework) as file:
-            description = _description_in(file.metadata() or {}, path, kind)
+            description = _read_description(file.metadata() or {}, path, kind)
             _check_description(description, path, kind, version, entries)
             names = list(file.keys())
             if not {file.get_slice(name).get_dtype() for name in names} <= types:
@@ -104,7 +85,7 @@ def read_arrays(
     return arrays, description
 
 
-def _description_in(metadata: Mapping[str, str], path: str | os.PathLike[str], kind: str) -> Any:
+def _read_description(metadata: Mapping[str, str], path: str | os.PathLike[str], kind: str) -> Any:
     try:
         return json.loads(metadata.get(_KEY, "null"))
     except (ValueError, RecursionError) as error:
@@ -121,9 +102,9 @@ def _check_description(
     if not isinstance(description, dict) or "kind" not in description:
         raise refused(path, kind, "it was not written by disambig")
     if description["kind"] != kind:
-        raise refused(path, kind, f"it is a {description['kind']}")
-    found = description.get("version")
-    if found != version:
+        raise refused(path, kind, f"it is a {printable(description['kind'], 60)}")
+    if description.get("version") != version:
+        found = printable(description.get("version"), 60)
         raise refused(path, kind, f"it has the version {found}, and this disambig reads {version}")
     missing = [entry for entry in entries if entry not in description]
     if missing:

@@ -35,15 +35,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_replaceable(path: str | os.PathLike[str], is_ours: Callable[[Path], bool]) -> None:
-    """Refuse a path where a new folder would replace something that is not ours.
-
-    Parameters
-    ----------
-    path : path
-        Where the folder is to be. Nothing may be there, or an empty folder, or one of ours.
-    is_ours : callable
-        Whether a folder that is not empty may be replaced.
-    """
+    """Refuse a path where a new folder would replace anything but an empty one or one of ours."""
     target = Path(path).resolve()
     above = next(filter(os.path.lexists, target.parents), target)
     if not above.is_dir():
@@ -68,14 +60,8 @@ def write_folder_atomically(
 
     If the block fails, the temporary folder is removed and ``path`` is left as it was. An old
     folder is moved aside first and removed when the new one is in place: should the machine stop
-    between these two moves, both lie beside ``path`` under names that begin with a dot.
-
-    Parameters
-    ----------
-    path : path
-        Where the folder is to be. What is there and is not ours is refused, before and after.
-    is_ours : callable
-        Whether a folder that is not empty may be replaced.
+    between these two moves, both lie beside ``path`` under names that begin with a dot. What is
+    there and is not ours is refused, before and after.
     """
     check_replaceable(path, is_ours)
     target = Path(path).resolve()  # follows links

@@ -92,13 +92,7 @@ _WITHOUT_EFFECT = frozenset(
 
 
 def code_fingerprint(*targets: Any) -> str:
-    """Return a hash of the code that classes, functions or modules depend on.
-
-    Parameters
-    ----------
-    *targets : class, function or module
-        Of disambig or of any other package. See ``code_hashes``.
-    """
+    """Return one hash of the code that classes, functions or modules depend on."""
     return fingerprint_of(code_hashes(*targets))
 
 
@@ -106,17 +100,12 @@ def code_fingerprint(*targets: Any) -> str:
 def code_hashes(*targets: Any) -> Mapping[str, str]:
     """Return a hash for every module that targets depend on, of what they reach in it.
 
-    A target reaches the statements that define it and, from there, every name that these use:
-    defined in the same module or imported, inside functions too, from disambig or from a package
-    that a target is from. So a function that is added to a module changes nothing for those who do
-    not call it. Comments, docstrings and formatting do not count, nor do imports under
-    ``TYPE_CHECKING``, other libraries, and what is found by name at run time.
-
-    Parameters
-    ----------
-    *targets : class, function or module
-        A module stands for all that is in it. Code without a source file, such as compiled code,
-        is left out.
+    A target is a class or a function, or a module, which stands for all that is in it. It reaches
+    the statements that define it and, from there, every name that these use: defined in the same
+    module or imported, inside functions too, from disambig or from a package that a target is from.
+    So a function that is added to a module changes nothing for those who do not call it. Comments,
+    docstrings and formatting do not count, nor do imports under ``TYPE_CHECKING``, other libraries,
+    code without a source file, and what is found by name at run time.
     """
     waiting: list[tuple[str, str | None]] = [
         (target.__name__, None)

@@ -16,11 +16,6 @@ def names_from_stub(
     The stub ``__init__.pyi`` has one line for every name: ``from .module import name as name``, or
     ``from . import module as module``. Written here rather than taken from ``lazy_loader``, because
     methods have to run where nothing but NumPy, SciPy, scikit-learn and torch is installed.
-
-    Parameters
-    ----------
-    package, file : str
-        ``__name__`` and ``__file__`` of the package.
     """
     lines = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
     homes = {

@@ -14,15 +14,7 @@ _LONGEST = 60
 
 
 def printable(text: object, longest: int | None = None) -> str:
-    r"""Return a string without control characters: an escape becomes ``\x1b``.
-
-    Parameters
-    ----------
-    text : object
-        Anything that ``str()`` takes.
-    longest : int, optional
-        Longer strings are cut to this many characters.
-    """
+    r"""Return ``str()`` without control characters: an escape is ``\x1b``. Long ones are cut."""
     plain = "".join(
         character if character.isprintable() else repr(character)[1:-1]
         for character in safe_str(text)

@@ -138,23 +138,14 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
 class LabelInformation:
     """How much of the labels is known; ``str()`` says it in two sentences.
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows have a set.
-    known_share : float
-        The share of the information in full labels that the sets hold: 1 if every set has one
-        label, 0 if every set has all of them.
-    blind_guess_share : float
-        Share of rows that a guess from the set alone is expected to get right.
-    weighted : bool
-        Whether candidates have weights, which both shares then take as true.
+    The known share is that of the information in full labels which the sets hold: 1 if every set
+    has one label, 0 if every set has all of them.
     """
 
-    n_rows: int
+    n_rows: int  # that have a set
     known_share: float
-    blind_guess_share: float
-    weighted: bool = False
+    blind_guess_share: float  # rows that a guess from the set alone is expected to get right
+    weighted: bool = False  # both shares then take the weights as true
 
     @property
     def equivalent_rows(self) -> float:
@@ -177,11 +168,6 @@ def label_information(candidates: CandidateLabels) -> LabelInformation:
     With the prior :math:`p_i` of every row (equal shares, or the weights), their mean :math:`m`
     and the entropy :math:`H`, the known share is :math:`1 - \mathrm{mean}_i H(p_i) / H(m)`.
     It is 1 where :math:`H(m) = 0`, as with one class.
-
-    Parameters
-    ----------
-    candidates : CandidateLabels
-        The sets.
     """
     n_rows = len(candidates)
     weighted = candidates.weights is not None
@@ -190,7 +176,7 @@ def label_information(candidates: CandidateLabels) -> LabelInformation:
     totals = np.zeros(candidates.shape[1])
     left_open = 0.0
     for block in row_blocks(candidates):
-        prior = block.prior() if weighted else _equal_shares(block)
+        prior = block.prior()
         totals += prior.sum(axis=0)
         left_open += float(entr(prior.data).sum())
     to_tell = float(entr(totals / n_rows).sum())
@@ -213,14 +199,6 @@ def likeliest_shares(candidates: CandidateLabels) -> FloatArray:
 def may_have_any_label(candidates: CandidateLabels, n_occurring: int) -> BoolArray:
     """Mark the rows for which all labels that occur, of this number, are equally likely."""
     return likeliest_shares(candidates) * n_occurring <= 1 + _ROUNDING
-
-
-def _equal_shares(candidates: CandidateLabels) -> Sparse:
-    # What prior() returns where there are no weights, several times as fast.
-    mask = candidates.to_sparse()
-    sizes = np.diff(mask.indptr)
-    shares = np.repeat(1 / sizes, sizes)
-    return sparse.csr_array((shares, mask.indices, mask.indptr), shape=mask.shape)
 
 
 def _cooccurrence(mask: Sparse) -> Sparse:

@@ -8,18 +8,7 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
-from disambig.candidates import build, storage
-from disambig.candidates.checks import (
-    as_class_array,
-    as_list,
-    as_mask_matrix,
-    as_weight_matrix,
-    check_no_empty_row,
-    columns_of,
-    in_order_of,
-    known_columns_of,
-)
-from disambig.candidates.storage import first_largest, group_maxima, group_sums
+from disambig.candidates import build, checks, storage
 
 _ROWS_AT_A_TIME = 4096
 
@@ -64,22 +53,22 @@ class CandidateLabels:
     def __init__(
         self, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
     ) -> None:
-        names = None if classes is None else as_list(classes)
+        names = None if classes is None else checks.as_list(classes)
         if hasattr(mask, "columns"):
-            names = as_list(mask.columns) if names is None else names
-            ordered = in_order_of(names, mask)
+            names = checks.as_list(mask.columns) if names is None else names
+            ordered = checks.in_order_of(names, mask)
             mask = mask if ordered is None else ordered
-        matrix = as_mask_matrix(mask)
+        matrix = checks.as_mask_matrix(mask)
         names = list(range(matrix.shape[1])) if names is None else names
         if len(names) != matrix.shape[1]:
             raise CandidateError(
                 "A mask needs one column for each class. "
                 f"Got {matrix.shape[1]} columns and {len(names)} classes."
             )
-        check_no_empty_row(storage.row_counts(matrix))
-        class_array = as_class_array(names)
+        checks.check_no_empty_row(storage.row_counts(matrix))
+        class_array = checks.as_class_array(names)
         if weights is not None:
-            weights = storage.compact(as_weight_matrix(weights, matrix, class_array))
+            weights = storage.compact(checks.as_weight_matrix(weights, matrix, class_array))
         self._set(storage.compact(matrix), class_array, weights)
 
     def _set(
@@ -383,16 +372,18 @@ class CandidateLabels:
 
         The weights where they were given, equal shares where not.
         """
-        rows, columns = self.pairs()
-        values = np.ones(len(rows)) if self._weights is None else self.values_of(self._weights)
-        # Relative to the largest of the row, so that no sum overflows.
-        values = values / group_maxima(values, self.starts)[rows]
-        totals = group_sums(values, self.starts)
-        return sparse.csr_array((values / totals[rows], (rows, columns)), shape=self.shape)
+        shares = self._csr().astype(float)
+        starts, sizes = shares.indptr[:-1], np.diff(shares.indptr)
+        if self._weights is not None:
+            shares.data = self.values_of(self._weights)
+            # Relative to the largest of the row, so that no sum overflows.
+            shares.data /= np.repeat(storage.group_maxima(shares.data, starts), sizes)
+        shares.data /= np.repeat(storage.group_sums(shares.data, starts), sizes)
+        return shares
 
     def contains(self, labels: Iterable[Label]) -> BoolArray:
         """Tell for every sample whether its label is one of its candidates."""
-        columns = known_columns_of(labels, self._classes)
+        columns = checks.known_columns_of(labels, self._classes)
         if len(columns) != len(self):
             raise CandidateError(
                 f"One label is needed for each of the {len(self)} samples. Got {len(columns)}."
@@ -412,7 +403,7 @@ class CandidateLabels:
         _, columns = self.pairs()
         values = self.values_of(confidence).astype(float)
         values[np.isnan(values)] = -np.inf
-        chosen: AnyArray = self._classes[columns[first_largest(values, self.starts)]]
+        chosen: AnyArray = self._classes[columns[storage.first_largest(values, self.starts)]]
         return chosen
 
     def restrict(self, labels: Iterable[Label]) -> Self:
@@ -449,7 +440,7 @@ class CandidateLabels:
 
     def _mark_columns(self, labels: Iterable[Label]) -> BoolArray:
         marked = np.zeros(self.shape[1], dtype=bool)
-        marked[columns_of(labels, self._classes)] = True
+        marked[checks.columns_of(labels, self._classes)] = True
         return marked
 
     def _keep(self, keep: BoolArray) -> Self:

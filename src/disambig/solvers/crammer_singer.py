@@ -19,24 +19,12 @@ _GAP_BELOW = 30.0
 
 @dataclass(frozen=True)
 class MarginMachine:
-    """Linear scores of the classes that some row has.
+    """Linear scores of the classes that some row has."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_features, n_present)
-        One column for each class that is present.
-    intercepts : ndarray of shape (n_present,)
-        Added to the scores of these classes.
-    present : ndarray of shape (n_present,)
-        Which classes they are.
-    n_classes : int
-        Number of all classes.
-    """
-
-    weights: FloatArray
-    intercepts: FloatArray
-    present: IntArray
-    n_classes: int
+    weights: FloatArray  # (n_features, n_present)
+    intercepts: FloatArray  # (n_present,)
+    present: IntArray  # (n_present,): which classes they are
+    n_classes: int  # all of them
 
     @property
     def penalty(self) -> float:
@@ -63,20 +51,8 @@ def fit_margin_machine(
     """Minimise ``machine.penalty + C sum_i max(0, 1 - margin of row i)``.
 
     The margin of a row is the score of its label less the best other score. liblinear does it, and
-    stops after a thousand passes over the rows if it has not converged before.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n_rows, n_features)
-        Features.
-    labels : ndarray of shape (n_rows,)
-        Class of every row, from 0 to ``n_classes - 1``; some classes may have no row.
-    n_classes : int
-        Number of classes.
-    C : float
-        Weight of the losses of the rows.
-    tol : float
-        Largest violation of the conditions of an optimum, relative to the influence of a row.
+    stops after a thousand passes over the rows if it has not converged before. The tolerance is for
+    the conditions of an optimum, relative to the influence of a row. Some classes may have no row.
     """
     present = np.unique(labels)
     if len(present) == 1:

@@ -15,14 +15,9 @@ _ROWS_IN_A_BLOCK = 1024
 
 
 def cholesky_in_place(matrix: FloatArray) -> None:
-    """Overwrite the lower triangle by L with ``matrix = L @ L.T``.
+    """Overwrite the lower triangle of a positive definite matrix by L with ``matrix = L @ L.T``.
 
-    The entries above the diagonal are undefined afterwards.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric, positive definite; otherwise ``LinAlgError`` is raised.
+    The entries above the diagonal are undefined afterwards. ``LinAlgError`` if it is not definite.
     """
     for start in range(0, len(matrix), _ROWS_IN_A_BLOCK):
         end = min(start + _ROWS_IN_A_BLOCK, len(matrix))
@@ -43,27 +38,14 @@ _LEAST_PENALTY_IN_SINGLE = 0.03
 
 @dataclass(frozen=True)
 class KernelModel:
-    """Outputs ``sum_i exp(-|x - x_i|^2 / (2 width^2)) coefficients_i + intercepts``.
+    """Outputs ``sum_i exp(-|x - x_i|^2 / (2 width^2)) coefficients_i + intercepts``."""
 
-    Attributes
-    ----------
-    origin : ndarray of shape (n_features,)
-        What is subtracted from all rows: far from zero, distances would be lost to rounding.
-    rows : ndarray of shape (n_rows, n_features)
-        Training rows, minus ``origin``.
-    width : float
-        Distance at which the kernel has fallen to exp(-1/2).
-    coefficients : ndarray of shape (n_rows, n_outputs)
-        What every training row adds.
-    intercepts : ndarray of shape (n_outputs,)
-        What is added everywhere.
-    """
-
+    # Subtracted from all rows, (n_features,): far from zero, distances would be lost to rounding.
     origin: FloatArray
-    rows: FloatArray
+    rows: FloatArray  # (n_rows, n_features): those of the training, minus the origin
     width: float
-    coefficients: FloatArray
-    intercepts: FloatArray
+    coefficients: FloatArray  # (n_rows, n_outputs)
+    intercepts: FloatArray  # (n_outputs,)
 
     def outputs(self, X: FloatArray) -> FloatArray:
         """Return the outputs at new rows, some rows at a time."""
@@ -82,15 +64,8 @@ class KernelRidge:
     ``K + penalty I`` is factored once, in place: a target then costs two triangular solves, and the
     kernel itself is never needed again, because ``K A + 1 b' = targets - penalty A``.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Training rows.
-    penalty : float
-        Weight of the penalty, above zero.
-    precision : {"auto", "single", "double"}, default="auto"
-        Floating-point precision of the kernel and its factor; "auto" is single for more than 30,000
-        rows, unless the penalty is below 0.03: rounding counts for more the smaller it is.
+    The precision is that of the kernel and its factor; "auto" is single for more than 30,000 rows,
+    unless the penalty is below 0.03: rounding counts for more the smaller it is.
     """
 
     def __init__(self, X: FloatArray, *, penalty: float, precision: str = "auto") -> None:
@@ -116,13 +91,7 @@ class KernelRidge:
         self._solution_for_ones = self._solve(np.ones((len(X), 1)))
 
     def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
-        """Return the model for these targets, and its outputs at the training rows.
-
-        Parameters
-        ----------
-        targets : ndarray of shape (n_rows, n_outputs)
-            What the outputs should be close to.
-        """
+        """Return the model for targets (n_rows, n_outputs), and its outputs at the rows."""
         total = self._solution_for_ones.sum(dtype=np.float64)
         intercepts = (self._solution_for_ones.T.astype(np.float64) @ targets).ravel() / total
         coefficients = self._solve(targets - intercepts)
@@ -130,15 +99,7 @@ class KernelRidge:
         return KernelModel(self._origin, self._rows, self._width, coefficients, intercepts), outputs
 
     def objective(self, model: KernelModel, outputs: FloatArray, targets: FloatArray) -> float:
-        """Return ``|outputs - targets|^2 + penalty tr(A' K A)`` of a model that was fitted here.
-
-        Parameters
-        ----------
-        model : KernelModel
-            The model.
-        outputs, targets : ndarray of shape (n_rows, n_outputs)
-            Its outputs at the training rows, and the targets.
-        """
+        """Return ``|outputs - targets|^2 + penalty tr(A' K A)`` of a model that was fitted here."""
         size = np.vdot(model.coefficients, outputs - model.intercepts)
         return float(np.sum((outputs - targets) ** 2) + self._penalty * size)
 

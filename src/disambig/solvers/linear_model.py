@@ -15,21 +15,11 @@ LossOfScores = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Scores ``X @ weights + intercepts``.
+    """Scores ``X @ weights + intercepts``."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_features, n_outputs)
-        One column an output.
-    intercepts : ndarray of shape (n_outputs,)
-        Added to the scores of every sample.
-    n_iter : int
-        Steps of the fit that led here.
-    """
-
-    weights: FloatArray
-    intercepts: FloatArray
-    n_iter: int = 0
+    weights: FloatArray  # (n_features, n_outputs)
+    intercepts: FloatArray  # (n_outputs,)
+    n_iter: int = 0  # steps of the fit that led here
 
     @classmethod
     def zeros(cls, n_features: int, n_outputs: int) -> Self:
@@ -55,23 +45,8 @@ def fit_linear_model(
     """Minimise ``loss_of_scores(scores) + penalty / 2 * sum(weights ** 2)``.
 
     Every step of L-BFGS lowers the objective, so a fit that is cut short by ``max_iter`` is never
-    worse than its start. Intercepts are not penalised.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n_samples, n_features)
-        Features.
-    loss_of_scores : callable
-        From scores to the loss and its gradient with respect to them.
-    start : LinearModel
-        Where to begin.
-    penalty : float
-        Weight of the squared weights.
-    max_iter : int
-        Steps at most.
-    tol : float, default=1e-9
-        Stop where a step lowers the objective by less than this share of it, or less than this
-        where the objective is below one.
+    worse than its start. Intercepts are not penalised. The fit stops where a step lowers the
+    objective by less than ``tol`` times the larger of it and one.
     """
     shape, size = start.weights.shape, start.weights.size
     if size + start.intercepts.size == 0:

@@ -44,23 +44,9 @@ def inner_products(
 ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Yield, some queries at a time, the inner products around them.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (n_queries, n_features)
-        Rows that have neighbours.
-    rows : ndarray of shape (n_rows, n_features)
-        Rows that are neighbours.
-    neighbors : ndarray of shape (n_queries, n_neighbors)
-        Row numbers of the neighbours of every query.
-
-    Yields
-    ------
-    batch : slice
-        Which queries these are.
-    among : ndarray of shape (n_batch, n_neighbors, n_neighbors)
-        Products of their neighbours with each other.
-    with_query : ndarray of shape (n_batch, n_neighbors)
-        Products of their neighbours with the query.
+    ``neighbors`` has the numbers of the rows that are neighbours of every query. Yielded are which
+    queries these are, the products of their neighbours with each other, (n_batch, n_neighbors,
+    n_neighbors), and those of their neighbours with the query, (n_batch, n_neighbors).
     """
     for batch in _batches(neighbors, queries.shape[1]):
         around = rows[neighbors[batch]]
@@ -72,13 +58,6 @@ def difference_products(rows: FloatArray, neighbors: IntArray) -> FloatArray:
     """Return the inner products of the differences between every row and its neighbours.
 
     Weights w that sum to one miss the row by ``w @ products @ w``, squared.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Rows.
-    neighbors : ndarray of shape (n_rows, n_neighbors)
-        Neighbours of every row.
     """
     products = np.empty((*neighbors.shape, neighbors.shape[1]))
     for batch in _batches(neighbors, rows.shape[1]):

@@ -30,12 +30,8 @@ def minimise_on_orthant(matrices: FloatArray, targets: FloatArray) -> FloatArray
     Where columns depend on each other the minimum is not unique; those found first carry the weight
     and the others are zero.
 
-    Parameters
-    ----------
-    matrices : ndarray of shape (n_problems, size, size)
-        Symmetric, positive semidefinite.
-    targets : ndarray of shape (n_problems, size)
-        In the span of their matrix, as they are in least squares; otherwise there is no minimum.
+    Matrices (n_problems, size, size) are symmetric and positive semidefinite. Targets (n_problems,
+    size) are in the span of their matrix, as in least squares; otherwise there is no minimum.
     """
     count, size = targets.shape
     solutions = np.zeros((count, size))
@@ -59,12 +55,7 @@ def minimise_on_simplex(matrices: FloatArray) -> FloatArray:
 
     Adding one number to all entries of a matrix adds it to the objective everywhere on the simplex.
     The sum of weights then costs something, and the minimum over ``z >= 0`` with the target 1 is
-    the wanted one up to its sum.
-
-    Parameters
-    ----------
-    matrices : ndarray of shape (n_problems, size, size)
-        Symmetric, positive semidefinite.
+    the wanted one up to its sum. The matrices are those of ``minimise_on_orthant``.
     """
     count, size = matrices.shape[:2]
     sizes = _or_one(np.trace(matrices, axis1=1, axis2=2) / max(size, 1))
@@ -164,12 +155,7 @@ def project_groups_on_simplex(values: FloatArray, starts: IntArray) -> FloatArra
     Michelot's rounds: take the threshold that all values left would need, drop those below it,
     until none is. That ends after at most as many rounds as the largest group has members.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        Group after group, such as the candidates of row after row.
-    starts : ndarray of shape (n_groups,)
-        Where every group begins; none is empty.
+    Values lie group after group, as candidates do row after row; no group is empty.
     """
     sizes = np.diff(starts, append=len(values))
     # Below the largest of its group no value is lost to rounding, and the largest always stays.

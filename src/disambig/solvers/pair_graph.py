@@ -19,14 +19,7 @@ def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
     """Return the matrix that takes values of candidates to ``graph @ F`` at the candidates.
 
     F is the array of rows and classes that the values fill, zero elsewhere. Values, and results,
-    are in the order of ``candidates.pairs()``.
-
-    Parameters
-    ----------
-    graph : sparse array of shape (n_samples, n_samples)
-        Weights between rows.
-    candidates : CandidateLabels
-        Candidate sets of the rows.
+    are in the order of ``candidates.pairs()``. The graph holds weights between rows.
     """
     entries, sources, weights = _expand_to_pairs(graph, candidates)
     pairs = _entry(*candidates.pairs(), candidates)
@@ -89,24 +82,10 @@ def smooth_confidences(
 
     Every row of F is a distribution over the candidates of its row. Accelerated projected gradient:
     without an anchor with Nesterov's growing momentum, with one with the constant momentum of a
-    strongly convex problem.
+    strongly convex problem. It stops where no confidence changes by more than ``tol``.
 
-    Parameters
-    ----------
-    graph : sparse array of shape (n_samples, n_samples)
-        Weights with which rows are rebuilt from their neighbours.
-    candidates : CandidateLabels
-        Candidate sets of the rows.
-    start : ndarray of shape (n_pairs,)
-        Confidences to begin with, in the order of ``candidates.pairs()``.
-    anchor : ndarray of shape (n_pairs,), optional
-        What confidences should be close to; without it the second term is left out.
-    smoothness : float, default=1.0
-        How much agreement with the neighbours counts.
-    max_iter : int, default=500
-        Steps at most.
-    tol : float, default=1e-7
-        Stop where no confidence changes by more.
+    The graph holds the weights with which rows are rebuilt from their neighbours. ``start``,
+    ``anchor`` and the result are in the order of ``candidates.pairs()``.
     """
     apart = sparse.eye_array(len(candidates), format="csr") - graph
     differences = graph_to_labels(apart, candidates)

@@ -20,14 +20,8 @@ def assign_candidates(
     It is a transportation problem. As a linear program its corners are whole numbers, and the dual
     simplex method ends in a corner, so nothing is rounded that was not a choice already.
 
-    Parameters
-    ----------
-    rows, columns : ndarray of int of shape (n_pairs,)
-        The candidate pairs, sorted by row; rows are numbered from 0 and each has a pair.
-    costs : ndarray of shape (n_pairs,)
-        Cost of choosing each pair, finite. Differences below 1e-10 of the largest are not seen.
-    counts : ndarray of int of shape (n_classes,)
-        How often each class should be chosen.
+    Pairs are sorted by row; rows are numbered from 0 and each has a pair. Costs are finite, and
+    differences below 1e-10 of the largest are not seen.
     """
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     is_open = np.diff(starts, append=len(rows)) > 1
