@@ -21,8 +21,8 @@ from disambig import FeatureScaler, load_dataset
 from disambig.candidates import CandidateLabels
 from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
 from disambig.engine.fast.stack import NetworkStack
-from disambig.engine.rule import TrainingData
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingData, TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.ncpd import ProgressiveCooperation
 from results_page import markdown_table, write_page
 

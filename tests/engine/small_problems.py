@@ -5,8 +5,8 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from disambig.engine.rule import RowState, Rule, Targets, TrainingData
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import RowState, Rule, Targets, TrainingData, TrainingSettings
+from disambig.engine.training import Training
 from engine.plain_network import make_stack
 
 MEASURES = {"T", "loss", "simple", "covering_rate", "agreement", "changed"}

@@ -8,7 +8,8 @@ from disambig.engine.device import choose_device
 from disambig.engine.fast.random import Dropout, SwapNoise
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingSettings
+from disambig.engine.training import Training
 from engine.plain_network import normal, rows_of_batch
 from engine.small_problems import (
     BelieveLess,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from disambig.engine.batches import Batches
-from disambig.engine.rule import CandidateTable, RowState, Rule, Targets, TrainingData
+from disambig.engine.batches import Batches, CandidateTable
+from disambig.engine.rule import RowState, Rule, Targets, TrainingData
 from disambig.engine.training import Training
 from engine.plain_network import plain_copies
 from engine.small_problems import (
@@ -293,7 +293,9 @@ def test_a_training_with_state_of_rows_is_taken_up_where_it_was():
         assert torch.equal(resumed.state()[name], value), name
 
 
-@pytest.mark.parametrize("fields", [(), ("slots", "classes")], ids=["neither", "both"])
+@pytest.mark.parametrize(
+    "fields", [(), ("losses",), ("slots", "classes")], ids=["neither", "only losses", "both"]
+)
 def test_targets_are_over_slots_or_over_classes(fields):
     class Confused(BelievePrior):
         def targets(self, batch):
@@ -301,3 +303,21 @@ def test_targets_are_over_slots_or_over_classes(fields):
 
     with pytest.raises(ValueError, match="either 'slots' or 'classes'"):
         trained(networks_of(1), [make_problem()], Confused())
+
+
+@pytest.mark.parametrize("kept", [(), ("confidences", "more")])
+def test_targets_carry_the_state_that_the_rule_declares(kept):
+    class Forgetful(BelievePrior):
+        def row_state(self):
+            return {"confidences": RowState()}
+
+        def targets(self, batch):
+            return super().targets(batch)._replace(state=dict.fromkeys(kept, batch.prior))
+
+    with pytest.raises(ValueError, match=r"state that row_state names: \['confidences'\]. Got"):
+        trained(networks_of(1), [make_problem()], Forgetful())
+
+
+def test_a_rule_without_targets_cannot_be_made():
+    with pytest.raises(TypeError, match="targets"):
+        Rule()

@@ -1,12 +1,14 @@
-"""Deal the rows of several problems into mini-batches, in a new order every epoch."""
+"""Mini-batches: their rows, dealt in a new order every epoch, and the candidates of these."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from disambig.engine.fast import positions_of, random_words, streams_of
+from disambig.engine.fast.random import positions_of, random_words, streams_of
+from disambig.engine.rule import RowState, TrainingData
 
 
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
@@ -27,10 +29,8 @@ class Batches:
 
     Parameters
     ----------
-    row_counts : sequence of int
-        Rows of every problem; they are numbered through from one problem to the next.
-    order_seeds : sequence of int
-        One for every problem.
+    row_counts, order_seeds : sequence of int
+        For every problem, its rows, which are numbered on from one problem to the next, and a seed.
     batch_size : int
         Most rows in a batch.
     device : torch.device
@@ -83,3 +83,97 @@ class Batches:
         order = keys.argsort(dim=1, stable=True) + self._offsets.unsqueeze(1)
         rows = order.gather(1, self._positions).view(len(order), self.n_steps, -1)
         return rows.transpose(0, 1).masked_fill(~self.real, self.filler_row)
+
+
+class Candidates(NamedTuple):
+    """The candidates of a batch, as in ``Batch``, and where they stand in tables of candidates."""
+
+    rows: Tensor
+    columns: Tensor
+    mask: Tensor
+    prior: Tensor
+    entries: Tensor
+
+    def read(self, table: Tensor) -> Tensor:
+        """Return what a table of state holds of a batch; zero in slots that are not used."""
+        if table.ndim == 3:
+            by_row = table.index_select(1, self.rows.flatten())
+            return by_row.view(len(table), *self.rows.shape, -1).transpose(0, 1)
+        problems, _, rows, slots = self.mask.shape
+        values = table.index_select(1, self.entries).view(-1, problems, rows, slots)
+        return values.transpose(0, 1) * self.mask
+
+    def write(self, table: Tensor, values: Tensor) -> None:
+        """Put the values of a batch into a table of state."""
+        if table.ndim == 3:
+            is_real = self.mask.any(-1, keepdim=True)
+            by_row = values.masked_fill(~is_real, 0).transpose(0, 1).flatten(1, 2)
+            table.index_copy_(1, self.rows.flatten(), by_row)
+        else:
+            # Slots that are not used lie on entries of other rows: the last entry belongs to none.
+            entries = self.entries.masked_fill(~self.mask.flatten(), table.shape[1] - 1)
+            by_candidate = values.masked_fill(~self.mask, 0).transpose(0, 1).flatten(1)
+            table.index_copy_(1, entries, by_candidate)
+
+
+class CandidateTable:
+    """The candidate sets of several problems, one after the other, on one device.
+
+    Memory grows with the number of candidates, not with rows times classes or times the largest
+    set. After the last row comes an empty one, for batches to be filled up with.
+
+    Parameters
+    ----------
+    problems : sequence of TrainingData
+        Their candidate sets are taken.
+    n_networks, rows_in_batch : int
+        Networks of every problem, and most rows that a batch has.
+    dtype, device : torch.dtype, torch.device
+        Of confidences.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[TrainingData],
+        n_networks: int,
+        rows_in_batch: int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        priors = [problem.prior for problem in problems]
+        sizes = [np.diff(prior.indptr) for prior in priors]
+        widest = max(int(size.max()) for size in sizes)
+        all_sizes = np.concatenate([*sizes, [0]])
+        # Beyond the last set there must be something to read, though never to use.
+        columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
+        values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
+        self._starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
+        self._sizes = torch.as_tensor(all_sizes, device=device)
+        self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
+        self._prior = torch.as_tensor(values, dtype=dtype, device=device)
+        self._slots = torch.arange(widest, device=device)
+        self._n_networks = n_networks
+        # No batch has more candidates than this in all.
+        self.most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
+
+    def of_rows(self, rows: Tensor) -> Candidates:
+        """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
+        shape = (len(rows), 1, rows.shape[1], len(self._slots))
+        flat = rows.flatten()
+        entries = (self._starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
+        mask = (self._slots < self._sizes.index_select(0, flat).unsqueeze(-1)).view(shape)
+        return Candidates(
+            rows=rows,
+            columns=self._columns.index_select(0, entries).view(shape),
+            mask=mask,
+            prior=self._prior.index_select(0, entries).view(shape).mul_(mask),
+            entries=entries,
+        )
+
+    def new_state(self, kind: RowState) -> Tensor:
+        """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
+        if kind.width is not None:
+            shape = (self._n_networks, len(self._sizes), kind.width)
+            return self._prior.new_full(shape, kind.initial or 0.0)
+        table = self._prior.expand(self._n_networks, -1).clone()
+        return table if kind.initial is None else table.fill_(kind.initial)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
-from disambig.engine.fast import Clock
+from disambig.engine.fast.step import Clock
 
 
 class History(Mapping[str, FloatArray]):
@@ -78,13 +78,6 @@ class EpochRecords:
     """Memory for what each step of an epoch saw.
 
     Rows are only noted down while training runs, and added up once an epoch.
-
-    Parameters
-    ----------
-    batches : Batches
-        Their number and size.
-    device : torch.device
-        Where the steps run.
     """
 
     def __init__(self, batches: Batches, device: torch.device) -> None:
@@ -95,18 +88,11 @@ class EpochRecords:
         self.chosen = torch.full((batches.filler_row + 1,), -1, device=device)
 
     def put(self, clock: Clock, measures: Mapping[str, Tensor], **seen: Tensor) -> None:
-        """Note down what the present step saw.
+        """Note down what the present step saw, besides the measures of the rule.
 
-        Parameters
-        ----------
-        clock : Clock
-            Says which step it is.
-        measures : mapping of str to Tensor of shape (problems, networks, rows)
-            Those of the rule.
-        **seen : Tensors of shape (problems, networks, rows)
-            ``log_likelihood`` of the row under its targets, whether the prediction was ``covered``
-            by the candidates, the class ``predicted``; and, of shape (problems, rows), the slot of
-            the candidate ``chosen``.
+        ``seen`` are tensors of shape (problems, networks, rows): the ``log_likelihood`` of the row
+        under its targets, whether the prediction was ``covered`` by the candidates, the class
+        ``predicted``; and, of shape (problems, rows), the slot of the candidate ``chosen``.
         """
         for tables, values in ((self._seen, seen), (self._measures, measures)):
             for name, value in values.items():
@@ -117,10 +103,7 @@ class EpochRecords:
     def measures(self, rows: Tensor) -> dict[str, FloatArray]:
         """Return the measures of the epoch for every problem, and remember the candidates chosen.
 
-        Parameters
-        ----------
-        rows : Tensor of shape (steps, problems, rows)
-            The rows of every batch.
+        ``rows`` are those of every batch, of shape (steps, problems, rows).
         """
         seen = self._seen
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)

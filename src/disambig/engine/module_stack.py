@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from disambig._core.errors import ParameterError
-from disambig.engine.fast import RowsInBatch, Stack, random_words, streams_of
+from disambig.engine.fast.random import random_words, streams_of
+from disambig.engine.fast.stack import Stack
+from disambig.engine.fast.step import RowsInBatch
 
 _ONE_AT_A_TIME = threading.Lock()
 

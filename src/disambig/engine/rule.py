@@ -1,18 +1,15 @@
 """What a method adds to the engine: a rule, what it sees of a batch, and what it returns."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from disambig._core.typing import FloatArray, Sparse
-
-if TYPE_CHECKING:
-    from disambig.engine.training import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -32,6 +29,31 @@ class TrainingData:
     features: FloatArray
     prior: Sparse
     order_seed: int
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What the loop itself needs to know.
+
+    Attributes
+    ----------
+    epochs : int
+        Times that every row is seen.
+    batch_size : int
+        Most rows in a batch.
+    learning_rate : float
+        Of Adam.
+    capture : bool, default=True
+        Whether a step on a CUDA card is recorded once as a graph and replayed.
+    noise_from : int, default=1
+        First epoch in which networks learn from noisy features, where there is noise.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    capture: bool = True
+    noise_from: int = 1
 
 
 class Batch(NamedTuple):
@@ -112,7 +134,8 @@ class Targets(NamedTuple):
         What the history calls the loss of a row where that is not ``-sum(target * log p)``, but
         another loss with the same gradient.
     state : mapping of str to Tensor
-        What the engine keeps of these rows until they are next seen; see ``Rule.row_state``.
+        What the engine keeps of these rows until they are next seen, by the names of
+        ``Rule.row_state``.
     measures : mapping of str to Tensor of shape (problems, networks, rows)
         Their means over the rows of an epoch are noted in the history. The same names in every
         step.
@@ -138,25 +161,26 @@ class RowState(NamedTuple):
         Numbers for every row; by default one for every candidate, in memory proportional to the
         number of candidates.
     initial : float, optional
-        What all of them are before the first visit; by default the prior of the candidates.
+        What all of them are before the first visit; by default the prior of the candidates, or
+        zero where there is a ``width``.
     """
 
     width: int | None = None
     initial: float | None = None
 
 
-class Rule:
+class Rule(ABC):
     """From what networks say of a batch to what they learn: a method writes ``targets``.
 
     Targets of a network may use what the others say, never what is said of another problem. The
     other methods have defaults that do nothing.
     """
 
+    @abstractmethod
     def targets(self, batch: Batch) -> Targets:
         """Return what to train a batch with."""
-        raise NotImplementedError
 
-    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: B027
         """Get ready for a training on these problems; tensors of the rule lie on the device."""
 
     def begin_epoch(self, epoch: int) -> Hashable:  # noqa: ARG002  # for those that change
@@ -180,109 +204,6 @@ class Rule:
         """Return every other tensor that the next step depends on, by name; not copies."""
         return {}
 
-    def warnings(self, settings: "TrainingSettings") -> Sequence[str]:  # noqa: ARG002
+    def warnings(self, settings: TrainingSettings) -> Sequence[str]:  # noqa: ARG002
         """Return what a user should know before a training with these settings begins."""
         return ()
-
-
-class Candidates(NamedTuple):
-    """The candidates of a batch, as in ``Batch``, and where they stand in tables of candidates."""
-
-    rows: Tensor
-    columns: Tensor
-    mask: Tensor
-    prior: Tensor
-    entries: Tensor
-
-    def read(self, table: Tensor) -> Tensor:
-        """Return what a table of state holds of a batch; zero in slots that are not used."""
-        if table.ndim == 3:
-            by_row = table.index_select(1, self.rows.flatten())
-            return by_row.view(len(table), *self.rows.shape, -1).transpose(0, 1)
-        problems, _, rows, slots = self.mask.shape
-        values = table.index_select(1, self.entries).view(-1, problems, rows, slots)
-        return values.transpose(0, 1) * self.mask
-
-    def write(self, table: Tensor, values: Tensor) -> None:
-        """Put the values of a batch into a table of state."""
-        if table.ndim == 3:
-            is_real = self.mask.any(-1, keepdim=True)
-            by_row = values.masked_fill(~is_real, 0).transpose(0, 1).flatten(1, 2)
-            table.index_copy_(1, self.rows.flatten(), by_row)
-        else:
-            # Slots that are not used lie on entries of other rows: the last entry belongs to none.
-            entries = self.entries.masked_fill(~self.mask.flatten(), table.shape[1] - 1)
-            by_candidate = values.masked_fill(~self.mask, 0).transpose(0, 1).flatten(1)
-            table.index_copy_(1, entries, by_candidate)
-
-
-class CandidateTable:
-    """The candidate sets of several problems, one after the other, on one device.
-
-    Memory grows with the number of candidates, not with rows times classes or times the largest
-    set. After the last row comes an empty one, for batches to be filled up with.
-
-    Parameters
-    ----------
-    problems : sequence of TrainingData
-        Their candidate sets are taken.
-    n_networks : int
-        Networks of every problem.
-    rows_in_batch : int
-        Most rows that a batch has.
-    dtype : torch.dtype
-        Type of confidences.
-    device : torch.device
-        Where to keep them.
-
-    Attributes
-    ----------
-    most_candidates : int
-        No batch has more candidates than this in all.
-    """
-
-    def __init__(
-        self,
-        problems: Sequence[TrainingData],
-        n_networks: int,
-        rows_in_batch: int,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:
-        priors = [problem.prior for problem in problems]
-        sizes = [np.diff(prior.indptr) for prior in priors]
-        widest = max(int(size.max()) for size in sizes)
-        all_sizes = np.concatenate([*sizes, [0]])
-        # Beyond the last set there must be something to read, though never to use.
-        columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
-        values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
-        self._starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
-        self._sizes = torch.as_tensor(all_sizes, device=device)
-        self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
-        self._prior = torch.as_tensor(values, dtype=dtype, device=device)
-        self._slots = torch.arange(widest, device=device)
-        self._n_networks = n_networks
-        self.most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
-
-    def of_rows(self, rows: Tensor) -> Candidates:
-        """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
-        shape = (len(rows), 1, rows.shape[1], len(self._slots))
-        flat = rows.flatten()
-        entries = (self._starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
-        mask = self._slots < self._sizes.index_select(0, flat).unsqueeze(-1)
-        mask = mask.view(shape)
-        return Candidates(
-            rows=rows,
-            columns=self._columns.index_select(0, entries).view(shape),
-            mask=mask,
-            prior=self._prior.index_select(0, entries).view(shape).mul_(mask),
-            entries=entries,
-        )
-
-    def new_state(self, kind: RowState) -> Tensor:
-        """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
-        if kind.width is not None:
-            shape = (self._n_networks, len(self._sizes), kind.width)
-            return self._prior.new_full(shape, kind.initial or 0.0)
-        table = self._prior.expand(self._n_networks, -1).clone()
-        return table if kind.initial is None else table.fill_(kind.initial)

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,59 +11,22 @@ from torch import Tensor
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
-from disambig.engine.batches import Batches
+from disambig.engine.batches import Batches, Candidates, CandidateTable
 from disambig.engine.device import denormals_flushed, threads_for
-from disambig.engine.fast import (
-    Adam,
-    Clock,
-    ReplayedStep,
-    RowsInBatch,
-    Stack,
-    SwapNoise,
-    log_softmax,
-)
+from disambig.engine.fast.adam import Adam
+from disambig.engine.fast.layers import log_softmax
+from disambig.engine.fast.random import SwapNoise
+from disambig.engine.fast.stack import Stack
+from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.history import EpochRecords, History
-from disambig.engine.rule import Batch, Candidates, CandidateTable, Rule, Targets, TrainingData
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What the loop itself needs to know.
-
-    Attributes
-    ----------
-    epochs : int
-        Times that every row is seen.
-    batch_size : int
-        Most rows in a batch.
-    learning_rate : float
-        Of Adam.
-    capture : bool, default=True
-        Whether a step on a CUDA card is recorded once as a graph and replayed.
-    noise_from : int, default=1
-        First epoch in which networks learn from noisy features, where there is noise.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    capture: bool = True
-    noise_from: int = 1
+from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 
 
 class _Step(NamedTuple):
-    """What decides which operations a step is made of.
+    """What decides which operations a step is made of."""
 
-    Attributes
-    ----------
-    phase : hashable
-        What the rule said of this epoch.
-    noisy : bool
-        Whether networks learn from noisy features.
-    """
-
-    phase: Hashable
-    noisy: bool
+    phase: Hashable  # what the rule said of this epoch
+    noisy: bool  # whether networks learn from noisy features
 
 
 class Training:
@@ -217,7 +179,10 @@ class Training:
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         for _ in range(self._batches.n_steps):
-            self._run_step(_Step(phase, noisy))
+            if self._replayed is None:
+                self._train_step(_Step(phase, noisy))
+            else:
+                self._replayed(self._train_step, _Step(phase, noisy))
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -230,12 +195,6 @@ class Training:
                 f"The loss is not a number any more in epoch {self.epoch}: training has diverged. "
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
-
-    def _run_step(self, step: _Step) -> None:
-        if self._replayed is None:
-            self._train_step(step)
-        else:
-            self._replayed(self._train_step, step)
 
     def _train_step(self, step: _Step) -> None:
         """Learn from one batch."""
@@ -277,8 +236,14 @@ class Training:
             phase=phase,
         )
         targets = self.rule.targets(batch)
-        if targets.slots is not None and targets.classes is not None:
-            raise ValueError("A rule returns Targets with either 'slots' or 'classes'. Got both.")
+        if (targets.slots is None) == (targets.classes is None):
+            came = "neither" if targets.slots is None else "both"
+            raise ValueError(f"Targets must have either 'slots' or 'classes'. Got {came}.")
+        if set(targets.state) != set(self._row_state):
+            raise ValueError(
+                f"Targets must have the state that row_state names: {sorted(self._row_state)}. "
+                f"Got {sorted(targets.state)}."
+            )
         for name, table in self._row_state.items():
             candidates.write(table, targets.state[name])
         self._records.put(
@@ -310,10 +275,9 @@ def _log_likelihood(targets: Targets, of_candidates: Tensor, of_classes: Tensor)
         log_likelihood = -targets.losses
     elif targets.slots is not None:
         log_likelihood = (targets.slots * of_candidates).sum(-1)
-    elif targets.classes is not None:
-        log_likelihood = (targets.classes * of_classes).sum(-1)
     else:
-        raise ValueError("A rule returns Targets with either 'slots' or 'classes'. Got neither.")
+        assert targets.classes is not None
+        log_likelihood = (targets.classes * of_classes).sum(-1)
     if targets.row_weights is not None:
         log_likelihood = log_likelihood * targets.row_weights
     return log_likelihood

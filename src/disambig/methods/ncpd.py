@@ -19,8 +19,7 @@ from torch import Tensor
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
-from disambig.engine.rule import Batch, Rule, Targets, TrainingData
-from disambig.engine.training import TrainingSettings
+from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
 

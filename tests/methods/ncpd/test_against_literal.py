@@ -24,7 +24,8 @@ from ncpd_in_one_file import (
 
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.ncpd import ProgressiveCooperation, has_small_loss, reliable_candidates
 from methods.ncpd.both_ways import (
     Data,

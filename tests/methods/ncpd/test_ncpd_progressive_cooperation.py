@@ -14,7 +14,8 @@ from torch.nn import functional
 
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.ncpd import ProgressiveCooperation
 from methods.ncpd.both_ways import (
     Data,

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy import sparse
 
-from disambig.engine.rule import TrainingData
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingData, TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.ncpd import ProgressiveCooperation
 from disambig.methods.ncpd_plus.class_shares import BalancedCooperation, ClassShares
 from engine.small_problems import make_problem, networks_of

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.ncpd_plus.collapse import CollapseGuard, choices_kept
 from engine.small_problems import BelievePrior, make_problem, networks_of
 

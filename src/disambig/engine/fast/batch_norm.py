@@ -18,12 +18,7 @@ class NormalisedLayer(HiddenLayer):
 
     Batch norm subtracts the mean of ``inputs @ weight`` over the batch. Subtracting the mean of the
     inputs before the product comes to the same, is the smaller pass in the first layer, and loses
-    fewer digits where inputs lie far from zero.
-
-    Parameters
-    ----------
-    first, scale, activation, dropout
-        As in ``HiddenLayer``.
+    fewer digits where inputs lie far from zero. Parameters are those of ``HiddenLayer``.
     """
 
     gamma: Tensor
@@ -98,11 +93,6 @@ class NarrowNormalisedLayer(NormalisedLayer):
     weights take the place of passes over all rows and units. The gradient of the inputs, which a
     first layer does not need, is lost on the way; and so are digits of a variance that is tiny
     because large parts of it cancel.
-
-    Parameters
-    ----------
-    first, scale, activation, dropout
-        As in ``HiddenLayer``.
     """
 
     def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:

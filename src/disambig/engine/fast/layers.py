@@ -19,21 +19,13 @@ from disambig.engine.fast.step import RowsInBatch, Workspace
 
 
 class Activation(NamedTuple):
-    """An activation function and its derivative; zero at zero, which ``HiddenLayer`` counts on.
+    """An activation function and its derivative; zero at zero, which ``HiddenLayer`` counts on."""
 
-    Attributes
-    ----------
-    forward : callable
-        Returns the output and what ``backward`` needs; may overwrite its input.
-    backward : callable
-        Takes the gradient of the output and what was kept, returns the gradient of the input; may
-        overwrite the gradient.
-    flat_at_zero : bool
-        Whether the slope at zero is zero, so that a dropped unit has no gradient anyway.
-    """
-
+    # Returns the output and what ``backward`` needs; may overwrite its input.
     forward: Callable[[Tensor], tuple[Tensor, Tensor]]
+    # From the gradient of the output and what was kept to that of the input; may overwrite it.
     backward: Callable[[Tensor, Tensor], Tensor]
+    # Whether the slope at zero is zero, so that a dropped unit has no gradient anyway.
     flat_at_zero: bool = False
 
 
@@ -62,18 +54,10 @@ ACTIVATIONS = {
 
 
 class LogSoftmax(NamedTuple):
-    """Log-softmax and argmax of logits of shape (..., classes).
+    """Log-softmax and argmax of logits of shape (..., classes)."""
 
-    Attributes
-    ----------
-    log_probabilities : Tensor of shape (..., classes)
-        Of every class.
-    predicted : Tensor of integers of shape (..., 1)
-        The most probable class.
-    """
-
-    log_probabilities: Tensor
-    predicted: Tensor
+    log_probabilities: Tensor  # (..., classes)
+    predicted: Tensor  # (..., 1): the most probable class
 
 
 def log_softmax(logits: Tensor) -> LogSoftmax:
@@ -151,17 +135,7 @@ class HiddenLayer(LinearLayer):
     def forward(  # type: ignore[override]  # it must know more of the batch than a linear layer
         self, inputs: Tensor, rows: RowsInBatch, step: int | Tensor
     ) -> Tensor:
-        """Return the outputs for a training batch.
-
-        Parameters
-        ----------
-        inputs : Tensor of shape (networks, rows, inputs)
-            Left as they are.
-        rows : RowsInBatch
-            Which of them are real.
-        step : int or Tensor of one integer
-            Number of the training step, which dropout follows from.
-        """
+        """Return the outputs for a training batch; dropout follows from the number of the step."""
         active = self._before_activation(inputs, rows)
         if self._dropout is not None:
             # Zero before the activation is zero after it.
@@ -209,14 +183,7 @@ def init_weights(
 ) -> Tensor:
     """Return what a layer begins with: uniform within one over the root of its inputs.
 
-    Parameters
-    ----------
-    n_inputs, n_outputs : int
-        Size of a row before and after.
-    generators : sequence of torch.Generator
-        One for every network, which its numbers are drawn from.
-    dtype : torch.dtype
-        Type of the weights.
+    The numbers of every network are drawn from its generator.
     """
     bound = 1 / math.sqrt(n_inputs)
     first = torch.empty(len(generators), n_inputs + 1, n_outputs, dtype=dtype)

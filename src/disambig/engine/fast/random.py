@@ -22,12 +22,7 @@ _SECOND_FACTOR = -7723592293110705685
 def streams_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
     """Return a stream of random numbers for every seed: the integer that it begins with.
 
-    Parameters
-    ----------
-    seeds : sequence of int
-        Of up to 64 bits.
-    purpose : int, default=0
-        Numbers for different purposes have nothing to do with each other.
+    Seeds have up to 64 bits. Numbers for different purposes have nothing to do with each other.
     """
     mixed = _mixed(torch.tensor([_wrapped(seed) for seed in seeds]))
     return _mixed(mixed + _wrapped((purpose + 1) * _STRIDE))
@@ -39,14 +34,9 @@ def positions_of(streams: Tensor, count: int) -> Tensor:
 
 
 def random_words(positions: Tensor, counter: Tensor | int) -> Tensor:
-    """Return a random integer of 64 bits for every position and one counter.
+    """Return a random integer of 64 bits for every position from ``positions_of``.
 
-    Parameters
-    ----------
-    positions : Tensor of integers
-        From ``positions_of``.
-    counter : Tensor of one integer, or int
-        Such as the number of a step: another counter, other numbers.
+    Another counter, such as the number of a step, gives other numbers.
     """
     offset = counter * _NEXT_COUNTER
     return _mixed(positions + (offset if isinstance(offset, Tensor) else _wrapped(offset)))
@@ -196,16 +186,9 @@ class SwapNoise:
         self._row_numbers = torch.empty(0)
 
     def __call__(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
-        """Return other features; rows that only fill up a batch are never taken from.
+        """Return other features for a batch; those given are left as they are.
 
-        Parameters
-        ----------
-        features : Tensor of shape (networks, rows, features)
-            Left as they are.
-        rows : RowsInBatch
-            Which of them are real: the first ones.
-        step : int or Tensor of one integer
-            Number of the training step.
+        Rows that only fill up, which come after the real ones, are never taken from.
         """
         networks, n_rows, n_features = features.shape
         count = n_rows * n_features

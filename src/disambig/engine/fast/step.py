@@ -65,24 +65,13 @@ class Clock:
 
 
 class RowsInBatch(NamedTuple):
-    """The rows of a batch for every network of a stack, as the layers need them.
+    """The rows of a batch for every network of a stack, as the layers need them."""
 
-    Attributes
-    ----------
-    real : Tensor of shape (networks, rows, 1)
-        One for a real row, zero for one that only fills up.
-    averaging : Tensor of shape (networks, 1, rows)
-        One over the number of real rows for a real row, zero for one that only fills up.
-    counts : Tensor of shape (networks, 1, 1)
-        The number of real rows.
-    unbiased : Tensor of shape (networks, 1, 1)
-        n / (n - 1) for n real rows: what the variance is multiplied by before it is kept for
-        inference, as torch does; one for a single row.
-    """
-
-    real: Tensor
-    averaging: Tensor
-    counts: Tensor
+    real: Tensor  # (networks, rows, 1): one for a real row, zero for one that only fills up
+    averaging: Tensor  # (networks, 1, rows): the same over the number of real rows
+    counts: Tensor  # (networks, 1, 1): the number of real rows
+    # (networks, 1, 1): n / (n - 1) for n real rows, one for a single row. What the variance is
+    # multiplied by before it is kept for inference, as torch does.
     unbiased: Tensor
 
     @classmethod
@@ -147,16 +136,10 @@ class ReplayedStep:
         self._graphs: dict[Hashable, torch.cuda.CUDAGraph] = {}
 
     def __call__(self, step: Callable[[Kind], None], kind: Kind) -> None:
-        """Do one step.
+        """Do one step, the same one every time.
 
-        Parameters
-        ----------
-        step : callable
-            Takes the kind; the same one every time. Not kept, because it usually belongs to who
-            keeps this object.
-        kind : hashable
-            May decide what operations there are. Everything else that changes from call to call
-            must lie on the card.
+        Its kind may decide what operations there are; everything else that changes from call to
+        call must lie on the card. The step is not kept: it may belong to whoever keeps this object.
         """
         if kind not in self._graphs:
             with _ONE_AT_A_TIME:

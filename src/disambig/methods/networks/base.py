@@ -27,11 +27,13 @@ from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
 from disambig.engine.device import choose_device, ordinary_tensors
-from disambig.engine.fast import ACTIVATIONS, NetworkStack, Stack, SwapNoise
+from disambig.engine.fast.layers import ACTIVATIONS
+from disambig.engine.fast.random import SwapNoise
+from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.rule import Rule, TrainingData
-from disambig.engine.training import Training, TrainingSettings
+from disambig.engine.rule import Rule, TrainingData, TrainingSettings
+from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
