@@ -52,18 +52,12 @@ class CLPL(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
     intercept_ : ndarray of shape (n_classes,)
         What is added to the score of every class.
     n_iter_ : int
         Steps of L-BFGS that were made.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

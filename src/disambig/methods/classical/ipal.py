@@ -65,14 +65,8 @@ class IPAL(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     n_iter_ : int
         Rounds of spreading.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

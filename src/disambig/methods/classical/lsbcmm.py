@@ -66,18 +66,12 @@ class LSBCMM(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     label_counts_ : ndarray of shape (n_components, n_classes)
         Parameters of the Dirichlet distribution of the labels of every component.
     lower_bounds_ : ndarray of shape (rounds,)
         The bound after every round; it never falls.
     n_iter_ : int
         Rounds that were made.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

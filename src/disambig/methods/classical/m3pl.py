@@ -87,14 +87,8 @@ class M3PL(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     n_iter_ : int
         Machines that were fitted.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

@@ -49,15 +49,6 @@ class PLKNN(PartialLabelClassifier):
         data of many features that helps much (Lost, BirdSong), on other it costs a little (MSRCv2);
         with one or two features nothing is left to compare. "auto" does it from ten features on.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-
     Examples
     --------
     >>> from disambig import CandidateLabels, PLKNN

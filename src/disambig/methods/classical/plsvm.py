@@ -62,18 +62,12 @@ class PLSVM(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
     objective_ : ndarray of shape (rounds,)
         The objective after every step; it may rise.
     n_iter_ : int
         Steps that were made.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

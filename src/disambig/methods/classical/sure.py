@@ -54,16 +54,10 @@ class SURE(PartialLabelClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes, in the column order of ``predict_proba``.
-    candidate_confidence_ : sparse array of shape (n_samples, n_classes)
-        Confidence of every candidate of every training row.
     objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
         Rounds.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
