@@ -1,5 +1,6 @@
 """Decisions in a file that only grows: each is on the disk, and none is lost or made up."""
 
+import functools
 import io
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from filelock import FileLock, Timeout
 
 from disambig import read_table
 from disambig._core.errors import TableError
@@ -277,6 +279,16 @@ def test_whoever_writes_waits_for_another_process_to_end(path):
         assert b"dog" not in path.read_bytes()
     writer.join(PATIENCE)
     assert log.settled() == {0: "cat", 1: "dog"}
+
+
+def test_without_flock_a_lock_file_keeps_others_away(path, monkeypatch):
+    # As on Windows.
+    monkeypatch.setattr(decisions, "fcntl", None)
+    log = log_of(path)
+    monkeypatch.setattr("filelock.FileLock", functools.partial(FileLock, timeout=0))
+    with FileLock(f"{path}.lock"), pytest.raises(Timeout):
+        log.settle(0, "cat", before=None)
+    assert log.settle(0, "cat", before=None) == {0: "cat"}
 
 
 def test_a_file_that_somebody_edits_in_the_meantime_counts_as_it_is(path):

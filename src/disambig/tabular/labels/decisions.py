@@ -26,7 +26,7 @@ from disambig.tabular.table_columns import find_column
 try:
     import fcntl
 except ImportError:
-    fcntl = None  # type: ignore[assignment]  # Windows: reviews of one table are not kept apart
+    fcntl = None  # type: ignore[assignment]  # Windows
 
 LOG_SUFFIX = ".jsonl"
 _LABEL, _ROW, _TIME = "label", "row", "decided_at"
@@ -265,10 +265,8 @@ class DecisionLog:
                 f"{error.strerror or error}. Name another file, or check whether you may write "
                 "there."
             ) from error
-        with file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield file  # closing it releases the lock
+        with file, _locked(file, self.path):
+            yield file
 
     def _read(self, file: io.FileIO) -> dict[int, str]:
         lines = file.readall().splitlines(keepends=True)
@@ -350,6 +348,19 @@ def _with_one_entry(matrix: Sparse, rows: IntArray, columns: IntArray) -> Sparse
         np.concatenate([matrix.indices[kept], columns]),
     )
     return sparse.csr_array((values, entries), shape=matrix.shape)
+
+
+@contextmanager
+def _locked(file: io.FileIO, path: Path) -> Iterator[None]:
+    """Keep other processes away from a log."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file releases the lock
+    else:
+        from filelock import FileLock  # needed on Windows only
+
+        with FileLock(f"{path}.lock"):
+            yield
 
 
 def _is_half(line: bytes) -> bool:
