@@ -20,8 +20,8 @@ from playwright.sync_api import sync_playwright
 from disambig.candidates import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
 from disambig.tabular.cleaned_table import read_cleaned
-from disambig.tabular.labels.label_cells import weighted_cells
-from disambig.tabular.table_columns import CLEAN_COLUMNS
+from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.web.table_report import table_page
 from results_page import markdown_table, write_page
 
@@ -49,7 +49,7 @@ def cleaned_table(n_rows: int, n_features: int) -> pd.DataFrame:
         largest,
         largest,  # the margin is not on the page
         np.full(n_rows, True),
-        weighted_cells(candidates, shares),
+        write_weighted_cells(candidates, shares),
     )
     frame = pd.DataFrame(data.X.round(4), columns=data.feature_names)
     return frame.assign(**dict(zip(CLEAN_COLUMNS, columns, strict=True)))

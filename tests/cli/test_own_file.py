@@ -219,7 +219,8 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
         patched.setattr(FitView, "on_fit_start", break_off)
         assert run_main(*words).code == 130
     assert not any(file.exists() for file in files)
-    assert {path.stem for path in Path("clean.csv.partial").glob("*.npz")} == {"fold-1", "fold-2"}
+    kept = sorted(path.name[:6] for path in Path("clean.csv.partial").glob("*.npz"))
+    assert kept == ["fold-1", "fold-2"]
     assert run_main(*words).code == 0
     assert [file.read_bytes() for file in files] == whole
     assert not Path("clean.csv.partial").exists()

@@ -14,7 +14,7 @@ from disambig.tabular.cleaned_table import CleanedTable, Provenance, read_cleane
 from disambig.tabular.cleaning import clean_task, summarise_cleaning
 from disambig.tabular.estimate import Accuracy
 from disambig.tabular.listener import FitListener
-from disambig.tabular.table_columns import CLEAN_COLUMNS
+from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import neighbours, quick_network, three_clouds
 

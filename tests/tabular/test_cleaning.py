@@ -16,7 +16,7 @@ from disambig.tabular.cleaning import clean_table, clean_task
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import predict_out_of_fold
-from disambig.tabular.table_columns import CLEAN_COLUMNS
+from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
 
@@ -126,6 +126,28 @@ def test_columns_of_the_new_names_are_never_replaced(column):
     frame = FRAME.assign(**{column: "mine"})
     with pytest.raises(TableError, match=f"already has columns.*{column}.*--prefix"):
         clean_table(frame, ignore=["truth", column], method=neighbours())
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("clean.foo", "by one of the suffixes .csv, .* clean.foo ends in '.foo'. Choose another"),
+        ("clean.mat", "Tables are written as csv, .* Got 'mat'"),
+        (".", "has no suffix"),
+        ("folder.csv", "folder.csv is a folder. Name a file in it"),
+        ("x" * 300 + ".csv", "cannot be written: .*name too long"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_trained(
+    tmp_path, monkeypatch, out, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    unused = FitListener()
+    unused.on_fits_start = None  # fails if it is called
+    with pytest.raises(TableError, match=message):
+        clean_table(FRAME, ignore=["truth"], method=neighbours(), out=out, listener=unused)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 
 
 @pytest.mark.parametrize("folds", [1, 0, -1, 2.5])

@@ -1,5 +1,8 @@
 """Work that was interrupted goes on; work on other data starts anew."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -43,7 +46,7 @@ def test_a_folder_of_somebody_else_is_never_removed(tmp_path):
 def test_a_part_that_was_cut_short_counts_as_not_done(tmp_path, share):
     work = WorkFolder(tmp_path / "w", "print")
     work.keep("fold-1", PART)
-    file = work.path / "fold-1.npz"
+    file = work.part("fold-1")
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
     assert work.arrays("fold-1") is None
@@ -52,7 +55,7 @@ def test_a_part_that_was_cut_short_counts_as_not_done(tmp_path, share):
 def test_a_part_with_a_flipped_byte_counts_as_not_done(tmp_path):
     work = WorkFolder(tmp_path / "w", "print")
     work.keep("fold-1", PART)
-    file = work.path / "fold-1.npz"
+    file = work.part("fold-1")
     content = bytearray(file.read_bytes())
     content[content.index(PART["probabilities"].tobytes()) + 5] ^= 1
     file.write_bytes(content)
@@ -62,13 +65,13 @@ def test_a_part_with_a_flipped_byte_counts_as_not_done(tmp_path):
 @pytest.mark.parametrize("content", [b"not an array", b"PK not a zip"])
 def test_another_file_under_the_name_of_a_part_counts_as_not_done(tmp_path, content):
     work = WorkFolder(tmp_path / "w", "print")
-    (work.path / "fold-1.npz").write_bytes(content)
+    (work.part("fold-1")).write_bytes(content)
     assert work.arrays("fold-1") is None
 
 
 def test_objects_in_a_kept_file_are_not_unpickled(tmp_path):
     work = WorkFolder(tmp_path / "w", "print")
-    np.savez(work.path / "fold-1.npz", probabilities=np.array([[{}, {}]], dtype=object))
+    np.savez(work.part("fold-1"), probabilities=np.array([[{}, {}]], dtype=object))
     assert work.arrays("fold-1") is None
 
 
@@ -114,7 +117,7 @@ def test_the_folder_goes_where_something_is_wrong_from_the_start(tmp_path):
 def test_what_is_done_is_kept_when_something_goes_wrong_later(tmp_path):
     with pytest.raises(ParameterError, match="too many"):
         fail_after(tmp_path, keep=True)
-    assert (tmp_path / "out.partial" / "fold-1.npz").exists()
+    assert [path.suffix for path in (tmp_path / "out.partial").glob("fold-1*")] == [".npz"]
 
 
 def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
@@ -123,7 +126,7 @@ def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
         WorkFolder(tmp_path / "file" / "w", "print")
 
 
-@pytest.mark.parametrize("out", [None, "-"])
+@pytest.mark.parametrize("out", [None, "-", Path("-")])
 def test_without_a_file_or_folder_nothing_is_kept(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     with unfinished_work(out, TASK, neighbours()) as work:
@@ -133,7 +136,7 @@ def test_without_a_file_or_folder_nothing_is_kept(tmp_path, monkeypatch, out):
 
 def fingerprint(frame, method, **settings):
     task = prepare_task(frame, ignore=["truth"])
-    return work_fingerprint(task.values, task.candidates, method, **settings)
+    return work_fingerprint(task, method, **settings)
 
 
 def test_the_fingerprint_follows_all_that_the_work_depends_on():
@@ -158,6 +161,24 @@ def test_a_folder_that_another_run_has_removed_is_made_again_and_removed(tmp_pat
         work.remove()
         work.keep("fold-1", PART)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_work_at_the_same_time_is_never_taken_for_ones_own(tmp_path):
+    one = WorkFolder(tmp_path / "w", "one")
+    two = WorkFolder(tmp_path / "w", "two")
+    one.keep("fold-1", PART)
+    assert two.arrays("fold-1") is None
+    assert one.checkpoint("fold-1") != two.checkpoint("fold-1")
+
+
+def test_what_went_wrong_is_said_even_if_another_run_has_removed_the_folder(tmp_path):
+    def fail() -> None:
+        with unfinished_work(tmp_path / "out", TASK, neighbours()) as work:
+            shutil.rmtree(work.path)
+            raise ParameterError("too many folds")
+
+    with pytest.raises(ParameterError, match="too many"):
+        fail()
 
 
 def test_an_empty_folder_is_taken_over(tmp_path):

@@ -78,12 +78,11 @@ def clean(
         load_decisions,
         load_table,
         method_of,
-        output_delimiter,
         where_it_is,
     )
     from disambig.tabular.cleaning import clean_table
 
-    check_output(out, json=json, source=file)  # before the work, not after it
+    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices, FitView() as view:
         frame, columns = load_table(file, file_options, labels, features)
         clean_table(
@@ -97,7 +96,7 @@ def clean(
             random_state=learning.seed,
             prefix=prefix,
             out=out,
-            delimiter=output_delimiter(out, file_options.delimiter),
+            delimiter=delimiter,
             listener=view,
         )
     if json:

@@ -36,18 +36,18 @@ def predict(
     Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
-    from disambig.cli.table_files import check_output, output_delimiter, read_file, where_it_is
+    from disambig.cli.table_files import check_output, read_file, where_it_is
     from disambig.tabular.files.formats import write_table
-    from disambig.tabular.table_columns import append_columns
+    from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
 
-    check_output(out, json=json, source=file)
+    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices:
         fitted = load_model(model)
         frame = read_file(file, file_options)
         predictions = fitted.predict(frame, top=top)
     result = append_columns(frame, predictions, prefix)
-    write_table(result, out, delimiter=output_delimiter(out, file_options.delimiter))
+    write_table(result, out, delimiter=delimiter)
     if json:
         counts = predictions["predicted_label"].value_counts().to_dict()
         print_json({"out": out, "rows": len(frame), "labels": counts, "notices": notices})

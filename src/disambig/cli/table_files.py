@@ -13,17 +13,11 @@ from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, Meth
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
-from disambig.tabular.files.formats import (
-    FORMATS,
-    STANDARD_STREAM,
-    find_format,
-    read_table,
-    suffixes_of,
-)
+from disambig.tabular.files.formats import STANDARD_STREAM, find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
-from disambig.tabular.table_columns import find_column
+from disambig.tabular.table_cells import find_column
 from disambig.tabular.task import chosen_method
 
 
@@ -146,49 +140,26 @@ def load_cleaned(file: Path, options: FileOptions, id: str | None) -> CleanedTab
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
 
-def check_output(out: str, *, json: bool, source: str) -> None:
-    """Refuse a place that no table can be written to, or where more than the table would go.
+def check_output(out: str, *, json: bool, source: str, delimiter: str | None) -> str | None:
+    """Refuse a place that the table cannot go to, or that holds more than it; return its delimiter.
 
-    Parameters
-    ----------
-    out, source : str
-        Where the table goes, and where it comes from.
-    json : bool
-        Whether something else goes to standard output.
+    The delimiter is that of the input where both are CSV. With ``json`` something else goes to
+    standard output.
     """
-    if out == STANDARD_STREAM:
-        if json:
-            raise ParameterError(
-                "Standard output can carry the table or the JSON, not both. Give --out a file."
-            )
-        return
-    path = Path(out)
-    try:
-        is_folder = path.is_dir()
-    except OSError as error:  # a name that is too long, and the like
-        raise TableError(
-            f"{out} cannot be written: {error.strerror or error}. Name another file."
-        ) from error
-    if is_folder:
-        raise TableError(f"{out} is a folder. Give --out the name of a file.")
-    file_format = find_format(path)
-    if file_format is None or file_format.writer is None:
-        suffixes = suffixes_of(each for each in FORMATS if each.writer)
-        raise TableError(
-            f"--out needs a name that ends in one of {', '.join(suffixes)}, or - for a CSV on "
-            f"standard output. Got {out!r}."
+    to_stream = out == STANDARD_STREAM
+    if to_stream and json:
+        raise ParameterError(
+            "Standard output can carry the table or the JSON, not both. Give --out a file."
         )
-    file_format.check_installed()
-    if file_format.holds_more and path.resolve() == Path(source).resolve():
+    delimiter = delimiter if to_stream or Path(out).suffix.lower() == ".csv" else None
+    find_writer(out, delimiter=delimiter)
+    file_format = find_format(out)
+    if file_format and file_format.holds_more and Path(out).resolve() == Path(source).resolve():
         raise TableError(
             f"{out} is the file that is read. Its {file_format.holds_more} would be lost: give "
             "--out another name."
         )
-
-
-def output_delimiter(out: str, delimiter: str | None) -> str | None:
-    """Return what stands between cells of the output: that of the input, where it is a CSV too."""
-    return delimiter if out == STANDARD_STREAM or Path(out).suffix.lower() == ".csv" else None
+    return delimiter
 
 
 def where_it_is(out: str) -> str:

@@ -16,10 +16,10 @@ from disambig._core.typing import BoolArray
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.card import DatasetCard
-from disambig.tabular.cell_values import texts_of
 from disambig.tabular.files.arrays import as_features
 from disambig.tabular.files.formats import read_table
 from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.table_cells import texts_of
 
 
 def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:

@@ -35,53 +35,15 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True, eq=False)
 class Cleaning:
-    """What cleaning found out.
+    """What cleaning found out."""
 
-    Attributes
-    ----------
-    columns : DataFrame
-        What it adds to the table.
-    per_network : ndarray of shape (n_networks, n_pairs)
-        Confidences of the candidates by each network, as in ``OutOfFoldPredictions``.
-    histories : tuple of mappings
-        Measures by epoch of every training.
-    """
-
-    columns: "pd.DataFrame"
-    per_network: AnyArray
-    histories: tuple[Mapping[str, Sequence[float]], ...]
+    columns: "pd.DataFrame"  # what it adds to the table
+    per_network: AnyArray  # confidences by each network, as in ``OutOfFoldPredictions``
+    histories: tuple[Mapping[str, Sequence[float]], ...]  # measures by epoch of every training
 
 
 class CleanDetails(BaseModel):
-    """What ``CLEAN.details.json`` says.
-
-    Attributes
-    ----------
-    method : str
-        What learned.
-    parameters : dict
-        Its parameters, as strings; those that are None are left out.
-    folds : int or None
-        Models that judged rows they had not seen; None for one that had.
-    seed, errors_to_find, prefix : int, float, str
-        As they were given.
-    labels : list of str
-        Columns with the candidate labels; empty where these came from elsewhere.
-    id : str or None
-        Column that names the rows.
-    features : dict of lists of str
-        Columns that were learned from, by what they hold.
-    decisions : int
-        Rows that a person had settled.
-    fingerprint : str
-        Of the confidences: tells whether these details belong to a table.
-    accuracy : Accuracy or None
-        Share of chosen labels that are right, where true labels are known.
-    histories : list of dict
-        Measures by epoch of every training.
-    per_network : dict of int to lists
-        By row, counted from 1: confidences of the candidates by each network.
-    """
+    """What ``CLEAN.details.json`` says."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True
@@ -91,18 +53,19 @@ class CleanDetails(BaseModel):
     version: Literal[1] = _VERSION
     disambig: str = __version__
     method: str
-    parameters: dict[str, str]
-    folds: int | None
+    parameters: dict[str, str]  # those of the method that are not None
+    folds: int | None  # models that judged rows they had not seen; None for one that had
     seed: int
     errors_to_find: Share
     prefix: str
-    labels: list[str]
-    id: str | None
-    features: dict[str, list[str]]
-    decisions: int
-    fingerprint: str
-    accuracy: Accuracy | None
-    histories: list[dict[str, list[float | None]]]
+    labels: list[str]  # columns with the candidate labels; none where these came from elsewhere
+    id: str | None  # column that names the rows
+    features: dict[str, list[str]]  # columns that were learned from, by what they hold
+    decisions: int  # rows that a person had settled
+    fingerprint: str  # of the confidences: tells whether these details belong to a table
+    accuracy: Accuracy | None  # of the chosen labels, where true labels are known
+    histories: list[dict[str, list[float | None]]]  # measures by epoch of every training
+    # By row, counted from 1: confidences of the candidates by each network.
     per_network: Annotated[dict[int, list[list[Share]]], Field(alias="opinions")]
 
 
@@ -114,7 +77,7 @@ def details_path(table: str | os.PathLike[str]) -> Path:
 def describe_cleaning(
     task: "TableTask",
     method: "PartialLabelClassifier",
-    cleaning: "Cleaning",
+    cleaning: Cleaning,
     *,
     accuracy: Accuracy | None,
     folds: int | None,
@@ -124,23 +87,8 @@ def describe_cleaning(
     labels: list[str],
     id: str | None,  # noqa: A002
 ) -> CleanDetails:
-    """Return how a cleaned table came about.
-
-    Parameters
-    ----------
-    task : TableTask
-        What was learned from.
-    method : PartialLabelClassifier
-        What learned.
-    cleaning : Cleaning
-        What came out.
-    accuracy : Accuracy or None
-        Where true labels are known.
-    folds, seed, errors_to_find, prefix, labels, id
-        As in ``CleanDetails``.
-    """
+    """Return how a cleaned table came about."""
     parameters = method.get_params(deep=False).items()
-    cells = cleaning.columns["candidate_confidences"]
     return CleanDetails(
         method=method.card.name,
         parameters={
@@ -149,7 +97,7 @@ def describe_cleaning(
             if value is not None and name not in _NOT_SETTINGS
         },
         features=task.plan.by_kind(),
-        fingerprint=_fingerprint(cells),
+        fingerprint=_fingerprint(cleaning.columns["candidate_confidences"]),
         accuracy=accuracy,
         histories=[_without_nan(history) for history in cleaning.histories],
         per_network=_rounded_per_network(task, cleaning),

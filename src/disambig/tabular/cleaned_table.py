@@ -13,12 +13,11 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
-from disambig.tabular.cell_values import text_of
 from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
-from disambig.tabular.table_columns import CLEAN_COLUMNS, find_column
+from disambig.tabular.table_cells import CLEAN_COLUMNS, find_column, text_of
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
     from disambig.tabular.table_model import TableModel

@@ -13,11 +13,12 @@ from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.clean_details import Cleaning, describe_cleaning, write_details
 from disambig.tabular.cleaned_table import second_look
-from disambig.tabular.column_roles import Labels, Names, label_column_names
+from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
-from disambig.tabular.files.formats import STANDARD_STREAM, write_table
+from disambig.tabular.files.formats import STANDARD_STREAM, find_writer, write_table
 from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
     check_folds,
@@ -27,7 +28,7 @@ from disambig.tabular.out_of_fold import (
     predict_out_of_fold,
     with_prior,
 )
-from disambig.tabular.table_columns import CLEAN_COLUMNS, append_columns, check_new_columns
+from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
@@ -110,7 +111,8 @@ def clean_table(
     method : str or PartialLabelClassifier, default="ncpd"
         What learns: a name from ``all_methods``, or a method with parameters of your choice.
     truth : str, optional
-        Column of true labels, which is not looked at.
+        Column of true labels, for the accuracy in what is reported and nothing else; it may be
+        mostly empty.
     features, ignore : str or sequence of str, optional
         Columns to learn from, if not all; columns to leave out.
     categories : str or sequence of str, optional
@@ -130,9 +132,9 @@ def clean_table(
     prefix : str, default=""
         Put before the names of the new columns.
     out : path, optional
-        File to write the table to, "-" for standard output. Beside a file, ``OUT.details.json``
-        says how it came about. Until it is written, what is done is kept in ``OUT.partial``:
-        interrupted, the same call goes on from there.
+        File to write the table to, "-" for standard output; a file that is there is replaced.
+        Beside it, ``OUT.details.json`` says how it came about. Until it is written, what is done
+        is kept in ``OUT.partial``: interrupted, the same call goes on from there.
     delimiter : str, optional
         What stands between two cells of the file, if it is of text.
     listener : FitListener, optional
@@ -150,6 +152,8 @@ def clean_table(
     check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
     if not in_sample:
         check_folds(n_folds)
+    if out is not None:
+        find_writer(out, delimiter=delimiter)
     task = prepare_task(
         frame,
         labels=labels,
@@ -160,7 +164,6 @@ def clean_table(
         id=id,
         decisions=decisions,
     )
-    task.warn_of_notices()
     listener = listener or FitListener()
     folds = None if in_sample else n_folds
     with unfinished_work(out, task, method, folds=folds, seed=random_state) as work:
@@ -177,7 +180,7 @@ def clean_table(
         summary = summarise_cleaning(task, cleaning.columns)
         if out is not None:
             write_table(cleaned, out, delimiter=delimiter)
-        if out is not None and out != STANDARD_STREAM:
+        if out is not None and os.fspath(out) != STANDARD_STREAM:
             details = describe_cleaning(
                 task,
                 method,

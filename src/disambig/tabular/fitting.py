@@ -7,15 +7,12 @@ from dataclasses import replace
 import pandas as pd
 
 from disambig.methods.base import PartialLabelClassifier
-from disambig.tabular.column_roles import Labels, Names
+from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import estimate_quality
+from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.listener import FitListener
-from disambig.tabular.out_of_fold import (
-    check_folds,
-    fit_all_rows,
-    predict_out_of_fold,
-)
+from disambig.tabular.out_of_fold import check_folds, fit_all_rows, predict_out_of_fold
 from disambig.tabular.table_model import (
     TableModel,
     check_method_can_be_saved,
@@ -66,13 +63,14 @@ def fit_table(
     random_state : int, default=0
         Seed of everything.
     out : path, optional
-        Folder to save the model to. Until it is saved, what is done is kept in ``OUT.partial``:
-        interrupted, the same call goes on from there.
+        Folder to save the model to; a model that is there is replaced, anything else refused. Until
+        it is saved, what is done is kept in ``OUT.partial``: interrupted, the same call goes on
+        from there.
     listener : FitListener, optional
         Hears how far it is.
     """
-    method = chosen_method(method)
     # Before the work, not after it.
+    method = chosen_method(method)
     if n_folds != 0:
         check_folds(n_folds)
     if out is not None:
@@ -88,9 +86,9 @@ def fit_table(
         id=id,
         decisions=decisions,
     )
-    task.warn_of_notices()
     listener = listener or FitListener()
-    with unfinished_work(out, task, method, folds=n_folds, seed=random_state) as work:
+    settings = {"folds": n_folds, "seed": random_state, "per_network": False}
+    with unfinished_work(out, task, method, **settings) as work:
         listener.on_fits_start(n_folds + 1)
         estimate = None
         if n_folds:

@@ -36,21 +36,14 @@ History = Mapping[str, Sequence[float]]
 class OutOfFoldPredictions:
     """What models predict for rows that they were not trained on.
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Of all classes.
-    per_network : ndarray of shape (n_networks, n_pairs)
-        Confidences of the candidates by each network, in the order of ``candidates.pairs()``. A
-        method without networks has none; where models differ in how many they have, those that
-        are missing hold NaN.
-    histories : tuple of mappings
-        Measures by epoch of every model, where it has epochs.
+    ``per_network`` has the confidences of the candidates by each network, in the order of
+    ``candidates.pairs()``. A method without networks has none; where models differ in how many
+    they have, those that are missing hold NaN.
     """
 
-    probabilities: FloatArray
-    per_network: AnyArray
-    histories: tuple[History, ...] = ()
+    probabilities: FloatArray  # of shape (n_samples, n_classes)
+    per_network: AnyArray  # of shape (n_networks, n_pairs)
+    histories: tuple[History, ...] = ()  # measures by epoch of every model, where it has epochs
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """Return the predictions of one model as arrays, which a file can hold."""
@@ -96,22 +89,10 @@ def predict_out_of_fold(
     work: WorkFolder | None = None,
     per_network: bool = True,
 ) -> OutOfFoldPredictions:
-    """Predict every row by a model of the other folds' rows.
+    """Predict every row by a model, a copy of ``method``, of the other folds' rows.
 
-    Parameters
-    ----------
-    task : TableTask
-        What to learn from.
-    method : PartialLabelClassifier
-        Copied for every fold.
-    n_folds, seed : int
-        How many folds, and what shuffles the rows.
-    listener : FitListener
-        Hears how far it is.
-    work : WorkFolder, optional
-        Folds that are done are taken from there and kept there.
-    per_network : bool, default=True
-        Whether each network is asked, which takes as long again as asking all together.
+    Folds that are done are taken from ``work`` and kept there. To ask each network
+    (``per_network``) takes as long again as to ask all together.
     """
     candidates = task.candidates
     if len(candidates) < n_folds:

@@ -8,18 +8,20 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
-from disambig._core.messages import describe_table_rows, did_you_mean
-from disambig._core.typing import AnyArray, BoolArray
-from disambig.candidates.checks import known_columns_of
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
-from disambig.tabular.cell_values import texts_of
-from disambig.tabular.column_roles import FeatureColumns, Labels, Names, sets_of_rows
-from disambig.tabular.columns.plan import ColumnPlan
+from disambig.tabular.columns.plan import ColumnPlan, FeatureColumns, Names
 from disambig.tabular.columns.values import column_values
+from disambig.tabular.estimate import read_truth
 from disambig.tabular.labels.decisions import settle
-from disambig.tabular.labels.label_columns import LabelColumns, check_labels_differ
+from disambig.tabular.labels.label_columns import (
+    LabelColumns,
+    Labels,
+    check_labels_differ,
+    sets_of_rows,
+)
 
 _ROUNDING = 1e-9
 # These are code, files or views of a single fit: whoever trains many models sets them.
@@ -29,15 +31,7 @@ _NOT_BY_NAME = ("callbacks", "checkpoint", "checkpoint_every", "network", "verbo
 def chosen_method(
     method: str | PartialLabelClassifier, parameters: Mapping[str, Any] | None = None
 ) -> PartialLabelClassifier:
-    """Return a method that can learn from candidate sets.
-
-    Parameters
-    ----------
-    method : str or PartialLabelClassifier
-        A name from ``all_methods``, or a method with its parameters.
-    parameters : mapping, optional
-        Parameters of a method that is given by its name.
-    """
+    """Return a method by its name and parameters, or as it is; refuse one that needs the truth."""
     made = _named(method, parameters or {}) if isinstance(method, str) else method
     if made.card.reads_true_labels:
         raise ParameterError(
@@ -58,35 +52,13 @@ def _named(name: str, parameters: Mapping[str, Any]) -> PartialLabelClassifier:
 
 @dataclass(frozen=True, eq=False)
 class TableTask:
-    """Features, candidate sets and what else is known of the rows of a table.
-
-    Attributes
-    ----------
-    plan : ColumnPlan
-        Which columns are features, and what they hold.
-    values : DataFrame
-        Their values, ready for a transformer.
-    candidates : CandidateLabels
-        One set for every row.
-    truth : ndarray of shape (n_samples,) or None
-        True labels for the accuracy alone, None in rows where they are not known.
-    notices : tuple of str
-        What a person should know about what was left out.
-    n_decisions : int
-        How many rows a person has settled.
-    """
+    """Features, candidate sets and what else is known of the rows of a table."""
 
     plan: ColumnPlan
-    values: pd.DataFrame
+    values: pd.DataFrame  # of the planned columns, ready for a transformer
     candidates: CandidateLabels
-    truth: AnyArray | None
-    notices: tuple[str, ...]
-    n_decisions: int = 0
-
-    def warn_of_notices(self) -> None:
-        """Warn of them, at the line that called this package."""
-        for notice in self.notices:
-            warn_caller(notice)
+    truth: AnyArray | None  # for the accuracy alone; None in rows where it is not known
+    n_decisions: int  # rows that a person has settled
 
 
 def prepare_task(
@@ -100,24 +72,9 @@ def prepare_task(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
 ) -> TableTask:
-    """Read labels and features from a table.
+    """Read labels and features from a table; the parameters are those of ``fit_table``.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        Where the candidate labels are.
-    truth : str, optional
-        Column of true labels, which may be mostly empty.
-    features, ignore : str or sequence of str, optional
-        Columns to learn from, if not all; columns to leave out.
-    categories : str or sequence of str, optional
-        Columns whose values are codes, even if they look like numbers.
-    id : str, optional
-        Column that names the rows; it is not a feature.
-    decisions : mapping of int to str, optional
-        Label of rows that a person has settled, by their position.
+    Warns of what was left out or guessed, at the line that called this package.
     """
     columns = FeatureColumns(
         frame,
@@ -136,18 +93,13 @@ def prepare_task(
     true_labels = None
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
-        true_labels, truth_notices = _true_labels(frame[truth], candidates.classes, literal=literal)
+        true_labels, truth_notices = read_truth(frame[truth], candidates.classes, literal=literal)
         notices += truth_notices
     plan, column_notices = columns.plan(candidates)
     values = column_values(frame, plan)
-    return TableTask(
-        plan,
-        values,
-        candidates,
-        true_labels,
-        (*notices, *column_notices),
-        n_decisions=len(decisions or ()),
-    )
+    for notice in (*notices, *column_notices):
+        warn_caller(notice)
+    return TableTask(plan, values, candidates, true_labels, len(decisions or ()))
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
@@ -178,26 +130,3 @@ def _check_labels_tell_something(candidates: CandidateLabels) -> None:
             f"rows may have any of the {n_occurring:,} labels. Check the label columns and the "
             "separator, or settle some rows by hand (--decisions, in Python decisions=)."
         )
-
-
-def _true_labels(
-    column: "pd.Series[Any]", classes: AnyArray, *, literal: bool
-) -> tuple[AnyArray, list[str]]:
-    """Return true labels, None where there is none, and what a person should know about them."""
-    labels = texts_of(column, what="a true label", literal=literal)
-    known: BoolArray = np.array([label is not None for label in labels], dtype=bool)
-    unknown = np.zeros(len(labels), dtype=bool)
-    unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
-    if not unknown.any():
-        return labels, []
-    label = labels[int(unknown.argmax())]
-    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
-    if unknown[known].all():
-        raise TableError(
-            f"The true labels in column {column.name!r} must be among the labels that occur as "
-            f"candidates. None of them is: {which} Check that this is the column you meant."
-        )
-    return labels, [
-        f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
-        f"count as errors: {which}"
-    ]

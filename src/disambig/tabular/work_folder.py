@@ -17,7 +17,6 @@ from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.fingerprint import code_fingerprint, fingerprint_of
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
-from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.files.formats import STANDARD_STREAM
@@ -29,12 +28,7 @@ _MARK = "work.json"
 class WorkFolder:
     """A folder with the parts of one piece of work that are done.
 
-    Parameters
-    ----------
-    path : path
-        Where it is, or is to be.
-    fingerprint : str
-        Of all that the parts depend on. Parts with another fingerprint are thrown away.
+    The fingerprint is that of all that the parts depend on: those of another are thrown away.
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
@@ -51,25 +45,31 @@ class WorkFolder:
             ) from error
 
     def _begin(self, fingerprint: str) -> None:
-        is_strange = self.path.exists() and not (self.path.is_dir() and self._is_ours_or_empty())
-        if is_strange:
+        mark = self._mark()
+        is_free = not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir()))
+        if mark is None and not is_free:
             raise TableError(
                 f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
                 "else. Move it away, or choose another name for the output."
             )
-        if self._mark() != fingerprint:
+        if mark != fingerprint:
             self.remove()
         self._fingerprint = fingerprint
         self._write_mark()
 
+    # Named by the fingerprint too: other work at the same time has other files.
+    def part(self, name: str) -> Path:
+        """Return the file of a part that is done."""
+        return self.path / f"{name}-{self._fingerprint[:16]}.npz"
+
     def checkpoint(self, name: str) -> Path:
         """Return where a training called ``name`` may keep its state."""
-        return self.path / f"{name}.checkpoint"
+        return self.part(name).with_suffix(".checkpoint")
 
     def arrays(self, name: str) -> dict[str, AnyArray] | None:
         """Return what was kept under a name, or None."""
         try:
-            with np.load(self.path / f"{name}.npz", allow_pickle=False) as kept:
+            with np.load(self.part(name), allow_pickle=False) as kept:
                 return dict(kept)
         # Not there yet, or cut short by a full disk.
         except (EOFError, OSError, ValueError, BadZipFile):
@@ -78,29 +78,23 @@ class WorkFolder:
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
         """Keep the arrays of a part that is done; its training state can go."""
         self._write_mark()  # another run may have ended here, and taken the folder along
-        with write_atomically(self.path / f"{name}.npz") as temporary:
+        with write_atomically(self.part(name)) as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
         self.checkpoint(name).unlink(missing_ok=True)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is kept."""
-        return not any(path.name != _MARK for path in self.path.iterdir())
-
-    def remove(self) -> None:
+    def remove(self, *, if_empty: bool = False) -> None:
         """Remove the folder, unless it is gone or has become something else."""
         if self._mark() is None:
             return
-        for path in self.path.iterdir():
-            if path.name != _MARK:
-                path.unlink(missing_ok=True)
+        parts = [path for path in self.path.iterdir() if path.name != _MARK]
+        if parts and if_empty:
+            return
+        for path in parts:
+            path.unlink(missing_ok=True)
         # Last, so that a run that is killed here leaves a folder that the next one knows.
         (self.path / _MARK).unlink(missing_ok=True)
         with suppress(OSError):  # another run may be keeping something just now
             self.path.rmdir()
-
-    def _is_ours_or_empty(self) -> bool:
-        return self._mark() is not None or not any(self.path.iterdir())
 
     def _write_mark(self) -> None:
         mark = {"disambig": "work", "fingerprint": self._fingerprint}
@@ -126,39 +120,23 @@ def unfinished_work(
     """Give a folder to keep what is done in; it goes when all of it is done, not before.
 
     It also goes where something is wrong before anything is kept. It is called ``OUT.partial``;
-    for standard output, or without any output, nothing is kept.
-
-    Parameters
-    ----------
-    out : path or None
-        Where the result of the work is to be.
-    task : TableTask
-        What is learned from.
-    method : PartialLabelClassifier
-        What learns.
-    **settings : object
-        What the result depends on besides.
+    for standard output, or without any output, nothing is kept. ``settings`` are what the result
+    depends on besides the task and the method.
     """
-    if out is None or out == STANDARD_STREAM:
+    if out is None or os.fspath(out) == STANDARD_STREAM:
         yield None
         return
-    fingerprint = work_fingerprint(task.values, task.candidates, method, **settings)
+    fingerprint = work_fingerprint(task, method, **settings)
     folder = WorkFolder(f"{Path(out).resolve()}.partial", fingerprint)
     try:
         yield folder
     except DisambigError:
-        if folder.is_empty:
-            folder.remove()
+        folder.remove(if_empty=True)
         raise
     folder.remove()
 
 
-def work_fingerprint(
-    values: pd.DataFrame,
-    candidates: CandidateLabels,
-    method: PartialLabelClassifier,
-    **settings: object,
-) -> str:
+def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings: object) -> str:
     """Return a hash of the data, the method with its parameters, and the settings."""
     versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
     code = code_fingerprint(type(method), FeatureTransformer)
@@ -166,7 +144,7 @@ def work_fingerprint(
         [__version__, *versions, repr(type(method)), code],
         repr(sorted(method.get_params().items(), key=str)),
         repr(sorted(settings.items())),
-        list(map(repr, values.columns)),
-        pd.util.hash_pandas_object(values, index=False).to_numpy(),
-        candidates,
+        list(map(repr, task.values.columns)),
+        pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
+        task.candidates,
     )

@@ -9,10 +9,10 @@ import pandas as pd
 
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.typing import IntArray
-from disambig.tabular.cell_values import text_of
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.table_cells import text_of
 from disambig.web.shell import Section, render_template
 
 SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_list.js", "settle.js")

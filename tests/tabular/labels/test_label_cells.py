@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tabular.cell_values import distinct_cells, text_of, texts_of
 from disambig.tabular.labels.label_cells import CellReader, LabelProblem
+from disambig.tabular.table_cells import distinct_cells, text_of, texts_of
 
 
 def read(cell, *others, separator="|", literal=False):

@@ -9,15 +9,15 @@ from disambig.candidates.audit import CandidateAudit, audit_candidates, label_in
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
-from disambig.tabular.column_roles import (
-    FeatureColumns,
+from disambig.tabular.columns.plan import FeatureColumns, Names
+from disambig.tabular.columns.values import column_values
+from disambig.tabular.labels.label_columns import (
+    LabelColumns,
     Labels,
-    Names,
+    LabelsInTable,
     label_column_names,
     sets_of_rows,
 )
-from disambig.tabular.columns.values import column_values
-from disambig.tabular.labels.label_columns import LabelColumns, LabelsInTable
 
 
 def audit_table(

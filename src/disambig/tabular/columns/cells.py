@@ -13,7 +13,7 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.messages import describe_table_rows, option, quote_value, row_name, safe_str
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from disambig.tabular.cell_values import MISSING_TEXTS, number_text
+from disambig.tabular.table_cells import MISSING_TEXTS, number_text
 
 Form = Literal["numbers", "booleans", "dates", "strings"]
 

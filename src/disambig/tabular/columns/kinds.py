@@ -10,7 +10,6 @@ import pandas as pd
 
 from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import AnyArray, FloatArray, IntArray
-from disambig.tabular.cell_values import LARGEST_EXACT_INTEGER
 from disambig.tabular.columns.cells import (
     ColumnValues,
     are_codes,
@@ -20,6 +19,7 @@ from disambig.tabular.columns.cells import (
     parse_numbers,
     read_column,
 )
+from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER
 
 # ---- dates: the formats that are read, and the parts that are learned from
 

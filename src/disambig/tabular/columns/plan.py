@@ -1,15 +1,22 @@
 """Which columns of a table are features, and how each is read; kept with a model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option
+from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.kinds import ColumnKind, DateFormat, FeatureKind, describe_column
-from disambig.tabular.table_columns import missing_columns_message
+from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
+from disambig.tabular.table_cells import CLEAN_COLUMNS, check_columns, find_column, is_blank
 
+Names = str | Sequence[str]
+
+# A column of more values, or of a single label, is not taken for a column of labels.
+_MOST_VALUES = 1000
+_FEWEST_LABELS = 2
 _MOST_REMARKS = 5
 # They can give the label away.
 _LEAKING = ("identifier", "counter")
@@ -64,15 +71,61 @@ class ColumnPlan(_Record):
         return self
 
 
+class FeatureColumns:
+    """What ``fit_table`` and others hear about columns; misspelled names are refused at once."""
+
+    def __init__(
+        self,
+        frame: Any,
+        labels: Labels,
+        *,
+        truth: str | None,
+        id: str | None,  # noqa: A002  # as people call it
+        features: Names | None,
+        ignore: Names,
+        categories: Names,
+    ) -> None:
+        check_column_names(frame)
+        reserved = list(label_column_names(labels))
+        for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
+            if name is not None:
+                find_column(frame, name, what=what)
+                if name in reserved:
+                    raise TableError(
+                        f"Column {name!r} was to be {what}, and is also something else: the labels "
+                        "to choose from, or the true ones. Name another."
+                    )
+                reserved.append(name)
+        chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
+        made_elsewhere = isinstance(labels, CandidateLabels)
+        self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
+        self._frame = frame
+        self._given: dict[str, Any] = {
+            "features": features,
+            "ignore": ignore,
+            "reserved": reserved,
+            "categories": categories,
+        }
+
+    def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, list[str]]:
+        """Return which columns are features, and what a person should know about the others."""
+        classes = set(candidates.classes.tolist())
+        return plan_columns(self._frame, **self._given, labels=classes, separator=self._separator)
+
+
 def plan_columns(
     frame: Any,
     *,
-    features: str | Sequence[str] | None = None,
-    ignore: str | Sequence[str] = (),
-    reserved: str | Sequence[str] = (),
-    categories: str | Sequence[str] = (),
+    features: Names | None = None,
+    ignore: Names = (),
+    reserved: Names = (),
+    categories: Names = (),
+    labels: Collection[str] = (),
+    separator: str = LabelColumns.separator,
 ) -> tuple[ColumnPlan, list[str]]:
     """Decide which columns of a table are features, and how each is read.
+
+    Unless they were chosen by hand, columns are left out that can give the label away.
 
     Parameters
     ----------
@@ -86,6 +139,9 @@ def plan_columns(
         Columns that are never features, such as labels.
     categories : sequence of str, default=()
         Columns whose values are codes, even if they look like numbers or anything else.
+    labels, separator : collection of str, str
+        A column whose values are some of these, or several with the separator between, holds
+        labels.
 
     Returns
     -------
@@ -100,11 +156,24 @@ def plan_columns(
         If a column is not in the table, cannot be read or holds free text, or none is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    codes = _as_names(categories)
-    _check_categories(codes, names, _as_names(ignore), list(frame.columns))
-    kinds = {name: describe_column(frame[name], category=name in codes) for name in names}
+    codes, known, by_hand = _as_names(categories), set(labels), features is not None
+    _check_categories(frame, codes, {*names, *_as_names(ignore)}, names)
+    cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
+    results = [name for name in CLEAN_COLUMNS if cleaned and name in names]
+    kinds = {
+        name: describe_column(frame[name], category=name in codes)
+        for name in names
+        if name not in results
+    }
     _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
-    by_hand = features is not None
+    # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
+    leaking = [
+        name
+        for name, kind in kinds.items()
+        if not by_hand and kind.kind == "category" and _are_labels(frame[name], known, separator)
+    ]
+    for name in leaking:
+        del kinds[name]
     columns = [
         PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
         for name, kind in kinds.items()
@@ -113,7 +182,7 @@ def plan_columns(
     if not columns:
         raise TableError(_no_features_message(kinds))
     plan = ColumnPlan(columns=tuple(columns))
-    return plan, _notices(kinds, set(plan.names))
+    return plan, [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
 
 
 def check_column_names(frame: Any) -> None:
@@ -133,24 +202,17 @@ def check_column_names(frame: Any) -> None:
 
 
 def chosen_columns(
-    frame: Any,
-    *,
-    features: str | Sequence[str] | None = None,
-    ignore: str | Sequence[str] = (),
-    reserved: str | Sequence[str] = (),
+    frame: Any, *, features: Names | None, ignore: Names, reserved: Names
 ) -> list[str]:
-    """Return the columns that may be features, in the order of the table; refuse unknown names.
-
-    The parameters are those of ``plan_columns``.
-    """
+    """Return the columns that may be features, in the order of the table; refuse unknown names."""
     check_column_names(frame)
     present = list(frame.columns)
-    _check_present(_as_names(ignore), present, "left out")
+    check_columns(frame, _as_names(ignore), "left out")
     left_out = {*_as_names(ignore), *_as_names(reserved)}
     if features is None:
         return [name for name in present if name not in left_out]
     chosen = set(_as_names(features))
-    _check_present(_as_names(features), present, "a feature" if len(chosen) == 1 else "features")
+    check_columns(frame, _as_names(features), "a feature", "features")
     for others, role in ((ignore, "to be left out"), (reserved, "a label or the like")):
         both = [name for name in present if name in chosen and name in _as_names(others)]
         if both:
@@ -161,28 +223,26 @@ def chosen_columns(
     return [name for name in present if name in chosen]
 
 
-def _as_names(names: str | Sequence[str]) -> list[str]:
+def _as_names(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def _check_present(names: Iterable[str], present: list[str], what: str) -> None:
-    known = set(present)
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise TableError(missing_columns_message(missing, present, what=what))
-
-
-def _check_categories(
-    codes: list[str], chosen: list[str], ignored: list[str], present: list[str]
-) -> None:
-    _check_present(codes, present, "a category" if len(codes) == 1 else "categories")
-    # A column that is left out may be named as well.
-    strange = [name for name in codes if name not in {*chosen, *ignored}]
-    if strange:
+def _check_categories(frame: Any, codes: list[str], known: set[str], chosen: list[str]) -> None:
+    """Refuse categories that cannot be features; a column that is left out may be named as well."""
+    check_columns(frame, codes, "a category", "categories")
+    strange = next((name for name in codes if name not in known), None)
+    if strange is not None:
         raise TableError(
-            f"A category must be a feature. {strange[0]!r} is not: it holds labels or names of "
-            f"rows, or other features were chosen.{did_you_mean(strange[0], chosen)}"
+            f"A category must be a feature. {strange!r} is not: it holds labels or names of rows, "
+            f"or other features were chosen.{did_you_mean(strange, chosen)}"
         )
+
+
+def _are_labels(column: Any, known: set[str], separator: str) -> bool:
+    distinct = column.dropna().unique()[: _MOST_VALUES + 1]
+    values = [str(value) for value in distinct if not is_blank(value)]  # gaps may be called NA
+    pieces = {piece.strip() for value in values for piece in value.split(separator)} - {""}
+    return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
 
 
 def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
@@ -210,6 +270,20 @@ def _no_features_message(kinds: dict[str, ColumnKind]) -> str:
     return (
         f"{start} Got none: {reasons}. Add features, or choose some: {option('features')}.{remark}"
     )
+
+
+def _leakage_notices(leaking: Sequence[str], results: Sequence[str]) -> list[str]:
+    notices = []
+    if leaking:
+        holds, it = ("holds", "it") if len(leaking) == 1 else ("hold", "them")
+        notices.append(
+            f"Left out {join_names(map(repr, leaking))}, which {holds} labels and can give the "
+            f"right one away; use {option('features')} to keep {it}. A column of true labels is "
+            "named by --truth (truth=)."
+        )
+    if results:
+        notices.append(f"Left out what an earlier cleaning has added: {join_names(results)}.")
+    return notices
 
 
 def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:

@@ -25,7 +25,7 @@ from disambig.tabular.columns.kinds import (
     parse_dates,
 )
 from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, check_column_names
-from disambig.tabular.table_columns import missing_columns_message
+from disambig.tabular.table_cells import check_columns
 
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
@@ -40,10 +40,7 @@ def column_values(frame: Any, plan: ColumnPlan) -> Any:
     cannot be read as the plan says, raise ``TableError``.
     """
     check_column_names(frame)
-    missing = [name for name in plan.names if name not in frame.columns]
-    if missing:
-        what = "a feature of the model" if len(missing) == 1 else "features of the model"
-        raise TableError(missing_columns_message(missing, list(frame.columns), what=what))
+    check_columns(frame, plan.names, "a feature of the model", "features of the model")
     values: dict[str, Any] = {}
     for column, names in zip(plan.columns, value_names(plan), strict=True):
         arrays = _read(read_column(frame[column.name]), column)

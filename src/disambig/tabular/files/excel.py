@@ -14,8 +14,8 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
 from disambig.candidates.checks import is_missing
-from disambig.tabular.cell_values import cell_text, is_collection, json_value
 from disambig.tabular.files.formats import FileContent
+from disambig.tabular.table_cells import cell_text, is_collection, json_value
 
 _MOST_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384

@@ -19,13 +19,14 @@ from disambig._core.errors import (
     import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
-from disambig.tabular.table_columns import check_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STANDARD_STREAM = "-"
 _FILES = "disambig.tabular.files"
+
+Writer = Callable[[Any, BinaryIO], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +50,6 @@ class Format:
     extra: str | None = None  # the extra of disambig that installs it
     holds_more: str = ""  # what a file may hold besides the table, and would lose if overwritten
 
-    def check_installed(self) -> None:
-        """Raise ``MissingExtraError`` if what reads and writes the format is not installed."""
-        if self.library is not None and self.extra is not None:
-            import_extra(self.library, extra=self.extra)
-
     def read(
         self, content: "FileContent", *, delimiter: str | None = None, encoding: str | None = None
     ) -> Any:
@@ -70,17 +66,19 @@ class Format:
                 f"An encoding goes with {known} only. Got {encoding!r} for {self.name}. "
                 "Leave it out."
             )
-        self.check_installed()
-        return pkgutil.resolve_name(self.reader)(content, **options)
+        return self._resolve(self.reader)(content, **options)
 
-    def find_writer(self, delimiter: str | None = None) -> Callable[[Any, BinaryIO], None]:
+    def find_writer(self, delimiter: str | None = None) -> "Writer":
         """Return what writes a data frame to a stream."""
         if self.writer is None:
             known = one_of(each.name for each in FORMATS if each.writer)
             raise TableError(f"Tables are written as {known}. Got {self.name!r}.")
-        options = self._delimiter_option(delimiter)
-        self.check_installed()
-        return partial(pkgutil.resolve_name(self.writer), **options)
+        return partial(self._resolve(self.writer), **self._delimiter_option(delimiter))
+
+    def _resolve(self, name: str) -> Any:
+        if self.library is not None and self.extra is not None:
+            import_extra(self.library, extra=self.extra)
+        return pkgutil.resolve_name(name)
 
     def _delimiter_option(self, given: str | None) -> dict[str, str]:
         if given is None:
@@ -161,17 +159,20 @@ def find_format(path: str | os.PathLike[str], given: str | None = None) -> Forma
     return next((each for each in FORMATS if suffix in each.suffixes), None)
 
 
-def _need_format(path: str | os.PathLike[str], given: str | None, formats: list[Format]) -> Format:
+def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: bool) -> Format:
     """Return the format of a file; a standard stream is CSV unless another one is given."""
     to_stream = os.fspath(path) == STANDARD_STREAM
     found = find_format(path, "csv" if to_stream and given is None else given)
     if found is None:
+        known = [each for each in FORMATS if each.writer or not to_write]
         suffix = Path(path).suffix
         ending = f"ends in {suffix!r}" if suffix else "has no suffix"
+        by_option = "Name the format by --format (in Python"
+        way_out = "Choose another name (in Python also" if to_write else by_option
         raise TableError(
             "The name of a table says its format by one of the suffixes "
-            f"{', '.join(suffixes_of(formats))}. {path} {ending}. Name the format by --format "
-            f"(in Python format=), one of {', '.join(each.name for each in formats)}."
+            f"{', '.join(suffixes_of(known))}. {path} {ending}. {way_out} format=), "
+            f"one of {', '.join(each.name for each in known)}."
         )
     return found
 
@@ -211,6 +212,30 @@ def find_content(source: str | os.PathLike[str]) -> FileContent:
     return FileContent(str(path), content=path.read_bytes())
 
 
+def check_names(names: Iterable[object], table: str) -> list[str]:
+    """Return the names of columns as strings; refuse blank and repeated ones.
+
+    ``table`` is what messages call the table.
+    """
+    texts = [str(name) for name in names]
+    if not texts:
+        raise TableError(f"{table} needs at least one column. It has none.")
+    seen: dict[str, int] = {}
+    for position, text in enumerate(texts, start=1):
+        if not text.strip():
+            raise TableError(
+                f"Every column of {table} needs a name. Column {position:,} of {len(texts):,} has "
+                "none. Name it in the header, or take the column out."
+            )
+        if text in seen:
+            raise TableError(
+                f"The columns of {table} need different names. Columns {seen[text]:,} and "
+                f"{position:,} are both called {text!r}. Rename one of them."
+            )
+        seen[text] = position
+    return texts
+
+
 def read_table(
     source: str | os.PathLike[str],
     *,
@@ -241,7 +266,7 @@ def read_table(
     """
     try:
         content = find_content(source)
-        record = _need_format(source, format, list(FORMATS))
+        record = _need_format(source, format, to_write=False)
         table = record.read(content, delimiter=delimiter, encoding=encoding)
     except DisambigError:
         raise  # some of them are an OSError, too
@@ -280,8 +305,7 @@ def write_table(
     delimiter : str, optional
         What stands between two cells of a CSV or TSV, a comma or a tab by default.
     """
-    record = _need_format(target, format, [each for each in FORMATS if each.writer])
-    writer = record.find_writer(delimiter)
+    writer = find_writer(target, format=format, delimiter=delimiter)
     named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)
     try:
         if os.fspath(target) == STANDARD_STREAM:
@@ -294,20 +318,39 @@ def write_table(
             "character. Take it out."
         ) from error
     except OSError as error:
-        if error.errno in DISK_ERRORS:
-            raise OSError(error.errno, error.strerror, os.fspath(target)) from error
-        reason = error.strerror or str(error)
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            reason = "a part of its path is a file, not a folder"
-        raise TableError(
-            f"{target} cannot be written: {reason}. Name another file, or check whether you may "
-            "write there."
-        ) from error
+        raise _unwritable(target, error) from error
 
 
-def _write_to_file(frame: Any, path: Path, writer: Callable[[Any, BinaryIO], None]) -> None:
-    if path.is_dir():
-        raise TableError(f"A table goes into a file. {path} is a folder. Name a file in it.")
+def find_writer(
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+) -> Writer:
+    """Return what writes a table to a file; refuse, before any work, what no table can go to."""
+    writer = _need_format(target, format, to_write=True).find_writer(delimiter)
+    try:
+        is_folder = os.fspath(target) != STANDARD_STREAM and Path(target).is_dir()
+    except OSError as error:  # a name that is too long, and the like
+        raise _unwritable(target, error) from error
+    if is_folder:
+        raise TableError(f"A table goes into a file. {target} is a folder. Name a file in it.")
+    return writer
+
+
+def _unwritable(target: str | os.PathLike[str], error: OSError) -> Exception:
+    if error.errno in DISK_ERRORS:
+        return OSError(error.errno, error.strerror, os.fspath(target))
+    reason = error.strerror or str(error)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "a part of its path is a file, not a folder"
+    return TableError(
+        f"{target} cannot be written: {reason}. Name another file, or check whether you may write "
+        "there."
+    )
+
+
+def _write_to_file(frame: Any, path: Path, writer: Writer) -> None:
     if path.exists() and not path.is_file():
         # A device or a pipe, such as /dev/null, is written to and never replaced.
         with path.open("wb") as stream:
@@ -318,7 +361,7 @@ def _write_to_file(frame: Any, path: Path, writer: Callable[[Any, BinaryIO], Non
         writer(frame, stream)
 
 
-def _write_to_output(frame: Any, writer: Callable[[Any, BinaryIO], None]) -> None:
+def _write_to_output(frame: Any, writer: Writer) -> None:
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         raise TableError("Standard output takes no bytes here. Write to a file.")

@@ -8,10 +8,9 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig.tabular.cell_values import LARGEST_EXACT_INTEGER, json_value
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.formats import FileContent, check_names
 from disambig.tabular.files.text import decode_lines
-from disambig.tabular.table_columns import check_names
+from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER, json_value
 
 _ROWS_AT_ONCE = 2_000
 _TYPE_NAMES = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}

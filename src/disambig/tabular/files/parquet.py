@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
-from disambig.tabular.cell_values import cell_text
 from disambig.tabular.files.formats import FileContent
+from disambig.tabular.table_cells import cell_text
 
 
 def read_parquet(source: FileContent) -> Any:

@@ -10,9 +10,8 @@ from disambig._core.messages import describe_table_rows, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.checks import as_list
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.cell_values import distinct_cells, is_blank, text_of, texts_of
 from disambig.tabular.labels.label_cells import blank_cell_note
-from disambig.tabular.table_columns import find_column
+from disambig.tabular.table_cells import distinct_cells, find_column, is_blank, text_of, texts_of
 
 
 def read_annotations(

@@ -19,9 +19,8 @@ from disambig._core.errors import TableError
 from disambig._core.messages import option, quote_value, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.cell_values import text_of, texts_of
 from disambig.tabular.labels.label_rows import unknown_label
-from disambig.tabular.table_columns import find_column
+from disambig.tabular.table_cells import find_column, text_of, texts_of
 
 try:
     import fcntl

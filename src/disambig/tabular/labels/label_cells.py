@@ -16,7 +16,7 @@ from disambig._core.messages import quote_value
 from disambig._core.typing import FloatArray
 from disambig.candidates.checks import is_missing
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.cell_values import MISSING_TEXTS, is_blank, is_collection, text_of
+from disambig.tabular.table_cells import MISSING_TEXTS, is_blank, is_collection, text_of
 
 # How to say that signs and words have no meaning.
 LITERAL_OPTION = "--literal-labels (in Python literal=True)"

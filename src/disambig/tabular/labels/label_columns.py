@@ -13,12 +13,6 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates.checks import first_repeated
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.cell_values import (
-    distinct_cells,
-    distinct_combinations,
-    is_collection,
-    text_of,
-)
 from disambig.tabular.labels.label_cells import (
     LITERAL_OPTION,
     CellReader,
@@ -33,7 +27,12 @@ from disambig.tabular.labels.label_rows import (
     row_labels,
     unknown_label,
 )
-from disambig.tabular.table_columns import find_column
+from disambig.tabular.table_cells import (
+    distinct_cells,
+    find_column,
+    is_collection,
+    text_of,
+)
 
 _MOST_CELLS = 3
 _LONGEST_CELL = 150  # with the name of its column
@@ -198,6 +197,28 @@ class LabelColumns:
         return classes
 
 
+Labels = str | Sequence[str] | LabelColumns | CandidateLabels
+
+
+def label_column_names(labels: Labels) -> tuple[str, ...]:
+    """Return the columns that labels are read from, which are therefore not features."""
+    return () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
+
+
+def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:
+    """Return sets that were made elsewhere as those of a table, whose labels are strings."""
+    if len(candidates) != len(frame):
+        raise TableError(
+            "The table and the candidate sets need the same number of rows. "
+            f"Got {len(frame):,} rows and {len(candidates):,} sets. Give one set for each row."
+        )
+    names = candidates.classes.tolist()
+    if all(isinstance(name, str) for name in names):
+        return candidates
+    strings = [text_of(name) for name in names]
+    return CandidateLabels.from_mask(candidates.to_sparse(), strings, weights=candidates.weights)
+
+
 class _LabelCells(NamedTuple):
     """The cells of some columns of a table, and their distinct combinations."""
 
@@ -214,7 +235,7 @@ class _LabelCells(NamedTuple):
         if not len(frame):
             raise TableError("The table has no rows. Give one with at least one row.")
         column_codes, distinct = zip(*map(distinct_cells, columns), strict=True)
-        codes, first_rows = distinct_combinations(column_codes)
+        codes, first_rows = _combine(column_codes)
         return cls(names, list(column_codes), list(distinct), codes, first_rows)
 
     def combinations_of(self, columns: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -245,6 +266,18 @@ class _LabelCells(NamedTuple):
         """Return the error that a cell of a column cannot be used."""
         held = {self.names[column]: self.distinct[column][number]}
         return _label_error(self.column_codes[column] == number, held, problem)
+
+
+def _combine(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return a number for the cells of every row together, and the first row of every number."""
+    import pandas as pd  # slow to import
+
+    combined = codes[0]
+    for other in codes[1:]:
+        # Renumbered after every column, so that the product stays small.
+        combined, _ = pd.factorize(combined * (int(other.max()) + 1) + other)
+    _, first_rows = np.unique(combined, return_index=True)
+    return combined, first_rows
 
 
 def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool = False) -> None:

@@ -1,19 +1,28 @@
-"""What the cells of a table hold: strings, gaps, several values; and the distinct ones."""
+"""Cells of a table as strings, gaps or distinct values; columns found and appended."""
 
 import datetime
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from disambig._core.errors import TableError
-from disambig._core.messages import quote_value, row_name, safe_str
+from disambig._core.messages import (
+    did_you_mean,
+    join_names,
+    option,
+    quote_value,
+    row_name,
+    safe_str,
+)
 from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.checks import is_missing
 
+# What cleaning adds to a table.
+CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candidate_confidences")
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({
@@ -115,33 +124,11 @@ def distinct_cells(column: Any) -> tuple[IntArray, list[Any]]:
     return codes, [None if is_missing(cell) else cell for cell in cells]
 
 
-def distinct_combinations(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Combine the numbers of cells in several columns.
-
-    Return for every row the number of its combination, and the first row of every combination, in
-    order of appearance.
-    """
-    import pandas as pd  # slow to import
-
-    combined = codes[0]
-    for other in codes[1:]:
-        # Renumbered after every column, so that the product stays small.
-        combined, _ = pd.factorize(combined * (int(other.max()) + 1) + other)
-    _, first_rows = np.unique(combined, return_index=True)
-    return combined, first_rows
-
-
 def texts_of(column: Any, *, what: str, literal: bool = False) -> AnyArray:
     """Return ``text_of`` every cell as objects, None where a cell is missing or blank.
 
-    Parameters
-    ----------
-    column : Series
-        The cells.
-    what : str
-        What the column holds, for the error.
-    literal : bool, default=False
-        Take "NA" and the like as strings, and not as empty cells.
+    ``what`` says in the error what the column holds. "NA" and the like are blank, unless
+    ``literal``.
     """
     codes, cells = distinct_cells(column)
     for position, cell in enumerate(cells):
@@ -176,3 +163,56 @@ def _key_of(cell: Any) -> Any:
     if is_missing(cell):
         return None
     return type(cell), cell if isinstance(cell, Hashable) else repr(cell)
+
+
+def find_column(
+    frame: Any, name: str, *, what: str, table: str = "The table", advice: str = ""
+) -> Any:
+    """Return a column of a data frame, or refuse a name that it does not have."""
+    check_columns(frame, [name], what, table=table, advice=advice)
+    return frame[name]
+
+
+def check_columns(
+    frame: Any,
+    names: Iterable[str],
+    what: str,
+    several: str = "",
+    *,
+    table: str = "The table",
+    advice: str = "",
+) -> None:
+    """Refuse names that a data frame does not have.
+
+    The error says what the column, or ``several`` of them, were to be, what the name may be a
+    slip of, and what to do beyond checking it.
+    """
+    present = list(frame.columns)
+    missing = [name for name in names if name not in frame.columns]
+    if not missing:
+        return
+    one = len(missing) == 1
+    raise TableError(
+        f"{table} has no {'column' if one else 'columns'} {join_names(map(repr, missing))}, which "
+        f"{'was' if one else 'were'} to be {what if one else several or what}."
+        f"{did_you_mean(missing[0], present)} It has {join_names(present)}. {advice}".rstrip()
+    )
+
+
+def check_new_columns(frame: Any, names: Iterable[str], prefix: str = "") -> None:
+    """Refuse names that a table has already: no column of it may be replaced."""
+    clash = [f"{prefix}{name}" for name in names if f"{prefix}{name}" in frame.columns]
+    if clash:
+        raise TableError(
+            f"The table already has columns of names that are to be added: {join_names(clash)}. "
+            f"Choose a prefix for the new ones, {option('prefix')}, or give the table without them."
+        )
+
+
+def append_columns(frame: Any, added: Any, prefix: str = "") -> Any:
+    """Return a table with the columns of another one of as many rows at its end."""
+    import pandas as pd  # slow to import
+
+    check_new_columns(frame, added.columns, prefix)
+    renamed = added.add_prefix(prefix).set_axis(frame.index, axis=0)
+    return pd.concat([frame, renamed], axis=1)
