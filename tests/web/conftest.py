@@ -79,9 +79,11 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
         yield open_page
         for one in watched:
             assert one.complaints == []
-            own = one.page.url
+            address = one.page.url
             foreign = [url for url in one.requests if not url.startswith(("data:", "blob:"))]
-            assert all(url.partition("?")[0].startswith(own.partition("#")[0]) for url in foreign)
+            assert all(
+                url.partition("?")[0].startswith(address.partition("#")[0]) for url in foreign
+            )
 
 
 @pytest.fixture(scope="session")
@@ -96,8 +98,8 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     other = (truth + generator.integers(1, 3, 60)) % 3
     several = generator.random(60) < 0.8
     labels = [
-        f"{names[own]}|{names[false]}" if both else names[own]
-        for own, false, both in zip(truth, other, several, strict=True)
+        f"{names[label]}|{names[false]}" if both else names[label]
+        for label, false, both in zip(truth, other, several, strict=True)
     ]
     frame = pd.DataFrame(
         {

@@ -23,7 +23,7 @@ PHOTOS = ("p1", "p2", "p3", "p4", "p5")
 
 def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> CleanedTable:
     """Return five rows: three to look at, the least sure of them the third."""
-    candidates = CandidateLabels.from_sets([list(own) for own in shares])
+    candidates = CandidateLabels.from_sets([list(row) for row in shares])
     rows, columns = candidates.pairs()
     names = candidates.classes.tolist()
     parts: dict[str, Any] = {
@@ -31,7 +31,7 @@ def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> Cleane
         "confidences": np.array(
             [shares[row][names[column]] for row, column in zip(rows, columns, strict=True)]
         ),
-        "chosen": np.array([names.index(max(own, key=own.__getitem__)) for own in shares]),
+        "chosen": np.array([names.index(max(row, key=row.__getitem__)) for row in shares]),
         "second_look": np.array(MARKED),
         "values": pd.DataFrame({"photo": PHOTOS, "size": ["1", "2", "", None, "5"]}),
     }

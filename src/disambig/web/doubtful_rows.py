@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from disambig._core.fingerprint import sha256_hex
+from disambig._core.fingerprint import fingerprint_of
 from disambig._core.typing import IntArray
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
@@ -26,10 +26,7 @@ _DECIMALS = 4
 def settle_section(saved_in: str | None = None) -> Section:
     """Return the section; the page needs ``doubtful_data`` under the name ``doubtful``.
 
-    Parameters
-    ----------
-    saved_in : str, optional
-        The file that decisions are written to; without it the page keeps them itself.
+    ``saved_in`` is the file that decisions are written to; without it the page keeps them itself.
     """
     body = render_template("settle.html", served=saved_in is not None, saved_in=saved_in)
     return Section("settle", "Settle doubtful rows", body)
@@ -40,14 +37,7 @@ def doubtful_data(
 ) -> dict[str, Any]:
     """Return what a page needs to show doubtful rows and to settle them.
 
-    Parameters
-    ----------
-    rows : CleanedTable
-        All rows.
-    most : int, default=10,000
-        Rows on the page, the most doubtful ones; fewer where they have very many candidates.
-    saved_in : str, optional
-        The file that decisions are written to; without it the page keeps them itself.
+    It holds the most doubtful rows; fewer than ``most`` where they have very many candidates.
     """
     shown = rows.doubtful_rows(most)
     names = DecidedRows(rows.values, rows.id).names()
@@ -71,7 +61,8 @@ def doubtful_data(
             "doubtful": int(rows.second_look.sum()),
             "errors": round(rows.expected_errors, _DECIMALS),
         },
-        "key": _fingerprint(rows),
+        # Under which a browser keeps the decisions on this table.
+        "key": fingerprint_of(rows.candidates, rows.confidences)[:16],
         "savedIn": saved_in,
     }
 
@@ -124,10 +115,3 @@ def _shortened(text: str) -> str:
     # Lone surrogates cannot be written in UTF-8.
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
-
-
-def _fingerprint(rows: CleanedTable) -> str:
-    """Return the key under which a browser keeps the decisions on this table."""
-    arrays = (*rows.candidates.pairs(), rows.confidences)
-    classes = repr(rows.candidates.classes.tolist()).encode()
-    return sha256_hex(classes, *(np.ascontiguousarray(part).tobytes() for part in arrays))[:16]

@@ -21,21 +21,16 @@ _NUMBER = re.compile(r"(?:[<≤]\s*)?[-+]?\d")
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
     """Return an element; strings among attributes and children are escaped, markup is kept.
 
-    Parameters
-    ----------
-    tag : str
-        Name of the element.
-    attributes : mapping of str to object, optional
-        None or False leaves an attribute out, True writes it without a value.
-    *children : str
-        Strings, or markup that this function made.
+    None or False leaves an attribute out, True writes it without a value.
     """
     parts = [Markup("<{}").format(tag)]
     for name, value in (attributes or {}).items():
         if value is True:
             parts.append(Markup(" {}").format(name))
         elif value is not None and value is not False:
-            parts.append(Markup(' {}="{}"').format(name, _attribute_text(value)))
+            # Coordinates need no more digits than that.
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
+            parts.append(Markup(' {}="{}"').format(name, text))
     parts.append(Markup(">"))
     if tag not in _VOID:
         parts += [escape(child) for child in children]
@@ -61,20 +56,11 @@ def note(remark: str) -> Markup:
     return element("p", {"class": "note"}, remark)
 
 
-def _attribute_text(value: object) -> str:
-    # Coordinates need no more digits than that.
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 def table_html(table: Table, *, name: str) -> Markup:
     """Return the table with its title as a heading and its notes as a list.
 
-    Parameters
-    ----------
-    table : Table
-        What to show. A row without a name belongs to the one above; then rows keep their order.
-    name : str
-        Id of the element, unique on a page: letters, digits, ``_ . -``.
+    A row without a name belongs to the one above; then rows keep their order. The name is the id of
+    the element, unique on a page: letters, digits, ``_ . -``.
     """
     body = table.rows[: len(table.rows) - table.n_summary_rows]
     can_move = all(row[0] for row in body)
@@ -89,19 +75,16 @@ def table_html(table: Table, *, name: str) -> Markup:
         _row(cells, i, table.emphasised, is_summary=i >= len(body))
         for i, cells in enumerate(table.rows)
     )
-    whole = element(
-        "table",
-        None,
-        element("thead", None, _header(table.header, body, can_move=can_move)),
-        element("tbody", None, *rows),
-    )
+    head = element("thead", None, _header(table.header, body, can_move=can_move))
+    whole = element("table", None, head, element("tbody", None, *rows))
+    notes = [element("li", None, text) for text in table.notes]
     return element(
         "div",
         {"class": "data-table", "id": name},
         element("h3", {"id": f"{name}-title"}, table.title),
         _filter(len(body)) if can_move and len(body) > _MOST_WITHOUT_FILTER else "",
         element("div", frame, whole),
-        _notes(table.notes),
+        element("ul", {"class": "note"}, *notes) if notes else "",
     )
 
 
@@ -139,12 +122,6 @@ def _filter(n_rows: int) -> Markup:
         element("label", None, "Filter", " ", control),
         element("p", {"class": "count", "aria-live": "polite"}, f"{n_rows} rows"),
     )
-
-
-def _notes(notes: Sequence[str]) -> Markup:
-    if not notes:
-        return fragment()
-    return element("ul", {"class": "note"}, *(element("li", None, note) for note in notes))
 
 
 def _is_numeric(column: Sequence[str]) -> bool:

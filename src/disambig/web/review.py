@@ -3,8 +3,8 @@
 import json
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -51,24 +51,15 @@ def serve_review(
 ) -> DecisionLog:
     """Serve until interrupted; return the decisions that were made.
 
-    Parameters
-    ----------
-    rows : CleanedTable
-        The rows of a cleaned table.
-    decisions : path
-        File that decisions are appended to; those already in it count.
-    title : str
-        The title of the page.
-    most_rows : int, default=10,000
-        Rows on the page, the most doubtful ones.
-    ready : callable
-        Called with the address, which holds the token, and the decisions so far.
+    They are appended to the file ``decisions``; those already in it count. ``ready`` is called with
+    the address, which holds the token, and the decisions so far.
     """
     log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
     page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
     app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    with _listening_socket() as listening:
+    # On loopback, at a port that the system chooses. A browser that comes before the server waits.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         config = uvicorn.Config(
             TokenGuard(app, token=token, port=port),
@@ -81,15 +72,6 @@ def serve_review(
         with suppress(KeyboardInterrupt):  # how a review ends
             uvicorn.Server(config).run(sockets=[listening])
     return log
-
-
-@contextmanager
-def _listening_socket() -> Iterator[socket.socket]:
-    """Yield a socket on loopback, at a port that the system chooses."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()  # a browser that comes before the server is up waits
-        yield listening
 
 
 def review_page(
@@ -187,16 +169,8 @@ class TokenGuard:
     """Refuses every request without the token, under another host, or from another origin.
 
     A page of another site can make a browser send requests to this machine, and a foreign host name
-    can be made to point to it. Neither knows the token, so neither gets an answer.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers otherwise; it sees paths without the token.
-    token : str
-        The first part of every path.
-    port : int
-        Where it is served.
+    can be made to point to it. Neither knows the token, so neither gets an answer. The token is the
+    first part of every path; the application sees paths without it.
     """
 
     def __init__(self, app: "ASGIApp", *, token: str, port: int) -> None:

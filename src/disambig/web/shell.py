@@ -34,18 +34,9 @@ def render_page(
 ) -> str:
     """Return a page as one HTML file.
 
-    Parameters
-    ----------
-    title, lead : str
-        The heading, and a sentence or two below it.
-    sections : sequence of Section
-        From top to bottom.
-    scripts : sequence of str
-        Files among the assets, run in this order.
-    data : mapping of str to JSON values, optional
-        What scripts read, by the id of the element that holds it.
-    connects : bool, default=False
-        Whether scripts may send requests to the server that the page comes from.
+    Below its heading it has a lead of a sentence or two. Scripts are files among the assets, run in
+    this order; ``data`` is what they read, by the id of the element that holds it. If the page
+    connects, they may send requests to the server that it comes from.
     """
     style = _asset("style.css")
     sources = [_asset(name) for name in scripts]

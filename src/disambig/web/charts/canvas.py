@@ -184,22 +184,22 @@ def text(
 
 
 def drawing(
-    label: str, width: float, height: float, *children: str, own_size: bool = False
+    label: str, width: float, height: float, *children: str, keeps_size: bool = False
 ) -> Markup:
-    """Return an SVG that scales with the page, or, with its own size, scrolls inside its frame.
+    """Return an SVG that scales with the page, or keeps its size and scrolls inside a frame.
 
     Its parts are hidden from screen readers, for which the numbers are there as a table.
     """
     attributes = {
         "viewBox": f"0 0 {width:g} {height:g}",
-        "width": width if own_size else None,
+        "width": width if keeps_size else None,
         "role": "group",
         "aria-roledescription": "chart",
         "aria-label": label,
         "tabindex": 0,
     }
     svg = element("svg", attributes, element("g", {"aria-hidden": "true"}, *children))
-    return element("div", {"class": "scroll bare"}, svg) if own_size else svg
+    return element("div", {"class": "scroll bare"}, svg) if keeps_size else svg
 
 
 def box(left: float, top: float, right: float, bottom: float) -> dict[str, object]:
@@ -207,9 +207,9 @@ def box(left: float, top: float, right: float, bottom: float) -> dict[str, objec
     return {"x": left, "y": top, "width": right - left, "height": bottom - top}
 
 
-def mark(tag: str, tip: str, attributes: dict[str, object], kind: str) -> Markup:
-    """Return a part of a drawing that has a tip; its kind is a class of the style sheet."""
-    return element(tag, {"class": f"mark {kind}", "data-tip": tip} | attributes)
+def mark(tip: str, place: dict[str, object], kind: str = "band") -> Markup:
+    """Return a rectangle that has a tip; its kind is a class of the style sheet."""
+    return element("rect", {"class": f"mark {kind}", "data-tip": tip} | place)
 
 
 def figure(

@@ -6,31 +6,7 @@ from markupsafe import Markup
 
 from disambig.bench.charts import Dot, DotPanel, DotsChart, RanksChart
 from disambig.bench.wording import MISSING, score_text
-from disambig.web.charts.canvas import (
-    PANEL_WIDTH,
-    Plot,
-    Scale,
-    bottom_axis,
-    box,
-    drawing,
-    estimated_width,
-    figure,
-    mark,
-    nice_ticks,
-    range_of,
-    shortened,
-    text,
-    thinned,
-    tick_texts,
-    vertical_grid,
-)
-from disambig.web.charts.marks import (
-    color_class,
-    legend_list,
-    line_attributes,
-    marker,
-    marker_size,
-)
+from disambig.web.charts import canvas, marks
 from disambig.web.markup import element, fragment
 
 _ROW = 24.0
@@ -43,7 +19,7 @@ _CAP = 4.0
 def dot_charts(chart: DotsChart) -> Markup:
     """Return all panels under one legend."""
     return fragment(
-        legend_list(chart.legend),
+        marks.legend_list(chart.legend),
         element("div", {"class": "charts small"}, *map(dot_chart, chart.panels)),
     )
 
@@ -51,7 +27,7 @@ def dot_charts(chart: DotsChart) -> Markup:
 def dot_chart(panel: DotPanel) -> Markup:
     """Return a row for every method, and a line for every floor and ceiling."""
     is_drawn = any(math.isfinite(dot.mean) for dot in panel.dots)
-    return figure(
+    return canvas.figure(
         panel.title,
         _draw_dots(panel) if is_drawn else None,
         caption="",
@@ -67,19 +43,19 @@ def _dot_text(dot: Dot) -> str:
 
 def _draw_dots(panel: DotPanel) -> Markup:
     rows = panel.rows
-    widest = max((estimated_width(dot.name) for dot in rows), default=0)
+    widest = max((canvas.estimated_width(dot.name) for dot in rows), default=0)
     room = min(_MOST_NAME_ROOM, widest) + 10
-    plot = Plot(room, PANEL_WIDTH - 14, _ABOVE, _ABOVE + _ROW * max(1, len(rows)))
-    low, high = range_of(end for dot in panel.dots for end in _ends(dot))
-    scale = Scale(low, high, plot.left, plot.right)
-    ticks = nice_ticks(low, high, most=5)
+    plot = canvas.Plot(room, canvas.PANEL_WIDTH - 14, _ABOVE, _ABOVE + _ROW * max(1, len(rows)))
+    low, high = canvas.range_of(end for dot in panel.dots for end in _ends(dot))
+    scale = canvas.Scale(low, high, plot.left, plot.right)
+    ticks = canvas.nice_ticks(low, high, most=5)
     places = [scale(tick) for tick in ticks]
-    return drawing(
+    return canvas.drawing(
         panel.title,
-        PANEL_WIDTH,
+        canvas.PANEL_WIDTH,
         plot.bottom + _BELOW,
-        vertical_grid(plot, places),
-        bottom_axis(plot, places, tick_texts(ticks), panel.x_title),
+        canvas.vertical_grid(plot, places),
+        canvas.bottom_axis(plot, places, canvas.tick_texts(ticks), panel.x_title),
         *(_bound(dot, scale, plot) for dot in panel.bounds if math.isfinite(dot.mean)),
         *(_row(dot, i, scale, plot) for i, dot in enumerate(rows)),
     )
@@ -91,18 +67,18 @@ def _ends(dot: Dot) -> tuple[float, float]:
     return (dot.mean, dot.mean) if dot.style.is_bound else (dot.mean - spread, dot.mean + spread)
 
 
-def _bound(dot: Dot, scale: Scale, plot: Plot) -> Markup:
+def _bound(dot: Dot, scale: canvas.Scale, plot: canvas.Plot) -> Markup:
     x = scale(dot.mean)
     ends = {"x1": x, "x2": x, "y1": plot.top, "y2": plot.bottom}
-    line = element("line", line_attributes(dot.style) | ends)
-    return element("g", {"class": color_class(dot.style)}, line)
+    line = element("line", marks.line_attributes(dot.style) | ends)
+    return element("g", {"class": marks.color_class(dot.style)}, line)
 
 
-def _row(dot: Dot, number: int, scale: Scale, plot: Plot) -> Markup:
+def _row(dot: Dot, number: int, scale: canvas.Scale, plot: canvas.Plot) -> Markup:
     top = plot.top + number * _ROW
     y = top + _ROW / 2
-    strong = "strong" if dot.style.is_strong else None
-    parts = [text(dot.name, plot.left - 8, y + 4, anchor="end", classes=strong, room=plot.left - 8)]
+    strong, end = "strong" if dot.style.is_strong else None, plot.left - 8
+    parts = [canvas.text(dot.name, end, y + 4, anchor="end", classes=strong, room=end)]
     if math.isfinite(dot.mean):
         if dot.spread:
             low, high = (scale(end) for end in _ends(dot))
@@ -113,11 +89,11 @@ def _row(dot: Dot, number: int, scale: Scale, plot: Plot) -> Markup:
                 element("path", {"class": "line", "stroke-width": width, "d": whiskers + caps})
             )
         if dot.style.marker is not None:
-            size, is_hollow = marker_size(dot.style) + 0.6, bool(dot.remark)
-            parts.append(marker(dot.style.marker, scale(dot.mean), y, size, is_hollow=is_hollow))
-    whole = box(0, top, PANEL_WIDTH, top + _ROW)
-    parts.append(mark("rect", f"{dot.name}: {_dot_text(dot)}", whole, "band"))
-    return element("g", {"class": color_class(dot.style)}, *parts)
+            x, size = scale(dot.mean), marks.marker_size(dot.style) + 0.6
+            parts.append(marks.marker(dot.style.marker, x, y, size, is_hollow=bool(dot.remark)))
+    whole = canvas.box(0, top, canvas.PANEL_WIDTH, top + _ROW)
+    parts.append(canvas.mark(f"{dot.name}: {_dot_text(dot)}", whole))
+    return element("g", {"class": marks.color_class(dot.style)}, *parts)
 
 
 _AXIS = 200.0
@@ -126,12 +102,12 @@ _MOST_RANK_NAME_ROOM = 150.0
 _LABEL_STEP = 21.0
 _BAR_STEP = 9.0
 _GAP = 6.0
-_MOST_SHRUNK = 1.05 * PANEL_WIDTH
+_MOST_SHRUNK = 1.05 * canvas.PANEL_WIDTH
 
 
 def rank_diagram(chart: RanksChart) -> Markup:
     """Return the diagram; the better half of the methods is named on the left, best first."""
-    return figure(
+    return canvas.figure(
         chart.title,
         _draw_ranks(chart),
         caption=chart.caption,
@@ -142,12 +118,11 @@ def rank_diagram(chart: RanksChart) -> Markup:
 
 def _draw_ranks(chart: RanksChart) -> Markup:
     ranks, difference = chart.ranks, chart.difference
-    shown = {
-        name: f"{shortened(name, _MOST_RANK_NAME_ROOM)}  {rank:.2f}" for name, rank in ranks.items()
-    }
+    short = {name: canvas.shortened(name, _MOST_RANK_NAME_ROOM) for name in ranks}
+    shown = {name: f"{short[name]}  {rank:.2f}" for name, rank in ranks.items()}
     # Type of the reference is bold, and so broader.
-    room = 1.08 * max(map(estimated_width, shown.values())) + 2 * _GAP
-    scale = Scale(1, len(ranks), room, room + _AXIS)
+    room = 1.08 * max(map(canvas.estimated_width, shown.values())) + 2 * _GAP
+    scale = canvas.Scale(1, len(ranks), room, room + _AXIS)
     levels = chart.bar_levels(gap=14 * (len(ranks) - 1) / _AXIS)
     first_label = _AXIS_HEIGHT + 22 + _BAR_STEP * max(levels, default=0)
     parts = [_ruler(scale, difference), _axis(scale, len(ranks))]
@@ -156,35 +131,33 @@ def _draw_ranks(chart: RanksChart) -> Markup:
         ends = {"x1": scale(best) - 4, "x2": scale(worst) + 4, "y1": y, "y2": y}
         parts.append(element("line", {"class": "line", "stroke-width": 4} | ends))
     width = 2 * room + _AXIS
-    ruler_end = scale(1 + difference) + 8 + estimated_width(_ruler_text(difference))
+    ruler_end = scale(1 + difference) + 8 + canvas.estimated_width(_ruler_text(difference))
     for names, edge, side in ((chart.left, room, -1), (chart.right, room + _AXIS, 1)):
         for i, name in enumerate(names):
             y = first_label + i * _LABEL_STEP
             end = edge + side * _GAP
-            label = _label(shown[name], end + side * 4, y, side, is_strong=name == chart.reference)
+            x, anchor = end + side * 4, "end" if side < 0 else "start"
+            strong = "strong" if name == chart.reference else None
+            label = canvas.text(shown[name], x, y + 4, anchor=anchor, classes=strong)
             path = f"M{scale(ranks[name]):.2f} {_AXIS_HEIGHT:g}V{y:.2f}H{end:.2f}"
             parts += [element("path", {"class": "line", "stroke-width": 1, "d": path}), label]
             left, right = (0, room) if side < 0 else (room + _AXIS, width)
-            whole = box(left, y - _LABEL_STEP / 2, right, y + _LABEL_STEP / 2)
-            parts.append(mark("rect", f"{name}: average rank {ranks[name]:.2f}", whole, "band"))
+            whole = canvas.box(left, y - _LABEL_STEP / 2, right, y + _LABEL_STEP / 2)
+            parts.append(canvas.mark(f"{name}: average rank {ranks[name]:.2f}", whole))
     height = first_label + _LABEL_STEP * len(chart.left)
     width = max(width, ruler_end)
     # Wider than a phone, it scrolls rather than shrinks.
-    return drawing(chart.title, round(width), round(height), *parts, own_size=width > _MOST_SHRUNK)
+    size, keeps_size = (round(width), round(height)), width > _MOST_SHRUNK
+    return canvas.drawing(chart.title, *size, *parts, keeps_size=keeps_size)
 
 
-def _label(words: str, x: float, y: float, side: int, *, is_strong: bool) -> Markup:
-    anchor = "end" if side < 0 else "start"
-    return text(words, x, y + 4, anchor=anchor, classes="strong" if is_strong else None)
-
-
-def _ruler(scale: Scale, difference: float) -> Markup:
+def _ruler(scale: canvas.Scale, difference: float) -> Markup:
     """Return a line as long as the critical difference, with its length beside it."""
     start, end, y = scale(1), scale(1 + difference), 18.0
     path = f"M{start:.2f} {y - 4:g}v8m0 -4H{end:.2f}m0 -4v8"
     return fragment(
         element("path", {"class": "line", "stroke-width": 1.2, "d": path}),
-        text(_ruler_text(difference), end + 8, y + 4),
+        canvas.text(_ruler_text(difference), end + 8, y + 4),
     )
 
 
@@ -192,7 +165,7 @@ def _ruler_text(difference: float) -> str:
     return f"critical difference {difference:.2f}"
 
 
-def _axis(scale: Scale, n_methods: int) -> Markup:
+def _axis(scale: canvas.Scale, n_methods: int) -> Markup:
     ranks = list(range(1, n_methods + 1))
     places = [scale(rank) for rank in ranks]
     path = f"M{places[0]:.2f} {_AXIS_HEIGHT:g}H{places[-1]:.2f}" + "".join(
@@ -202,7 +175,7 @@ def _axis(scale: Scale, n_methods: int) -> Markup:
     return fragment(
         element("path", {"class": "line", "stroke-width": 1.2, "d": path}),
         *(
-            text(texts[i], places[i], _AXIS_HEIGHT - 10, anchor="middle")
-            for i in thinned(texts, places)
+            canvas.text(texts[i], places[i], _AXIS_HEIGHT - 10, anchor="middle")
+            for i in canvas.thinned(texts, places)
         ),
     )

@@ -1,28 +1,11 @@
-"""Bars and heat maps."""
+"""Bars and heat maps of counts."""
 
 import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from disambig._core.errors import ParameterError
-from disambig.web.charts.canvas import (
-    PANEL_WIDTH,
-    Plot,
-    Scale,
-    bottom_axis,
-    box,
-    drawing,
-    estimated_width,
-    figure,
-    left_axis,
-    left_room,
-    mark,
-    nice_ticks,
-    shortened,
-    text,
-    value_text,
-)
+from disambig.web.charts import canvas
 from disambig.web.markup import element, fragment
 
 _HEIGHT = 240.0
@@ -37,62 +20,40 @@ _LEAST_ROOM = 76.0
 def bar_chart(
     title: str,
     labels: Sequence[str],
-    values: Sequence[float],
+    counts: Sequence[int],
     *,
     x_title: str,
     y_title: str,
     caption: str = "",
     tips: Sequence[str] | None = None,
 ) -> Markup:
-    """Return a bar for every label, from zero up; there is none where the value is NaN.
-
-    Labels for which there is no room are in the tips only. By default a tip has label and value.
-    """
-    if len(values) != len(labels) or (tips is not None and len(tips) != len(labels)):
-        given = "" if tips is None else f" and {len(tips)} tips"
-        raise ParameterError(
-            f"{title!r} needs a value, and a tip if there are any, for each label. Got "
-            f"{len(labels)} labels, {len(values)} values{given}."
-        )
-    rows = [(label, value_text(value)) for label, value in zip(labels, values, strict=True)]
-    drawn = _draw_bars(title, labels, values, x_title, y_title, tips) if labels else None
-    return figure(title, drawn, caption=caption, header=(x_title, y_title), rows=rows)
-
-
-def _draw_bars(
-    title: str,
-    labels: Sequence[str],
-    values: Sequence[float],
-    x_title: str,
-    y_title: str,
-    tips: Sequence[str] | None,
-) -> Markup:
-    known = [value for value in values if math.isfinite(value)]
-    top = max(known, default=0) or 1
-    ticks = nice_ticks(0, top, whole=all(value == round(value) for value in known))
-    plot = Plot(left_room(ticks), PANEL_WIDTH - 4, _ABOVE, _HEIGHT - _BELOW)
-    scale = Scale(0, top, plot.bottom, plot.top)
+    """Return a bar for every label; those for which there is no room are in the tips only."""
+    rows = [(label, f"{count:,}") for label, count in zip(labels, counts, strict=True)]
+    tips = tips or [f"{label}: {text}" for label, text in rows]
+    top = max(counts) or 1
+    ticks = canvas.nice_ticks(0, top, whole=True)
+    plot = canvas.Plot(canvas.left_room(ticks), canvas.PANEL_WIDTH - 4, _ABOVE, _HEIGHT - _BELOW)
+    scale = canvas.Scale(0, top, plot.bottom, plot.top)
     step = (plot.right - plot.left) / len(labels)
     places = [plot.left + (i + 0.5) * step for i in range(len(labels))]
     bars = []
-    for i, (place, value) in enumerate(zip(places, values, strict=True)):
-        tip = tips[i] if tips is not None else f"{labels[i]}: {value_text(value)}"
-        if math.isfinite(value):
-            half = step * _FILLED / 2
-            bar = box(place - half, scale(value), place + half, plot.bottom)
-            bars.append(element("rect", {"class": "bar"} | bar))
+    for place, count, tip in zip(places, counts, tips, strict=True):
+        half = step * _FILLED / 2
+        bar = canvas.box(place - half, scale(count), place + half, plot.bottom)
+        bars.append(element("rect", {"class": "bar"} | bar))
         # The tip belongs to the whole column, because small bars are hard to hit.
-        column = box(place - step / 2, plot.top, place + step / 2, plot.bottom)
-        bars.append(mark("rect", tip, column, "band"))
-    names = [shortened(label, max(step - 6, _LEAST_ROOM)) for label in labels]
-    return drawing(
+        column = canvas.box(place - step / 2, plot.top, place + step / 2, plot.bottom)
+        bars.append(canvas.mark(tip, column))
+    names = [canvas.shortened(label, max(step - 6, _LEAST_ROOM)) for label in labels]
+    drawn = canvas.drawing(
         title,
-        PANEL_WIDTH,
+        canvas.PANEL_WIDTH,
         _HEIGHT,
-        left_axis(plot, scale, ticks, y_title),
+        canvas.left_axis(plot, scale, ticks, y_title),
         *bars,
-        bottom_axis(plot, places, names, x_title),
+        canvas.bottom_axis(plot, places, names, x_title),
     )
+    return canvas.figure(title, drawn, caption=caption, header=(x_title, y_title), rows=rows)
 
 
 # As wide as other charts where that makes cells large enough, wider where it does not.
@@ -107,31 +68,28 @@ _FAINT_UP_TO = 0.6
 
 
 def heat_map(
-    title: str,
-    names: Sequence[str],
-    matrix: Sequence[Sequence[float]],
-    *,
-    caption: str = "",
+    title: str, names: Sequence[str], counts: Sequence[Sequence[int]], *, caption: str = ""
 ) -> Markup:
-    """Return a cell for every two names, darker where the value is higher, none where it is NaN."""
-    values = [[float(value) for value in row] for row in matrix]
-    if len(values) != len(names) or any(len(row) != len(names) for row in values):
-        raise ParameterError(f"{title!r} needs a row and a column for each of {len(names)} names.")
-    rows = [(name, *map(value_text, row)) for name, row in zip(names, values, strict=True)]
-    has_values = any(math.isfinite(value) for row in values for value in row)
-    return figure(
+    """Return a cell for every two names, darker where the count is higher."""
+    texts = [[f"{count:,}" for count in row] for row in counts]
+    return canvas.figure(
         title,
-        _draw_cells(title, names, values) if has_values else None,
+        _draw_cells(title, names, counts, texts),
         caption=caption,
         header=("", *names),
-        rows=rows,
+        rows=[(name, *row) for name, row in zip(names, texts, strict=True)],
         is_wide=True,
     )
 
 
-def _draw_cells(title: str, names: Sequence[str], values: Sequence[Sequence[float]]) -> Markup:
-    room = min(_MOST_NAME_ROOM, max(map(estimated_width, names)) + 8)
-    fitting = (PANEL_WIDTH - room) / len(names)
+def _draw_cells(
+    title: str,
+    names: Sequence[str],
+    counts: Sequence[Sequence[int]],
+    texts: Sequence[Sequence[str]],
+) -> Markup:
+    room = min(_MOST_NAME_ROOM, max(map(canvas.estimated_width, names)) + 8)
+    fitting = (canvas.PANEL_WIDTH - room) / len(names)
     cell = min(_LARGEST_CELL, max(_SMALLEST_CELL, fitting))
     size = cell * len(names)
     # Names of columns go up at an angle and end to the right of the last cell.
@@ -139,35 +97,32 @@ def _draw_cells(title: str, names: Sequence[str], values: Sequence[Sequence[floa
     above, beyond = room * slant + 10, max(0.0, room * slant - cell / 2)
     parts = []
     for i, name in enumerate(names):
-        shown = shortened(name, room - 8)
+        shown = canvas.shortened(name, room - 8)
         middle = above + (i + 0.62) * cell if cell < 26 else above + (i + 0.5) * cell + 4
-        parts.append(text(shown, room - 6, middle, anchor="end"))
+        parts.append(canvas.text(shown, room - 6, middle, anchor="end"))
         turn = f"translate({room + (i + 0.5) * cell:.2f} {above - 6:.2f}) rotate(-45)"
         parts.append(element("text", {"transform": turn}, shown))
-    known = [value for row in values for value in row if math.isfinite(value)]
-    most = max(known)
+    most = max(map(max, counts)) or 1
     # Numbers are in all cells or in none.
-    has_room = max(estimated_width(value_text(value)) for value in known) <= cell - 5
-    for i, row in enumerate(values):
-        for j, value in enumerate(row):
-            if math.isfinite(value):
-                tip = f"{names[i]} with {names[j]}: {value_text(value)}"
-                share = value / most if most else 0.0
-                shown = value_text(value) if has_room and value else ""
-                parts.append(_cell(tip, share, shown, room + j * cell, above + i * cell, cell))
-    width = room + size + beyond + 2
-    return drawing(title, width, above + size + 2, *parts, own_size=True)
+    has_room = all(canvas.estimated_width(text) <= cell - 5 for row in texts for text in row)
+    for i, row in enumerate(counts):
+        for j, count in enumerate(row):
+            tip = f"{names[i]} with {names[j]}: {texts[i][j]}"
+            shown = texts[i][j] if has_room and count else ""
+            parts.append(_cell(tip, count / most, shown, room + j * cell, above + i * cell, cell))
+    return canvas.drawing(
+        title, room + size + beyond + 2, above + size + 2, *parts, keeps_size=True
+    )
 
 
 def _cell(tip: str, share: float, shown: str, x: float, y: float, size: float) -> Markup:
-    square = box(x, y, x + size - 1, y + size - 1) | {"fill-opacity": opacity_of(share)}
+    square = canvas.box(x, y, x + size - 1, y + size - 1) | {"fill-opacity": opacity_of(share)}
+    cell = canvas.mark(tip, square, "cell")
     if not shown:
-        return mark("rect", tip, square, "cell")
+        return cell
     place = {"x": x + (size - 1) / 2, "y": y + size / 2 + 4, "text-anchor": "middle"}
     kind = "on-faint" if share <= _FAINT_UP_TO else "on-full"
-    return fragment(
-        mark("rect", tip, square, "cell"), element("text", place | {"class": kind}, shown)
-    )
+    return fragment(cell, element("text", place | {"class": kind}, shown))
 
 
 def opacity_of(share: float) -> float:
@@ -175,5 +130,5 @@ def opacity_of(share: float) -> float:
     if share <= 0:
         return 0.0
     if share <= _FAINT_UP_TO:
-        return Scale(0, _FAINT_UP_TO, *_FAINT)(share)
-    return Scale(_FAINT_UP_TO, 1, *_FULL)(share)
+        return canvas.Scale(0, _FAINT_UP_TO, *_FAINT)(share)
+    return canvas.Scale(_FAINT_UP_TO, 1, *_FULL)(share)
