@@ -155,7 +155,9 @@ class SaveLoadMixin(BaseEstimator):
     @classmethod
     def _with_parameters(cls, parameters: Mapping[str, Any], **given: Any) -> Self:
         """Return a method with parameters from a file, not fitted."""
-        model = cls(**parameters, **given)
+        model = cls(**parameters)
+        # As attributes, because a subclass may have fewer parameters.
+        vars(model).update(given)
         model._check_parameters()
         return model
 

@@ -91,7 +91,7 @@ class PLSVM(PartialLabelClassifier):
             "Steps use all rows at once, are at least ten, and end where the objective changes by "
             "1e-4 instead of the usual 1e-3.",
             "Features are standardised; scaling='none' is the plain method.",
-            "Where candidates carry weights, a class costs more the less it weighs.",
+            "Where candidates carry weights, lower-weight candidates are penalised more.",
         ),
     )
     accepts_sparse: ClassVar[bool] = True

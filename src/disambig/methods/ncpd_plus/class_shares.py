@@ -56,13 +56,13 @@ class ClassShares:
     def corrections_of(self, columns: Tensor) -> Tensor:
         """Return what the log-probability of every candidate of a batch is corrected by.
 
-        ``columns`` and the result have the shape (problems, 1, rows, places).
+        ``columns`` and the result have the shape (problems, 1, rows, slots).
         """
         by_row = self._corrections[:, None, None, :].expand(-1, 1, columns.shape[2], -1)
         return by_row.gather(-1, columns)
 
     def add(self, columns: Tensor, confidences: Tensor) -> None:
-        """Count the confidences of a batch, of shape (problems, networks, rows, places)."""
+        """Count the confidences of a batch, of shape (problems, networks, rows, slots)."""
         problems, _, rows, _ = columns.shape
         by_class = confidences.new_zeros(problems, rows, self._found.shape[-1])
         # By row first: sums over the rows are then taken in one order always, also on a card.

@@ -3,6 +3,7 @@
 import copy
 import os
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -37,7 +38,7 @@ from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
-from disambig.methods.networks.plan import LARGEST_INPUT, FeatureViews, TrainingPlan, grouped
+from disambig.methods.networks.plan import LARGEST_INPUT, FeatureViews, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling
@@ -48,9 +49,10 @@ _ROWS_AT_A_TIME = 8192
 class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     """Networks that are trained by a rule: what all methods on networks share.
 
-    A method writes ``_make_rule``, which returns a ``Rule`` of the engine, and carries a ``card``;
-    parameters of its own go into its ``__init__`` and ``_check_parameters``. The other hooks have
-    defaults: ``_network_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
+    A method writes ``_make_rule``, which returns a ``Rule`` of the engine, and carries a ``card``.
+    If it has more parameters, its ``__init__`` names them all, because scikit-learn reads them
+    there, and calls ``_store(locals())``; it may leave out some of those below. The other hooks
+    have defaults: ``_network_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
     ``_to_be_repeated``.
 
     Parameters
@@ -163,7 +165,11 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         self.verbose = verbose
 
     def _store(self, given: Mapping[str, Any]) -> None:
-        """Set all parameters; an ``__init__`` with more of them calls it with its ``locals()``."""
+        """Set all parameters; an ``__init__`` with more of them calls it with its ``locals()``.
+
+        So nobody can forget to pass on one of twenty. Those that it leaves out get their defaults.
+        """
+        NetworkClassifier.__init__(self)
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
@@ -270,7 +276,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         # Who trains for whom: itself at first, a changed copy where a training is repeated.
         trainers = dict(zip(methods, methods, strict=True))
         while trainers:
-            for stack in grouped(trainers, lambda method: method._stack_key(plans[method])):
+            stacks: dict[Any, list[Self]] = defaultdict(list)
+            for method in trainers:
+                stacks[method._stack_key(plans[method])].append(method)
+            for stack in stacks.values():
                 of_stack = [plans[method] for method in stack]
                 training = trainers[stack[0]]._training(of_stack)
                 training.run()
@@ -421,11 +430,13 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     # ---- copying
 
     def __sklearn_clone__(self) -> Self:
-        parameters = self.get_params(deep=False)
         # Callbacks are somebody's own objects, who waits for them to be called.
-        callbacks = parameters.pop("callbacks")
-        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
-        return type(self)(**copies, callbacks=callbacks)
+        return type(self)(
+            **{
+                name: value if name == "callbacks" else clone(value, safe=False)
+                for name, value in self.get_params(deep=False).items()
+            }
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # which may be the live one

@@ -68,7 +68,7 @@ class SavedNetworks(SaveLoadMixin):
             What was given as ``network`` before; code is not kept in the file.
         """
         # What is wrong with the call is not the fault of the file.
-        cls(device=device, network=network)._check_parameters()
+        cls._with_parameters({}, device=device, network=network)
         tensors, description = cls._read(path, finite=network is None)
         if description.get("own_network") and network is None:
             raise ParameterError(
@@ -96,13 +96,15 @@ class SavedNetworks(SaveLoadMixin):
         return {
             "parameters": {name: plain(v) for name, v in fitted_with if name not in _NOT_KEPT},
             "history": self.history_.to_dict(),
-            "own_network": self._fitted_with["network"] is not None,
+            "own_network": self._fitted_with.get("network") is not None,
         }
 
     def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         description = self._fit_description()
-        for name, scaler in zip(self._scalings(), self._views.scalers, strict=True):
-            description["parameters"][name] = scaler_kind(scaler)
+        kinds = [scaler_kind(scaler) for scaler in self._views.scalers]
+        for name, kind in zip(self._scalings(), kinds, strict=True):
+            if name in description["parameters"]:  # a subclass may leave it out
+                description["parameters"][name] = kind
         state = self._networks.state_dict()
         tensors = {f"networks.{name}": value for name, value in state.items()}
         views = {f"views.{name}": array for name, array in self._views.to_arrays().items()}

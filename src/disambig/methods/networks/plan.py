@@ -1,9 +1,8 @@
 """What is settled before networks train: inputs, rows held out, seeds."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +16,6 @@ from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
 
 # The squares and products of such features are still far below the largest float32.
 LARGEST_INPUT = 1e12
-
-Item = TypeVar("Item")
 
 
 class FeatureViews:
@@ -105,11 +102,3 @@ class TrainingPlan:
     views: FeatureViews
     monitor: ValidationMonitor | None
     seeds: list[int]
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:
-    """Return items with the same key together, in the order in which keys first come."""
-    groups: dict[Any, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return list(groups.values())
