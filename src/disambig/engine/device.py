@@ -56,12 +56,8 @@ def threads_for(multiplications: float) -> Iterator[None]:
     """Use no more threads than steps of this size keep busy while the block runs.
 
     Threads without enough to do wait for each other: on a busy machine that makes small steps many
-    times slower, and on an idle one it gains nothing.
-
-    Parameters
-    ----------
-    multiplications : float
-        Multiplications in the matrix products of one direction of a step.
+    times slower, and on an idle one it gains nothing. The size of a step is the number of
+    multiplications in its matrix products, in one direction.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(int(min(before, 1 + multiplications // _MULTIPLICATIONS_PER_THREAD)))

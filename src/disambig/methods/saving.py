@@ -157,7 +157,7 @@ class SaveLoadMixin(BaseEstimator):
         """Return a method with parameters from a file, not fitted."""
         model = cls(**parameters)
         # As attributes, because a subclass may have fewer parameters.
-        vars(model).update(given)
+        model.__dict__.update(given)
         model._check_parameters()
         return model
 

@@ -179,18 +179,8 @@ def explained_parts(
     """Return what every neighbour adds to the squared length that its class explains.
 
     Summed over the neighbours of a class, with weights w of theirs and A the rows, that is
-    ``|x|^2 - |x - A w|^2 = 2 (A x) w - w A A' w``.
-
-    Parameters
-    ----------
-    query : ndarray of shape (n_queries, n_features)
-        New rows.
-    rows : ndarray of shape (n_samples, n_features)
-        Training rows.
-    neighbors : ndarray of shape (n_queries, n_neighbors)
-        Nearest training rows of every new one.
-    labels : ndarray of shape (n_samples,)
-        Class of every training row.
+    ``|x|^2 - |x - A w|^2 = 2 (A x) w - w A A' w``. ``query`` are new rows x, ``neighbors`` the
+    nearest training rows of each, ``labels`` the classes of all training rows.
     """
     parts = np.empty(neighbors.shape)
     for batch, among, with_query in inner_products(query, rows, neighbors):

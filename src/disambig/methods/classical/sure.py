@@ -166,19 +166,8 @@ def favoured_confidences(
 ) -> FloatArray:
     """Minimise ``|p - q|^2 - reward max(p)`` over the distributions p of every row's candidates.
 
-    Parameters
-    ----------
-    candidates : CandidateLabels
-        Candidate sets of the rows.
-    outputs : ndarray of shape (n_samples, n_classes)
-        What the model says, q.
-    reward : float
-        What the largest confidence earns.
-
-    Returns
-    -------
-    confidences : ndarray of shape (n_pairs,)
-        In the order of ``candidates.pairs()``.
+    The outputs of the model, of shape (n_samples, n_classes), are q. The minimum is returned in the
+    order of ``candidates.pairs()``.
     """
     wanted = candidates.values_of(outputs)
     wanted[first_largest(wanted, candidates.starts)] += reward / 2

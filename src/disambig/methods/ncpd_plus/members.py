@@ -28,21 +28,11 @@ Member = TypeVar("Member", bound=NCPDClassifier)
 
 
 class Mix(NamedTuple, Generic[Member]):
-    """What ``select="auto"`` leaves behind.
+    """What ``select="auto"`` leaves behind."""
 
-    Attributes
-    ----------
-    selection : Selection
-        How the configurations compared.
-    members : dict of str to classifier
-        Fitted on all rows, the heaviest first.
-    history : History
-        That of the heaviest member; where rows are watched, with the covering rate of the mix.
-    """
-
-    selection: Selection
-    members: dict[str, Member]
-    history: History
+    selection: Selection  # how the configurations compared
+    members: dict[str, Member]  # fitted on all rows, the heaviest first
+    history: History  # of the heaviest; where rows are watched, with the covering rate of the mix
 
 
 class _Task(NamedTuple, Generic[Member]):

@@ -81,24 +81,10 @@ class FeatureViews:
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The data of one training, ready for networks.
+    """The data of one training, ready for networks."""
 
-    Attributes
-    ----------
-    data : TrainingData
-        The rows that are trained on.
-    n_classes : int
-        How many classes there are.
-    views : FeatureViews
-        What turned features into inputs of the networks.
-    monitor : ValidationMonitor or None
-        Watches the rows held out.
-    seeds : list of int
-        Of the order of the rows, of the split, and of every network.
-    """
-
-    data: TrainingData
+    data: TrainingData  # the rows that are trained on
     n_classes: int
-    views: FeatureViews
-    monitor: ValidationMonitor | None
-    seeds: list[int]
+    views: FeatureViews  # what turned features into inputs of the networks
+    monitor: ValidationMonitor | None  # watches the rows held out
+    seeds: list[int]  # of the order of the rows, of the split, and of every network
