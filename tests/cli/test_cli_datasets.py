@@ -11,31 +11,33 @@ from disambig.datasets import list_datasets
 Invoke = Callable[..., Result]
 
 
-def row_of(name: str, output: str) -> list[str]:
-    """Return the cells of the row of a dataset."""
-    line = next(line for line in output.splitlines() if line.startswith(f"│ {name} "))
-    return [cell.strip() for cell in line.strip("│").split("│")]
+def lines_about(name: str, output: str) -> list[str]:
+    """Return the lines of the table about a dataset: title, size, and where its data is."""
+    lines = output.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"│ {name} "))
+    return [line.strip("│").split("│")[-1].strip() for line in lines[first : first + 3]]
 
 
 def test_every_dataset_is_listed_with_its_shape(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DISAMBIG_DATA", raising=False)
-    output = invoke("datasets").output
-    for card in list_datasets():
-        shape = f"{card.n_samples} x {card.n_features}"
-        counts = [str(card.n_classes), f"{card.average_candidates:.2f}"]
-        assert row_of(card.name, output)[:-1] == [card.name, card.title, shape, *counts]
+    for columns in ("80", "200"):
+        output = invoke("datasets", COLUMNS=columns).output
+        for card in list_datasets():
+            size = f"{card.n_samples} rows, {card.n_features} features, {card.n_classes} classes"
+            candidates = f"{card.average_candidates:.2f} candidates a row"
+            assert lines_about(card.name, output)[:2] == [card.title, f"{size}, {candidates}"]
 
 
 def test_embedded_data_is_in_the_package(invoke: Invoke) -> None:
-    assert row_of("glass", invoke("datasets").output)[-1] == "inside"
+    assert lines_about("glass", invoke("datasets").output)[2] == "data: included"
 
 
 def test_missing_data_comes_with_the_command_that_gets_it(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
     assert result.exit_code == 0
-    assert row_of("lost", result.output)[-1] == "missing"
+    assert lines_about("lost", result.output)[2] == "data: missing"
     assert "disambig fetch NAME" in result.output
 
 
@@ -47,17 +49,11 @@ def test_data_at_hand_comes_with_its_folder(
     folder.mkdir(parents=True)
     (folder / "Lost.mat").touch()
     result = invoke("datasets", DISAMBIG_DATA=str(folder))
-    assert row_of("lost", result.output)[-1] == str(folder)
+    assert lines_about("lost", result.output)[2] == f"data: {folder}"
 
 
 def test_downloads_are_found(invoke: Invoke, cache: Path, tmp_path: Path) -> None:
     cache.mkdir()
     (cache / "lost.mat").touch()
     result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
-    assert row_of("lost", result.output)[-1] == str(cache)
-
-
-def test_names_are_whole_in_a_terminal_of_80_columns(invoke: Invoke) -> None:
-    output = invoke("datasets", COLUMNS="80").output
-    for card in list_datasets():
-        assert row_of(card.name, output)[0] == card.name
+    assert lines_about("lost", result.output)[2] == f"data: {cache}"

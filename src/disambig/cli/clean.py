@@ -7,7 +7,6 @@ import typer
 from disambig.cli.console import collected_notices, print_json, say
 from disambig.cli.fit import FitView
 from disambig.cli.options import (
-    LEARNING,
     FeatureOptions,
     FileOptions,
     Json,
@@ -15,6 +14,7 @@ from disambig.cli.options import (
     MethodOptions,
     Prefix,
     TableFile,
+    learning_option,
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
@@ -35,19 +35,17 @@ def clean(
     file_options: FileOptions,
     folds: Annotated[
         int,
-        typer.Option(
+        learning_option(
             min=2,
             help="Train this many models, each without a part of the rows, which it then judges.",
-            rich_help_panel=LEARNING,
         ),
     ] = DEFAULT_FOLDS,
     in_sample: Annotated[
         bool,
-        typer.Option(
+        learning_option(
             "--in-sample",
             help="Train one model that judges the rows it has seen: quicker, and surer than it "
             "should be.",
-            rich_help_panel=LEARNING,
         ),
     ] = False,
     errors_to_find: Annotated[

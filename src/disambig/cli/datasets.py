@@ -1,23 +1,21 @@
 """``disambig datasets``: what data there is, and what of it is at hand."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from disambig._core.errors import DatasetNotFoundError
 from disambig.cli.console import print_json
+from disambig.cli.options import Json
 
 if TYPE_CHECKING:
     from disambig.datasets.card import DatasetCard
 
 
-def datasets(
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
-) -> None:
+def datasets(json: Json = False) -> None:
     """List the named datasets and where their data is.
 
     Example: disambig datasets
@@ -27,31 +25,24 @@ def datasets(
     if json:
         print_json([{**asdict(card), "data": _whereabouts(card)} for card in list_datasets()])
         return
-    table = Table("name", "what it is", "rows x features", "classes", "candidates", "data")
-    # Names and folders are there to be copied: never cut short.
+    # One below the other: folders are there to be copied, and 80 characters are soon full.
+    table = Table("name", "what it is, its size, where its data is", show_lines=True)
     table.columns[0].no_wrap = True
-    table.columns[-1].overflow = "fold"
-    for column in table.columns[2:5]:
-        column.justify = "right"
     for card in list_datasets():
-        table.add_row(
-            card.name,
-            card.title,
-            f"{card.n_samples} x {card.n_features}",
-            str(card.n_classes),
-            f"{card.average_candidates:.2f}",
-            escape(_whereabouts(card)),
-        )
+        size = f"{card.n_samples} rows, {card.n_features} features, {card.n_classes} classes"
+        candidates = f"{card.average_candidates:.2f} candidates a row"
+        lines = [card.title, f"{size}, {candidates}", f"data: {_whereabouts(card)}"]
+        table.add_row(card.name, Text("\n".join(lines), overflow="fold"))
     console = Console()
     console.print(table)
-    console.print("What is missing comes by: disambig fetch NAME")
+    console.print("Fetch what is missing: disambig fetch NAME")
 
 
 def _whereabouts(card: "DatasetCard") -> str:
     from disambig.datasets.download import find_file  # keeps --help quick
 
     if card.is_embedded:
-        return "inside"
+        return "included"
     try:
         return str(find_file(card).parent)
     except DatasetNotFoundError:

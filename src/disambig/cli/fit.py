@@ -7,13 +7,13 @@ import typer
 
 from disambig.cli.console import collected_notices, people_console, print_json, say
 from disambig.cli.options import (
-    LEARNING,
     FeatureOptions,
     FileOptions,
     Json,
     LabelOptions,
     MethodOptions,
     TableFile,
+    learning_option,
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_FOLDS
@@ -33,11 +33,10 @@ def fit(
     file_options: FileOptions,
     folds: Annotated[
         int,
-        typer.Option(
+        learning_option(
             min=0,
             help="Train this many more models, each without a part of the rows, to see how well "
             "rows are predicted that a model has not seen; 0 leaves that out.",
-            rich_help_panel=LEARNING,
         ),
     ] = DEFAULT_FOLDS,
     json: Json = False,

@@ -1,18 +1,15 @@
 """``disambig methods``: what methods there are."""
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from disambig.cli.console import print_json
+from disambig.cli.options import Json
 
 
-def methods(
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
-) -> None:
+def methods(json: Json = False) -> None:
     """List the methods by the name that other commands take.
 
     Example: disambig methods

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_type_hints
 
@@ -65,9 +65,16 @@ def _options_of(group: type) -> list[inspect.Parameter]:
     ]
 
 
-LEARNING = "Learning"
-_FILE, _LABELS, _FEATURES = "The file", "The labels", "The features"
-_ANNOTATORS = "The labels, in a long table with a row for each annotation"
+# An option of each group of --help.
+learning_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="Learning")
+_file_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="The file")
+_label_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="The labels")
+_long_option: Callable[..., Any] = partial(
+    typer.Option, rich_help_panel="The labels, in a long table with a row for each annotation"
+)
+_feature_option: Callable[..., Any] = partial(
+    typer.Option, metavar="COLUMN", rich_help_panel="The features"
+)
 
 TableFile = Annotated[
     str,
@@ -105,25 +112,16 @@ class FileOptions:
 
     format: Annotated[
         str | None,
-        typer.Option(
+        _file_option(
             help="Format of FILE, where its name does not tell: "
-            f"{one_of(each.name for each in FORMATS)}.",
-            rich_help_panel=_FILE,
+            f"{one_of(each.name for each in FORMATS)}."
         ),
     ] = None
     delimiter: Annotated[
-        str | None,
-        typer.Option(
-            help="What stands between two cells of a text file, such as ';'.",
-            rich_help_panel=_FILE,
-        ),
+        str | None, _file_option(help="What stands between two cells of a text file, such as ';'.")
     ] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(
-            help="Encoding of a text file, such as latin-1; UTF-8 by default.",
-            rich_help_panel=_FILE,
-        ),
+        str | None, _file_option(help="Encoding of a text file, such as latin-1; UTF-8 by default.")
     ] = None
 
 
@@ -136,87 +134,60 @@ class LabelOptions:
 
     labels: Annotated[
         list[str] | None,
-        typer.Option(
+        _label_option(
             help="Column that says cat|dog: one of these labels is right. A cell may also be a "
             "JSON list, have weights (cat:0.7|dog:0.3), or say what is wrong (!cat: anything but "
             "cat). Repeat the option for several columns. By default the column 'label'.",
             metavar="COLUMN",
-            rich_help_panel=_LABELS,
         ),
     ] = None
-    separator: Annotated[
-        str,
-        typer.Option(help="What stands between two labels in a cell.", rich_help_panel=_LABELS),
-    ] = "|"
+    separator: Annotated[str, _label_option(help="What stands between two labels in a cell.")] = "|"
     votes: Annotated[
         bool,
-        typer.Option(
-            "--votes",
-            help="Each of the label columns is an annotator: count how many say what.",
-            rich_help_panel=_LABELS,
+        _label_option(
+            "--votes", help="Each of the label columns is an annotator: count how many say what."
         ),
     ] = False
     literal_labels: Annotated[
         bool,
-        typer.Option(
+        _label_option(
             "--literal-labels",
-            help="Take the signs !, : and [ as parts of the labels.",
-            rich_help_panel=_LABELS,
+            help="Take the signs !, : and [ as parts of the labels, and NA as a label.",
         ),
     ] = False
     empty: Annotated[
         Empty,
-        typer.Option(
-            help="A row without a label is a mistake (refuse), or may have any label (all).",
-            rich_help_panel=_LABELS,
+        _label_option(
+            help="A row without a label is a mistake (refuse), or may have any label (all)."
         ),
     ] = Empty.refuse
     truth: Annotated[
         str | None,
-        typer.Option(
+        _label_option(
             help="Column of true labels, where some are known; it may be mostly empty. Only used "
             "to report how many are met.",
             metavar="COLUMN",
-            rich_help_panel=_LABELS,
         ),
     ] = None
     item: Annotated[
         str | None,
-        typer.Option(
-            help="Column that says which item was annotated.",
-            metavar="COLUMN",
-            rich_help_panel=_ANNOTATORS,
-        ),
+        _long_option(help="Column that says which item was annotated.", metavar="COLUMN"),
     ] = None
     annotator: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the annotator's name.",
-            metavar="COLUMN",
-            rich_help_panel=_ANNOTATORS,
-        ),
+        str | None, _long_option(help="Column with the annotator's name.", metavar="COLUMN")
     ] = None
     label: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the label that was given.",
-            metavar="COLUMN",
-            rich_help_panel=_ANNOTATORS,
-        ),
+        str | None, _long_option(help="Column with the label that was given.", metavar="COLUMN")
     ] = None
     annotations: Annotated[
         Path | None,
-        typer.Option(
+        _long_option(
             help="The long table, if it is another file than FILE, which then holds the features.",
             metavar="FILE",
-            rich_help_panel=_ANNOTATORS,
         ),
     ] = None
     min_votes: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Annotators that a label needs to count.", rich_help_panel=_ANNOTATORS
-        ),
+        int, _long_option(min=1, help="Annotators that a label needs to count.")
     ] = 1
 
     @property
@@ -238,36 +209,23 @@ class FeatureOptions:
 
     features: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A column to learn from; repeat the option. By default all that can be used.",
-            metavar="COLUMN",
-            rich_help_panel=_FEATURES,
+        _feature_option(
+            help="A column to learn from; repeat the option. By default all that can be used."
         ),
     ] = None
     ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A column to leave out; repeat the option.",
-            metavar="COLUMN",
-            rich_help_panel=_FEATURES,
-        ),
+        list[str] | None, _feature_option(help="A column to leave out; repeat the option.")
     ] = None
     category: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A column of codes, such as postal codes, that are no numbers even if they look "
-            "like it; repeat the option.",
-            metavar="COLUMN",
-            rich_help_panel=_FEATURES,
+        _feature_option(
+            help="A column of codes, such as postal codes, that are not numbers even if they look "
+            "like it; repeat the option."
         ),
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(
-            help="The column that names the rows; nothing is learned from it.",
-            metavar="COLUMN",
-            rich_help_panel=_FEATURES,
-        ),
+        _feature_option(help="The column that names the rows; nothing is learned from it."),
     ] = None
 
 
@@ -275,32 +233,27 @@ class FeatureOptions:
 class MethodOptions:
     """What learns, and how."""
 
-    method: Annotated[
-        str,
-        typer.Option(help="What learns; 'disambig methods' lists them.", rich_help_panel=LEARNING),
-    ] = DEFAULT_METHOD
+    method: Annotated[str, learning_option(help="What learns; 'disambig methods' lists them.")] = (
+        DEFAULT_METHOD
+    )
     set: Annotated[
         list[str] | None,
-        typer.Option(
+        learning_option(
             help="A parameter of the method, such as epochs=50; repeat the option.",
             metavar="NAME=VALUE",
-            rich_help_panel=LEARNING,
         ),
     ] = None
     decisions: Annotated[
         Path | None,
-        typer.Option(
+        learning_option(
             help="Table of rows that a person has settled: a column 'label', and a column 'row' "
             "(counted from 1) or the one named by --id.",
             metavar="FILE",
-            rich_help_panel=LEARNING,
         ),
     ] = None
     seed: Annotated[
         int,
-        typer.Option(
-            min=0,
-            help="Seed of everything random: the same seed gives the same result.",
-            rich_help_panel=LEARNING,
+        learning_option(
+            min=0, help="Seed of everything random: the same seed gives the same result."
         ),
     ] = 0

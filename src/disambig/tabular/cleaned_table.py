@@ -1,7 +1,7 @@
 """A cleaned table: its rows with the label to believe in each, read or taken from a model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,21 +31,11 @@ _LEAST_DOUBT = 1e-3
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where labels come from, in words for people; empty as far as it is not known.
+    """Where labels come from, in words for people; empty as far as it is not known."""
 
-    Attributes
-    ----------
-    judged_by : str
-        Whose confidences these are.
-    accuracy : str
-        How many labels are right where the truth is known.
-    about : mapping from str to str
-        How they came about: the method, its parameters, the features.
-    """
-
-    judged_by: str = ""
-    accuracy: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
+    judged_by: str = ""  # whose confidences these are
+    accuracy: str = ""  # how many labels are right where the truth is known
+    about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,21 +140,23 @@ def read_cleaned(
         find_column(frame, id, what="what identifies rows")
     elif details is not None and details.id in frame.columns:
         id = _id_if_unique(frame, details.id)  # noqa: A001
-    return CleanedTable(
+    cleaned = CleanedTable(
         candidates=candidates,
         confidences=values,
         chosen=_chosen(chosen, candidates),
         second_look=_marks(second_look),
         values=frame.drop(columns=[prefix + column for column in CLEAN_COLUMNS]),
         id=id,
-        per_network={} if details is None else _by_row(details),
-        histories=() if details is None else details.histories,
-        provenance=Provenance() if details is None else _provenance(details),
     )
-
-
-def _by_row(details: CleanDetails) -> dict[int, list[list[float]]]:
-    return {row - 1: per_network for row, per_network in details.per_network.items()}
+    if details is None:
+        return cleaned
+    per_network = {row - 1: shares for row, shares in details.per_network.items()}
+    return replace(
+        cleaned,
+        per_network=per_network,
+        histories=details.histories,
+        provenance=_provenance(details),
+    )
 
 
 def _provenance(details: CleanDetails) -> Provenance:
@@ -275,12 +267,7 @@ def rows_of_model(
 ) -> CleanedTable:
     """Return the training rows of a model; of their values it knows nothing.
 
-    Parameters
-    ----------
-    model : TableModel
-        The model. It has seen these rows, and is surer of them than of others.
-    errors_to_find : float, default=0.9
-        Share of the expected errors that the rows for a second look are to hold.
+    It has seen these rows, and is surer of them than of others.
     """
     confidences = model.classifier.candidate_confidence_
     names = [text_of(name) or "" for name in model.classes.tolist()]

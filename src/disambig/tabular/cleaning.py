@@ -36,23 +36,13 @@ _DECIMALS = 6
 
 
 class CleanSummary(Measured):
-    """What cleaning did.
-
-    Attributes
-    ----------
-    rows, rows_with_one_label, rows_for_a_second_look : int
-        Of the table.
-    expected_errors : float
-        How many of the chosen labels are wrong, going by their confidences.
-    accuracy : Accuracy or None
-        Share of chosen labels that are right, where true labels are known.
-    """
+    """What cleaning did."""
 
     rows: Count
     rows_with_one_label: int
     rows_for_a_second_look: int
-    expected_errors: float
-    accuracy: Accuracy | None
+    expected_errors: float  # among the chosen labels, going by their confidences
+    accuracy: Accuracy | None  # of the chosen labels, where true labels are known
 
     def __str__(self) -> str:
         lines = [

@@ -159,19 +159,18 @@ def confidences_per_network(
     model: TableModel, values: pd.DataFrame, candidates: CandidateLabels
 ) -> AnyArray:
     """Return the confidences of candidates by each network: (n_networks, n_pairs)."""
+    n_pairs = int(candidates.sizes.sum())
+    ask = getattr(model.classifier, "predict_proba_per_network", None)
+    if ask is None:
+        return np.empty((0, n_pairs), dtype=_PER_NETWORK)
     parts = []
     at_a_time = max(1, _PROBABILITIES_AT_A_TIME // candidates.shape[1])
     for start in range(0, len(values), at_a_time):
-        rows = slice(start, start + at_a_time)
-        of_rows = candidates[rows]
-        parts.append(
-            [
-                of_rows.values_of(with_prior(of_rows, probabilities)).astype(_PER_NETWORK)
-                for probabilities in model.probabilities_per_network(values.iloc[rows])
-            ]
-        )
-    by_network = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
-    return np.array(by_network, dtype=_PER_NETWORK).reshape(-1, int(candidates.sizes.sum()))
+        of_rows = candidates[start : start + at_a_time]
+        features = model.transformer.transform(values.iloc[start : start + at_a_time])
+        confidences = [of_rows.values_of(with_prior(of_rows, each)) for each in ask(features)]
+        parts.append(np.array(confidences, dtype=_PER_NETWORK))
+    return np.concatenate(parts, axis=1)
 
 
 def histories_of(model: TableModel) -> tuple[History, ...]:

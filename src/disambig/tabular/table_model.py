@@ -8,7 +8,6 @@ import inspect
 import json
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -100,30 +99,18 @@ class TableModel:
             _most_probable(self.probabilities_of(values.iloc[start : start + at_a_time]), count)
             for start in range(0, len(values), at_a_time)
         ]
-        columns = np.concatenate([part[0] for part in parts])
-        shares = np.concatenate([part[1] for part in parts])
+        columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
         result: dict[str, Any] = {}
         for place in range(count):
-            label, share = (
-                (f"label_{place + 1}", f"probability_{place + 1}")
-                if place
-                else ("predicted_label", "probability")
-            )
+            ending = f"_{place + 1}" if place else ""
+            label = f"label{ending}" if place else "predicted_label"
             result[label] = self.classes[columns[:, place]]
-            result[share] = shares[:, place].round(_DECIMALS)
+            result[f"probability{ending}"] = shares[:, place].round(_DECIMALS)
         return pd.DataFrame(result)
 
     def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
         """Return the same as ``predict_proba``, for values that ``column_values`` made."""
         return self.classifier.predict_proba(self.transformer.transform(values))
-
-    def probabilities_per_network(self, values: pd.DataFrame) -> Sequence[FloatArray]:
-        """Return the same for every network of the classifier; nothing where it has none."""
-        ask = getattr(self.classifier, "predict_proba_per_network", None)
-        if ask is None:
-            return ()
-        per_network: FloatArray = ask(self.transformer.transform(values))
-        return list(per_network)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder, from which nothing is ever unpickled.
@@ -177,17 +164,8 @@ def untrained_model(
     """Return a model whose transformer is fitted, and the features to fit its classifier on.
 
     Features are scaled once. Columns of a table have units of their own, so numbers are
-    standardised here, columns of 0 and 1 are left alone, and the classifier is told not to scale
-    again. One whose ``scaling`` is another than its default does it by itself.
-
-    Parameters
-    ----------
-    plan : ColumnPlan
-        Which columns are features, and what they hold.
-    values : DataFrame
-        What ``column_values`` returned for the plan, of the training rows.
-    classifier : PartialLabelClassifier
-        Not fitted; its ``scaling`` may be set to "none".
+    standardised here, columns of 0 and 1 are left alone, and the ``scaling`` of the classifier is
+    set to "none". One whose ``scaling`` is another than its default does it by itself.
     """
     scaling = classifier.get_params(deep=False).get("scaling", "none")
     parameter = inspect.signature(type(classifier)).parameters.get("scaling")
@@ -237,24 +215,12 @@ class _Description(BaseModel):
 
 
 def check_model_folder_is_free(folder: str | os.PathLike[str]) -> None:
-    """Refuse a place where a model cannot be put without losing something else.
-
-    Parameters
-    ----------
-    folder : path
-        Where a model is to be written, perhaps after hours of training.
-    """
+    """Refuse a place where a model cannot be put without losing something else."""
     check_replaceable(folder, _is_model)
 
 
 def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
-    """Refuse a method, fitted or not, that needs code of somebody's own.
-
-    Parameters
-    ----------
-    method : PartialLabelClassifier
-        The method.
-    """
+    """Refuse a method, fitted or not, that needs code of somebody's own."""
     name = type(method).card.name if hasattr(type(method), "card") else ""
     try:
         is_ours = ":" not in name and get_method(name) is type(method)
@@ -280,7 +246,7 @@ def load_model(folder: str | os.PathLike[str]) -> TableModel:
     Parameters
     ----------
     folder : path
-        The folder.
+        What ``TableModel.save`` or ``disambig fit`` wrote.
     """
     if not Path(folder).is_dir():
         raise ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")

@@ -24,30 +24,14 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that looks wrong; ``str()`` says what, where and what to do.
+    """Something that looks wrong; ``str()`` says what, where and what to do."""
 
-    Attributes
-    ----------
-    kind : str
-        What was found, as a name for programs.
-    message : str
-        What was found, as a sentence.
-    advice : str
-        What to do about it.
-    count : int
-        How many rows it concerns.
-    rows : tuple of int
-        The first of these rows, counted from 1.
-    labels : tuple of tuples of str
-        The labels it concerns, in groups.
-    """
-
-    kind: str
+    kind: str  # a name for programs
     message: str
     advice: str = ""
-    count: int = 0
-    rows: tuple[int, ...] = ()
-    labels: tuple[tuple[str, ...], ...] = ()
+    count: int = 0  # how many rows it concerns
+    rows: tuple[int, ...] = ()  # the first of these rows, counted from 1
+    labels: tuple[tuple[str, ...], ...] = ()  # the labels it concerns, in groups
 
     @classmethod
     def about(

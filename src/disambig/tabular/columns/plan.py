@@ -29,11 +29,13 @@ _WHY_LEFT_OUT = {
 }
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """Something that is kept with a model: checked strictly, and never changed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class PlannedColumn(_Record):
+class PlannedColumn(Record):
     """A column that is a feature. ``date_format`` goes with dates, and only with them."""
 
     name: str
@@ -47,7 +49,7 @@ class PlannedColumn(_Record):
         return self
 
 
-class ColumnPlan(_Record):
+class ColumnPlan(Record):
     """The columns that are features, in the order of the table."""
 
     columns: tuple[PlannedColumn, ...] = Field(min_length=1)

@@ -6,29 +6,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.methods.scaling import FeatureScaler
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
-from disambig.tabular.columns.plan import ColumnPlan
+from disambig.tabular.columns.plan import ColumnPlan, Record
 from disambig.tabular.columns.values import value_names
 
 _SCALER = "scaler."
 
 
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class CategoryCodes(_Written):
+class CategoryCodes(Record):
     """The categories of a column that were seen in training; None is a gap.
 
     Each of the ``frequent`` has a column of its own; all ``rare`` ones share one, the last.
     """
 
     frequent: list[str | None]
-    rare: list[str | None] = []
+    rare: list[str | None] = Field(default_factory=list)
 
     @classmethod
     def seen(cls, column: "pd.Series[Any]") -> Self:
@@ -73,11 +69,11 @@ class CategoryCodes(_Written):
         return sorted(set(column.dropna().unique()) - known)
 
 
-class TransformerState(_Written):
+class TransformerState(Record):
     """What is not a number of what a transformer has learned, as JSON takes it."""
 
     scaling: Literal["standard", "none"]
-    gaps: list[str]
+    gaps: list[str]  # numbers with a column of 0 and 1 for their gaps
     categories: dict[str, CategoryCodes]
 
 
@@ -93,41 +89,20 @@ class FeatureTransformer:
 
     What a model does beyond the range that it has seen is anybody's guess; and a column that was
     constant, such as the hour of dates without a time, has no scale to measure another value by.
-
-    Attributes
-    ----------
-    numbers : list of str
-        The values that are numbers.
-    medians, low, high : ndarray of shape (n_numbers,)
-        What fills gaps, and the range of every number.
-    scaler : FeatureScaler
-        Fitted on the numbers.
-    state : TransformerState
-        Which numbers have a column for their gaps, and the categories.
     """
 
-    numbers: list[str]
-    medians: FloatArray
-    low: FloatArray
+    numbers: list[str]  # the names of values that are numbers
+    medians: FloatArray  # of every number: what fills gaps
+    low: FloatArray  # of every number: its range
     high: FloatArray
-    scaler: FeatureScaler
+    scaler: FeatureScaler  # fitted on the numbers
     state: TransformerState
 
     @classmethod
     def fit(
         cls, values: pd.DataFrame, plan: ColumnPlan, *, scaling: Literal["standard", "none"]
     ) -> Self:
-        """Learn from the values of training rows.
-
-        Parameters
-        ----------
-        values : DataFrame
-            What ``column_values`` returned for the plan.
-        plan : ColumnPlan
-            Which columns are features, and what they hold.
-        scaling : {"standard", "none"}
-            Whether numbers are scaled here.
-        """
+        """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers."""
         numbers, marked, categories = _value_names(plan)
         X = values[numbers].to_numpy(np.float64)
         missing = np.isnan(X)
@@ -142,7 +117,8 @@ class FeatureTransformer:
             gaps=[name for name in marked if missing[:, numbers.index(name)].any()],
             categories={name: CategoryCodes.seen(values[name]) for name in categories},
         )
-        return cls(numbers, medians, low, high, _fitted_scaler(scaling, X), state)
+        scaler = FeatureScaler(scaling).fit(X) if X.size else FeatureScaler("none")
+        return cls(numbers, medians, low, high, scaler, state)
 
     @property
     def n_features(self) -> int:
@@ -187,14 +163,9 @@ class FeatureTransformer:
     def from_arrays(
         cls, plan: ColumnPlan, state: TransformerState, arrays: Mapping[str, AnyArray]
     ) -> Self:
-        """Rebuild a transformer that gives the same bits; raise ``ValueError`` if nothing fits.
+        """Rebuild a transformer that gives the same bits; raise ``ValueError`` if it does not fit.
 
-        Parameters
-        ----------
-        plan : ColumnPlan
-            What it was fitted for.
-        state, arrays : TransformerState, mapping of str to ndarray
-            What the attribute ``state`` and ``to_arrays`` gave.
+        ``plan`` is what it was fitted for; ``state`` and ``to_arrays`` gave the rest.
         """
         numbers, marked, categories = _value_names(plan)
         if not set(state.gaps) <= set(marked) or len(set(state.gaps)) < len(state.gaps):
@@ -225,10 +196,6 @@ class FeatureTransformer:
         if scaler.n_features_in_ != len(numbers):
             raise ValueError("every number needs a scale")
         return cls(numbers, medians, low, high, scaler, state)
-
-
-def _fitted_scaler(kind: str, X: FloatArray) -> FeatureScaler:
-    return FeatureScaler(kind).fit(X) if X.size else FeatureScaler("none")
 
 
 def _value_names(plan: ColumnPlan) -> tuple[list[str], list[str], list[str]]:

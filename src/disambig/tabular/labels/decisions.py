@@ -81,15 +81,9 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
 def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
     """Return candidate sets in which every decided row has its label and no other.
 
-    The label need not have been among the candidates of the row, but must be one of the classes;
-    if the sets are weighted it has the weight 1.
-
-    Parameters
-    ----------
-    candidates : CandidateLabels
-        The sets of all rows.
-    decisions : mapping from position to label
-        As from ``read_decisions``; a label may also be given as a number.
+    Decisions are by position, as from ``read_decisions``; a label may also be given as a number.
+    It need not have been among the candidates of the row, but must be one of the classes; if the
+    sets are weighted it has the weight 1.
     """
     if not decisions:
         return candidates
@@ -117,15 +111,7 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> Cand
 
 
 class DecidedRows:
-    """Says which row of a table a decision is about.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    id : str, optional
-        The column that names the rows; without it they are counted from 1.
-    """
+    """Says which row of a table a decision is about: by the column ``id``, or counted from 1."""
 
     def __init__(self, frame: Any, id: str | None = None) -> None:  # noqa: A002
         self.column = _ROW if id is None else id
@@ -204,14 +190,8 @@ class DecisionLog:
 
     Every decision is a line at its end, forced to the disk before ``settle`` returns. Several
     processes may write to one file, and people may edit it: it is read again for every call.
-    JSON, because the beginning of a line is never taken for a whole one.
-
-    Parameters
-    ----------
-    path : path
-        The file; it is made with the first decision.
-    rows : DecidedRows
-        Which row a line is about, and what it is called there.
+    JSON, because the beginning of a line is never taken for a whole one. The file is made with the
+    first decision.
     """
 
     def __init__(self, path: str | os.PathLike[str], rows: DecidedRows) -> None:
@@ -229,15 +209,8 @@ class DecisionLog:
     def settle(self, row: int, label: str | None, *, before: str | None) -> dict[int, str]:
         """Write a decision to the disk, and return the labels that stand then.
 
-        Parameters
-        ----------
-        row : int
-            Its position.
-        label : str or None
-            What was chosen; None takes a decision back.
-        before : str or None
-            The label that its author saw. If another one stands, ``Conflict`` is raised and
-            nothing is written.
+        ``row`` is a position, and the label None takes a decision back. ``before`` is the label
+        that the author saw: if another one stands, raise ``Conflict`` and write nothing.
         """
         with self._lock, self._open(create=True) as file:
             assert file is not None

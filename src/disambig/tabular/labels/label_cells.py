@@ -60,16 +60,10 @@ def join_labels(parts: Sequence[CellLabels]) -> CellLabels:
 
 
 class CellReader:
-    """Reads the cells of one column.
+    """Reads the cells of one column, given all that are distinct.
 
-    Parameters
-    ----------
-    cells : iterable
-        All distinct cells of the column: if all strings begin as JSON does, all must be JSON.
-    separator : str
-        What stands between two labels in a string.
-    literal : bool
-        Whether "!", ":", JSON and words for nothing, such as NA, have no meaning.
+    If all strings begin as JSON does, all must be JSON. With ``literal``, "!", ":", JSON and words
+    for nothing, such as NA, have no meaning.
     """
 
     def __init__(self, cells: Iterable[Any], *, separator: str, literal: bool) -> None:
