@@ -83,7 +83,13 @@ class DocumentedInAnotherOrder(PLKNN):
 
 
 class PromisesAnAttribute(PLKNN):
-    __doc__ = (PLKNN.__doc__ or "").replace("n_features_in_ : int", "weights_ : int")
+    """Neighbours.
+
+    Attributes
+    ----------
+    weights_ : int
+        Never set.
+    """
 
 
 class LikesTheFirstClass(PLKNN):

@@ -52,11 +52,10 @@ def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
             "Give one weight for every sample and class, 0 outside the candidates."
         )
     csr = sparse.csr_array(matrix)
-    _refuse_rows(
-        _rows_with(csr, ~np.isfinite(csr.data) | (csr.data < 0)),
-        "Weights must be finite and not negative",
-        "Correct those weights.",
-    )
+    bad = np.zeros(csr.shape[0], dtype=bool)
+    rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+    bad[rows[~np.isfinite(csr.data) | (csr.data < 0)]] = True
+    _refuse_rows(bad, "Weights must be finite and not negative", "Correct those weights.")
     outside = csr - csr.multiply(mask)
     outside.eliminate_zeros()
     _refuse_rows(
@@ -125,13 +124,6 @@ def _as_dense_array(values: Any, what: str) -> AnyArray:
         except (TypeError, ValueError):
             return array
     return array
-
-
-def _rows_with(matrix: Any, marked: BoolArray) -> BoolArray:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    found = np.zeros(matrix.shape[0], dtype=bool)
-    found[rows[marked]] = True
-    return found
 
 
 def _refuse_rows(bad: BoolArray, requirement: str, advice: str) -> None:
@@ -229,16 +221,13 @@ def columns_of(
     if unknown.any():
         first = int(np.flatnonzero(unknown)[0])
         where = "" if rows is None else f" in row {rows[first]}"
+        more = len({values[position] for position in np.flatnonzero(unknown)}) - 1
+        others = f", and {more} more unknown labels" if more else ""
         raise CandidateError(
             f"Every label must be one of the {len(classes)} classes. Got {values[first]!r}{where}"
-            f"{_and_others(values, unknown)}. Add it to 'classes', or correct the label."
+            f"{others}. Add it to 'classes', or correct the label."
         )
     return columns
-
-
-def _and_others(values: list[Any], unknown: AnyArray) -> str:
-    distinct = {values[position] for position in np.flatnonzero(unknown)}
-    return f", and {len(distinct) - 1} more unknown labels" if len(distinct) > 1 else ""
 
 
 def check_hashable(labels: list[Any]) -> None:

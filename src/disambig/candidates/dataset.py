@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from disambig._core.errors import DatasetFormatError, TableError, describe_rows
-from disambig._core.typing import AnyArray, FloatArray, Label
+from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.checks import as_list, first_repeated, known_columns_of
 from disambig.candidates.labels import CandidateLabels
 
@@ -46,11 +46,10 @@ class PartialLabelDataset:
                 f"The parts of {self.name} do not fit: rows {lengths}, {self.X.shape[1]} columns "
                 f"of features and {len(self.feature_names)} names."
             )
-        if self.true_labels is not None:
-            self._check_truth(as_list(self.true_labels))
-
-    def _check_truth(self, true_labels: list[Label]) -> None:
+        if self.true_labels is None:
+            return
         # A true label outside the classes could never be predicted and would count as an error.
+        true_labels = as_list(self.true_labels)
         unknown = known_columns_of(true_labels, self.candidates.classes) < 0
         if unknown.any():
             raise DatasetFormatError(

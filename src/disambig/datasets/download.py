@@ -20,6 +20,7 @@ from disambig._core.fingerprint import check_file_digest, has_digest
 from disambig.datasets.card import DatasetCard, find_card
 
 DATA_VARIABLE = "DISAMBIG_DATA"
+_LARGEST_FILE = 2**30
 
 
 def cache_folder() -> Path:
@@ -63,9 +64,6 @@ def _prefer_known(paths: list[Path], card: DatasetCard) -> Path:
             if has_digest(path.read_bytes(), card.hash):
                 return path
     return paths[0]
-
-
-_LARGEST_FILE = 2**30
 
 
 def extract_mat(archive: Path, card: DatasetCard) -> bytes:

@@ -53,17 +53,8 @@ def read_labelled_table(
 ) -> PartialLabelDataset:
     """Read a table in any format; columns other than labels must hold numbers.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    labels : str, default="label"
-        The column with the candidate labels: strings or, where the format has them, lists of labels
-        or mappings from label to weight.
-    separator : str, default="|"
-        What stands between two labels in a string.
-    truth : str, optional
-        The column with the true label, for evaluation.
+    The column of labels holds strings or, where the format has them, lists of labels or mappings
+    from label to weight.
     """
     try:
         frame = read_table(path)

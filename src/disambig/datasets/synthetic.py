@@ -12,6 +12,11 @@ from disambig.datasets.catalogue import load_dataset
 if TYPE_CHECKING:
     import pandas as pd
 
+# Of the example table.
+_AMBIGUOUS_SHARE, _FALSE_LABELS = 0.7, 1
+_NEW_ROWS, _CHECKED_ROWS = 100, 100
+_SEED = 0
+
 
 def make_partial_label_dataset(
     n_samples: int = 1000,
@@ -61,11 +66,6 @@ def make_partial_label_dataset(
         true_labels=true_labels,
         feature_names=[f"x{column}" for column in range(n_features)],
     )
-
-
-_AMBIGUOUS_SHARE, _FALSE_LABELS = 0.7, 1
-_NEW_ROWS, _CHECKED_ROWS = 100, 100
-_SEED = 0
 
 
 def example_tables() -> "dict[str, pd.DataFrame]":

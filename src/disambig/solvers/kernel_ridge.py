@@ -11,7 +11,13 @@ from sklearn.utils import gen_batches
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 
+PRECISIONS = ("auto", "single", "double")
+
 _ROWS_IN_A_BLOCK = 1024
+_NUMBERS_AT_A_TIME = 2_000_000
+# More training rows than this take more than seven gigabytes in double precision.
+_MOST_ROWS_IN_DOUBLE = 30_000
+_LEAST_PENALTY_IN_SINGLE = 0.03
 
 
 def cholesky_in_place(matrix: FloatArray) -> None:
@@ -26,14 +32,6 @@ def cholesky_in_place(matrix: FloatArray) -> None:
         matrix[start:end, start:end] = diagonal
         below = matrix[end:, start:end]
         below[:] = solve_triangular(diagonal, below.T, lower=True, check_finite=False).T
-
-
-PRECISIONS = ("auto", "single", "double")
-
-_NUMBERS_AT_A_TIME = 2_000_000
-# More training rows than this take more than seven gigabytes in double precision.
-_MOST_ROWS_IN_DOUBLE = 30_000
-_LEAST_PENALTY_IN_SINGLE = 0.03
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from sklearn.utils import gen_batches
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 
+_NUMBERS_AT_A_TIME = 1_000_000
+
 
 def index_of_rows(X: Features) -> NearestNeighbors:
     """Prepare training rows for the search of neighbours by Euclidean distance."""
@@ -34,9 +36,6 @@ def nearest_of_queries(index: NearestNeighbors, X: Features, n_neighbors: int) -
     count = min(n_neighbors, index.n_samples_fit_)
     nearest: IntArray = index.kneighbors(X, count, return_distance=False)
     return nearest
-
-
-_NUMBERS_AT_A_TIME = 1_000_000
 
 
 def inner_products(

@@ -14,6 +14,8 @@ from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.nonnegative_qp import project_groups_on_simplex
 
+_SMALL_GRAPH = 50
+
 
 def graph_to_candidates(graph: Sparse, candidates: CandidateLabels) -> Sparse:
     """Return the matrix that takes values of candidates to ``graph @ F`` at the candidates.
@@ -65,9 +67,6 @@ def _entry(rows: IntArray, labels: IntArray, candidates: CandidateLabels) -> Int
     return entries
 
 
-_SMALL_GRAPH = 50
-
-
 def smooth_confidences(
     graph: Sparse,
     candidates: CandidateLabels,
@@ -108,16 +107,12 @@ def smooth_confidences(
         if np.abs(change).max() <= tol:
             break
         if anchor is None:
-            momentum, growth = _growing_momentum(growth)
+            following = (1 + np.sqrt(1 + 4 * growth**2)) / 2
+            momentum, growth = (growth - 1) / following, following
         else:
             momentum = constant_momentum
         ahead = moved + momentum * change
     return confidences
-
-
-def _growing_momentum(growth: float) -> tuple[float, float]:
-    following = (1 + np.sqrt(1 + 4 * growth**2)) / 2
-    return (growth - 1) / following, following
 
 
 def _largest_singular_value(matrix: Sparse) -> float:

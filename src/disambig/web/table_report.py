@@ -43,9 +43,10 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
         Rows to settle on the page, the most doubtful ones.
     """
     audit = audit_candidates(rows.candidates)
+    of_sets = element("div", {"class": "charts"}, _size_chart(audit), _pair_chart(audit))
     sections = [
         Section("overview", "Overview", _overview(rows, audit)),
-        Section("sets", "The candidate sets", _sets(audit)),
+        Section("sets", "The candidate sets", of_sets),
     ]
     if rows.histories:
         sections.append(Section("training", "How disambiguation went", _training(rows.histories)))
@@ -92,10 +93,6 @@ def _overview(rows: CleanedTable, audit: CandidateAudit) -> Markup:
         )
     )
     return fragment(*parts)
-
-
-def _sets(audit: CandidateAudit) -> Markup:
-    return element("div", {"class": "charts"}, _size_chart(audit), _pair_chart(audit))
 
 
 def _size_chart(audit: CandidateAudit) -> Markup:

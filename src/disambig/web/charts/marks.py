@@ -1,5 +1,6 @@
 """The lines, markers and arrows of a chart, and its legend."""
 
+import cmath
 import math
 from collections.abc import Sequence
 
@@ -29,17 +30,10 @@ def _star() -> list[tuple[float, float]]:
 
 def _cross(arm: float, turned: float) -> list[tuple[float, float]]:
     """Return a cross with arms of this width, turned by degrees."""
-    corner = [(arm, -1.1), (arm, -arm), (1.1, -arm)]
-    points = [
-        (x * cos - y * sin, x * sin + y * cos)
-        for cos, sin in ((1, 0), (0, 1), (-1, 0), (0, -1))
-        for x, y in corner
-    ]
-    angle = math.radians(turned)
-    return [
-        (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
-        for x, y in points
-    ]
+    corner = [complex(arm, -1.1), complex(arm, -arm), complex(1.1, -arm)]
+    turn = cmath.rect(1, math.radians(turned))
+    points = (point * 1j**quarter * turn for quarter in range(4) for point in corner)
+    return [(point.real, point.imag) for point in points]
 
 
 # In the order of the markers in print; the circle has no corners.
