@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from disambig._core.errors import ClusterError, ParameterError, import_extra
 from disambig._core.parameters import check_choice, check_integer
 
-__all__ = ["BACKENDS", "Backend", "open_backend"]
-
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_UNTIL_IDLE = 0.1
 

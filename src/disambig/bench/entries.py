@@ -11,8 +11,6 @@ from disambig.bench.trial import Criterion
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 
-__all__ = ["Corruption", "DatasetEntry", "MethodEntry", "Protocol", "Settings", "without_repeats"]
-
 
 def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, list | tuple) else [value]

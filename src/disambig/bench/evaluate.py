@@ -20,17 +20,6 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.metrics import METRICS, Outcome
 
-__all__ = [
-    "METRICS",
-    "FoldScore",
-    "Predictions",
-    "compute_metrics",
-    "cross_validate",
-    "mean_and_std",
-    "mean_and_std_text",
-    "metric_code",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Predictions:

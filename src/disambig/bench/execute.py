@@ -25,16 +25,6 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics import METRICS
 
-__all__ = [
-    "JobOutput",
-    "describe_environment",
-    "execute",
-    "failure",
-    "one_thread",
-    "peak_memory_mb",
-    "reset_peak_memory",
-]
-
 try:
     import resource
 except ImportError:

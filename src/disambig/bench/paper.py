@@ -10,8 +10,6 @@ from disambig.bench.settings import Study
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.download import find_file
 
-__all__ = ["PAPER_STUDIES", "paper_study", "published_accuracies", "without_missing_data"]
-
 PAPER_STUDIES = ("table", "curves", "ablation")
 
 

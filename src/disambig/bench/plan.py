@@ -13,8 +13,6 @@ from disambig.bench.trial import ControlledCorruption, GridSelection, Split, mak
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.catalogue import load_dataset
 
-__all__ = ["Plan", "PlannedJob", "make_plan"]
-
 
 @dataclass(frozen=True, eq=False)
 class PlannedJob:

@@ -25,8 +25,6 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fits_at_once
 
-__all__ = ["Job", "Record", "changed_modules", "data_fingerprint", "recipe_of", "side_by_side"]
-
 
 @dataclass(frozen=True)
 class Job:

@@ -18,9 +18,6 @@ from disambig.bench.settings import Study
 from disambig.bench.store import Claims, RecordStore
 from disambig.bench.study_results import StudyResult, find_records
 
-__all__ = ["StudyListener", "run_study"]
-
-
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_FORGOTTEN = 3
 

@@ -20,16 +20,6 @@ from disambig.bench.entries import (
 )
 from disambig.metrics import METRICS
 
-__all__ = [
-    "Study",
-    "can_be_toml",
-    "given_settings",
-    "resolve_data_paths",
-    "settings_text",
-    "validation_message",
-]
-
-
 _FLOOR, _CEILING = "random_candidate", "oracle"
 
 

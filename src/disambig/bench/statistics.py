@@ -19,20 +19,6 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import FloatArray
 
-__all__ = [
-    "FriedmanTest",
-    "PairedTest",
-    "RivalTest",
-    "Verdict",
-    "average_ranks",
-    "corrected_t_test",
-    "critical_difference",
-    "friedman_test",
-    "groups_alike",
-    "paired_t_test",
-    "wilcoxon_holm",
-]
-
 Verdict = Literal["better", "worse", "tie"]
 
 # Scores that differ by less than this share of their size differ by rounding only: the mean of the

@@ -14,8 +14,6 @@ from disambig._core.fingerprint import sha256_hex
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, Record, recipe_of
 
-__all__ = ["Claims", "RecordStore"]
-
 try:
     import fcntl
 except ImportError:

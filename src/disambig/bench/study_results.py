@@ -14,8 +14,6 @@ from disambig.bench.store import RecordStore
 from disambig.bench.trial import make_trial
 from disambig.metrics import METRICS
 
-__all__ = ["FoundRecords", "StoredResults", "StudyResult", "find_records", "read_results"]
-
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:

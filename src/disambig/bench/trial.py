@@ -19,22 +19,6 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.metrics import accuracy, approximated_accuracy_scorer, covering_rate_scorer
 
-__all__ = [
-    "Choice",
-    "ControlledCorruption",
-    "Criterion",
-    "GridSelection",
-    "Rows",
-    "Split",
-    "Trial",
-    "TrialFit",
-    "choose_parameters",
-    "fit_alone",
-    "fit_together",
-    "make_trial",
-    "shuffled_folds",
-]
-
 
 def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Return the training and test rows of every fold, shuffled by ``seed``.
