@@ -18,9 +18,11 @@ from disambig.bench import (
     make_report,
     read_results,
     run_study,
+    write_report,
 )
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, changed_modules
+from disambig.bench.reported_study import read_study_file
 from disambig.bench.trial import GridSelection, Split
 from disambig.metrics import METRICS, Metric
 
@@ -76,6 +78,8 @@ EQUATION_5 = "math.exp(-5 *"
         ("def corrupt_controlled(", "@print\ndef corrupt_controlled(", {*NAMES, "grid"}),
         ("def choose_parameters(", "@print\ndef choose_parameters(", {"grid"}),
         ("def make_trial(", "@print\ndef make_trial(", {*NAMES, "grid"}),
+        ("predicted=probabilities.argmax(", "predicted=probabilities.argmin(", {*NAMES, "grid"}),
+        ("def outcome_of(", "@print\ndef outcome_of(", set()),
         ("METRICS = {", "def f1(outcome):\n    return 1\n\nMETRICS = {\n    'f1': f1,", set()),
         ("def run_study(", "@print\ndef run_study(", set()),
         ('__version__ = "', '__version__ = "9', set()),
@@ -92,7 +96,7 @@ def test_a_change_gives_another_key_to_the_jobs_that_depend_on_it(change, old, n
 # Stores with results of other code ---------------------------------------------------------------
 
 PLKNN_CHANGED = (
-    "3 of 12 jobs have results by other code of PLKNN (changed: disambig.methods.classical.plknn)."
+    "3 of 12 jobs (PLKNN) were recorded with other code: disambig.methods.classical.plknn changed."
 )
 
 
@@ -180,8 +184,8 @@ def test_a_store_of_the_first_version_is_reported_and_run_again(table, store):
     assert metrics_of(stored.result) == metrics_of(first)
     (notice,) = stored.notices
     assert notice.startswith(
-        "9 of 9 jobs have results by other code of PLKNN, random candidate, oracle (disambig "
-        "0.1.0, which did not record its code)."
+        "9 of 9 jobs (PLKNN, random candidate, oracle) were recorded with other code: that of "
+        "disambig 0.1.0, which did not record it."
     )
     assert stored.n_missing == 0
 
@@ -221,7 +225,7 @@ def test_a_metric_added_later_is_computed_from_kept_predictions(
     late = run_study(study, store, listener=notebook)
     assert notebook.started == []
     assert notebook.notices == [
-        "log_loss was computed from the kept predictions of 9 records, which were made before it."
+        "log_loss was computed from the kept predictions of 9 records made before it."
     ]
     assert metrics_of(late) == metrics_of(run_study(study, tmp_path / "fresh"))
     assert bytes_in(store) == before
@@ -238,7 +242,7 @@ def test_a_metric_that_is_changed_is_computed_again(table, store, monkeypatch):
     assert result.notices[0].startswith("accuracy was computed from the kept predictions of 9")
 
 
-def test_a_metric_that_cannot_be_computed_is_said(table, store, monkeypatch):
+def test_a_metric_that_cannot_be_computed_is_said(table, store, tmp_path, monkeypatch):
     run_study(small_study(table, "plknn"), store)
     monkeypatch.setitem(METRICS, "strange", Metric(refuses, "strange"))
     study = small_study(table, "plknn", metrics=["accuracy", "strange"])
@@ -248,7 +252,10 @@ def test_a_metric_that_cannot_be_computed_is_said(table, store, monkeypatch):
     assert result.notices == ()
     assert result.gaps == ("strange cannot be computed for 9 records: it is not defined here.",)
     report = make_report(result)
-    assert report.missing == result.gaps
+    assert (report.missing, report.caveats) == ((), result.gaps)
+    page = write_report(report, tmp_path)
+    assert result.gaps[0] in page.read_text("utf-8")
+    assert read_study_file(tmp_path).missing == ()  # another time it may be computed
     assert "-: no run gave a value." in report.tables["strange"].notes
 
 
@@ -262,7 +269,7 @@ def test_records_that_keep_too_little_for_a_metric_are_run_again(table, store, m
         "log_loss cannot be computed for 9 records: An earlier version of disambig kept only the "
         "most probable class. Run the study again."
     )
-    assert make_report(stored.result).missing == stored.notices[-1:]
+    assert make_report(stored.result).caveats == stored.notices[-1:]
     result = run_study(study, store)
     assert all("log_loss" in record.metrics for _, record in result.jobs())
     assert result.gaps == ()
@@ -283,8 +290,8 @@ def test_a_record_of_this_code_that_keeps_too_little_is_replaced(table, store, m
     result = run_study(study, store, listener=notebook)
     assert notebook.started == [victim.method_title]
     assert notebook.notices[1] == (
-        "log_loss cannot be computed for 1 records: The kept rows or classes are not those of the "
-        "split. Run the study again."
+        "log_loss cannot be computed for 1 record: The kept rows or classes are not those of the "
+        "split. Run the study again. That is done now."
     )
     assert all("log_loss" in record.metrics for _, record in result.jobs())
     assert len(records.read_predictions(records.read(record.key)).disambiguated) == 20

@@ -10,7 +10,7 @@ import pytest
 from disambig import PLKNN
 from disambig._core.errors import RecordError
 from disambig.bench import RecordStore
-from disambig.bench.evaluate import Predictions
+from disambig.bench.evaluate import Predictions, outcome_of
 from disambig.bench.record import Record
 from disambig.bench.trial import Split, make_trial
 from disambig.datasets import make_partial_label_dataset
@@ -104,7 +104,7 @@ def test_classes_that_are_numbers_are_kept_as_strings():
     classifier = PLKNN().fit(trial.train.X, trial.train.candidates)
     found = Predictions.from_classifier(classifier, trial, classifier.predict_proba(trial.test.X))
     assert found.classes.tolist() == ["0", "1", "2"]
-    assert Predictions.from_bytes(found.to_bytes()).outcome_on(trial).classes.tolist() == [0, 1, 2]
+    assert outcome_of(Predictions.from_bytes(found.to_bytes()), trial).classes.tolist() == [0, 1, 2]
 
 
 def test_a_job_without_a_record_is_none(store):

@@ -51,7 +51,7 @@ def test_it_says_what_was_studied_how_and_what_was_found(rich, page):
         f"About it. Protocol: 2 folds, seed 0. {len(rich.result.jobs())} jobs, {failed} failed."
     )
     items = elements.texts("li")
-    for sentence in (*rich.findings, *rich.missing):
+    for sentence in (*rich.findings, *rich.caveats):
         assert sentence in items
 
 

@@ -6,7 +6,6 @@ from .conclusions import findings as findings
 from .evaluate import FoldScore as FoldScore
 from .evaluate import cross_validate as cross_validate
 from .evaluate import mean_and_std as mean_and_std
-from .evaluate import mean_and_std_text as mean_and_std_text
 from .figure_style import save_figure as save_figure
 from .figures import draw_figure as draw_figure
 from .formats import Table as Table
@@ -32,3 +31,4 @@ from .tables import significance_table as significance_table
 from .tables import win_table as win_table
 from .trial import ControlledCorruption as ControlledCorruption
 from .trial import shuffled_folds as shuffled_folds
+from .wording import mean_and_std_text as mean_and_std_text

@@ -2,7 +2,7 @@
 
 import io
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Self
@@ -25,25 +25,14 @@ from disambig.metrics import METRICS, Outcome
 class Predictions:
     """What is kept of a fitted method: all that metrics are computed from.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Which rows of the dataset were held out.
-    probabilities : ndarray of float32 of shape (n_rows, n_classes)
-        Class probabilities of the held-out rows.
-    predicted : ndarray of int
-        Column of the most probable class, before probabilities were rounded.
-    disambiguated : ndarray of int
-        Column of the most confident candidate of every training row.
-    classes : ndarray of str
-        Names of the columns.
+    Classes go by their columns, which ``classes`` names.
     """
 
-    rows: IntArray
-    probabilities: FloatArray
-    predicted: IntArray
-    disambiguated: IntArray
-    classes: AnyArray
+    rows: IntArray  # of the dataset that were held out
+    probabilities: FloatArray  # of the held-out rows, in single precision
+    predicted: IntArray  # the most probable class, before probabilities were rounded
+    disambiguated: IntArray  # the most confident candidate of every training row
+    classes: AnyArray  # as strings
 
     @classmethod
     def from_classifier(
@@ -77,46 +66,44 @@ class Predictions:
             )
         return cls(**arrays)
 
-    def outcome_on(self, trial: Trial) -> Outcome:
-        """Return what metrics are computed from; refuse a trial of other rows or classes."""
-        classes = trial.test.candidates.classes
-        if (
-            not np.array_equal(self.rows, trial.test.numbers)
-            or len(self.disambiguated) != len(trial.train.numbers)
-            or not np.array_equal(self.classes, _names(classes))
-        ):
-            raise RecordError(
-                "The kept rows or classes are not those of the split. Run the study again."
-            )
-        return Outcome(
-            true_labels=trial.test.true_labels,
-            candidates=trial.test.candidates,
-            predicted=classes[self.predicted],
-            probabilities=self.probabilities,
-            classes=classes,
-            train_labels=trial.train.true_labels,
-            train_candidates=trial.train.candidates,
-            disambiguated=classes[self.disambiguated],
-        )
-
 
 def _names(classes: AnyArray) -> AnyArray:
     # As strings: an array of objects could only be pickled.
     return np.array([str(name) for name in classes.tolist()])
 
 
-def compute_metrics(
-    trial: Trial, predictions: Predictions, names: Iterable[str] | None = None
-) -> dict[str, float]:
-    """Return metrics by name; by default all."""
-    outcome = predictions.outcome_on(trial)
-    chosen = METRICS if names is None else names
-    return {name: METRICS[name].compute(outcome) for name in chosen}
+def outcome_of(predictions: Predictions, trial: Trial) -> Outcome:
+    """Return what metrics are computed from; refuse a trial of other rows or classes."""
+    classes = trial.test.candidates.classes
+    if (
+        not np.array_equal(predictions.rows, trial.test.numbers)
+        or len(predictions.disambiguated) != len(trial.train.numbers)
+        or not np.array_equal(predictions.classes, _names(classes))
+    ):
+        raise RecordError(
+            "The kept rows or classes are not those of the split. Run the study again."
+        )
+    return Outcome(
+        true_labels=trial.test.true_labels,
+        candidates=trial.test.candidates,
+        predicted=classes[predictions.predicted],
+        probabilities=predictions.probabilities,
+        classes=classes,
+        train_labels=trial.train.true_labels,
+        train_candidates=trial.train.candidates,
+        disambiguated=classes[predictions.disambiguated],
+    )
+
+
+def compute_metrics(trial: Trial, predictions: Predictions) -> dict[str, float]:
+    """Return every metric by its name."""
+    outcome = outcome_of(predictions, trial)
+    return {name: metric.compute(outcome) for name, metric in METRICS.items()}
 
 
 def metric_code(name: str) -> str:
     """Return a hash of the code that computes a metric."""
-    return code_fingerprint(METRICS[name].compute, Predictions.outcome_on)[:16]
+    return code_fingerprint(METRICS[name].compute, outcome_of)[:16]
 
 
 # Cross-validation --------------------------------------------------------------------------------
@@ -187,9 +174,3 @@ def cross_validate(
 def mean_and_std(values: Sequence[float] | FloatArray) -> tuple[float, float]:
     """Return the mean over folds and the sample standard deviation."""
     return float(np.mean(values)), float(np.std(values, ddof=1))
-
-
-def mean_and_std_text(values: Sequence[float]) -> str:
-    """Return mean and standard deviation as tables show them."""
-    mean, std = mean_and_std(values)
-    return f"{mean:.3f} ± {std:.3f}"

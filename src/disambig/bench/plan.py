@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from disambig._core.errors import DisambigError, StudyError
@@ -45,12 +46,17 @@ class Plan:
     study: Study
     jobs: tuple[PlannedJob, ...]
 
+    @cached_property
+    def by_key(self) -> dict[str, PlannedJob]:
+        """Every job once, by its key: two methods of a study may be the same."""
+        return {planned.job.key: planned for planned in self.jobs}
+
     def families(self) -> list[list[PlannedJob]]:
         """Return jobs in groups that differ in their split only, every job once."""
-        groups: dict[str, dict[str, PlannedJob]] = {}
-        for planned in self.jobs:
-            groups.setdefault(planned.job.family, {}).setdefault(planned.job.key, planned)
-        return [list(group.values()) for group in groups.values()]
+        groups: dict[str, list[PlannedJob]] = {}
+        for planned in self.by_key.values():
+            groups.setdefault(planned.job.family, []).append(planned)
+        return list(groups.values())
 
 
 def make_plan(study: Study) -> Plan:

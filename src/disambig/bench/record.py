@@ -12,6 +12,7 @@ import numpy as np
 
 from disambig._core.errors import RecordError
 from disambig._core.fingerprint import code_hashes, sha256_hex
+from disambig.bench.evaluate import Predictions
 from disambig.bench.trial import (
     ControlledCorruption,
     GridSelection,
@@ -70,7 +71,8 @@ class Job:
     def find_code(self) -> Mapping[str, str]:
         """Return ``code`` as it is in this process, now."""
         method = get_method(self.method)
-        hashes = code_hashes(method, make_trial, fit_alone if self.stands_alone else fit_together)
+        fit = fit_alone if self.stands_alone else fit_together
+        hashes = code_hashes(method, make_trial, fit, Predictions)
         source = inspect.getsourcefile(method) if ":" in self.method else None
         if source is None:
             return hashes

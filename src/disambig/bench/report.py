@@ -59,6 +59,11 @@ class Report:
     findings: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is not there: datasets, and metrics that records lack."""
+        return tuple(dict.fromkeys((*self.missing, *self.result.gaps)))
+
     @cached_property
     def charts(self) -> dict[str, Chart]:
         """What charts show, by the name of their files, those by epoch first."""
@@ -119,8 +124,7 @@ def make_report(
             (name, main), *others = tables.items()
             tables = {name: main, "published": beside, **dict(others)}
     found = findings(scores, reference, study.metrics[0], test_share=test_share)
-    lacking = tuple(dict.fromkeys((*missing, *result.gaps)))
-    return Report(result, scores, tables, found, lacking)
+    return Report(result, scores, tables, found, missing)
 
 
 def can_draw_figures() -> bool:
@@ -192,8 +196,8 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
         f"{study.protocol.sentence}. {len(jobs)} jobs, {len(report.result.failed)} failed; "
         "[jobs.csv](jobs.csv) has a row for each.\n"
     )
-    if report.missing:
-        yield "".join(f"- {line}\n" for line in report.missing)
+    if report.caveats:
+        yield "".join(f"- {line}\n" for line in report.caveats)
     yield f"## What was found\n\n{list_markdown(report.findings)}"
     main, *others = report.tables_in_order()
     yield to_markdown(report.tables[main])

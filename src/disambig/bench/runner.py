@@ -96,12 +96,15 @@ class _Runner:
 
     def run(self) -> StudyResult:
         found = find_records(self.plan, self.store)
-        self.known = {key: record for key, record in found.records.items() if record.is_done}
-        self.outdated = {key: self.known.pop(key) for key in found.too_little & set(self.known)}
+        for key, record in found.records.items():
+            if record.is_done:
+                (self.outdated if found.has_too_little(key) else self.known)[key] = record
         notices = [f"{error} Its job is run again." for error in found.damaged]
         notices += found.code_notices("They are run again; the old records stay in the store.")
-        notices += found.late_metrics
-        self.listener.on_start(self.plan, dict(self.known), [*notices, *found.gaps])
+        notices += found.metric_notices()
+        notices += (f"{gap} That is done now." for gap in found.gaps(self.outdated))
+        gaps = tuple(found.gaps(self.known))
+        self.listener.on_start(self.plan, dict(self.known), [*notices, *gaps])
         self.waiting.extend(self._batches())
         while self.waiting or self.elsewhere or self.under_way:
             while self.waiting and len(self.under_way) < self.backend.width():
@@ -114,9 +117,7 @@ class _Runner:
             if not self.waiting:
                 # What another runner works on: look again, it may have ended or died.
                 self.waiting, self.elsewhere = self.elsewhere, deque()
-        # Jobs that were run now have every metric.
-        gaps = find_records(self.plan, self.store).gaps if found.gaps else ()
-        return StudyResult(self.plan, self.known, tuple(notices), tuple(gaps))
+        return StudyResult(self.plan, self.known, tuple(notices), gaps)
 
     def _batches(self) -> Iterator[list[PlannedJob]]:
         """Yield what waits, in groups that are trained side by side."""

@@ -35,20 +35,10 @@ _EXACT_UP_TO = 200
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Result of a two-sided test over folds.
+    """Result of a two-sided test over folds."""
 
-    Attributes
-    ----------
-    difference : float
-        Mean score of the first method minus that of the second.
-    statistic : float
-        Student's t, with the sign of the difference.
-    p_value : float
-        Chance of a statistic at least that far from zero if the methods are equally good.
-    """
-
-    difference: float
-    statistic: float
+    difference: float  # mean score of the first method minus that of the second
+    statistic: float  # Student's t, with the sign of the difference
     p_value: float
 
     def verdict(self, alpha: float = 0.05) -> Verdict:
@@ -57,33 +47,21 @@ class PairedTest:
 
 
 def paired_t_test(first: Any, second: Any) -> PairedTest:
-    """Compare two methods by Student's t-test on the differences of their scores.
+    """Compare the scores of two methods on the same folds by Student's t-test.
 
     The folds of a cross-validation share training rows, which this test ignores: it finds
     differences too easily. It is what most papers report; ``corrected_t_test`` is fairer.
-
-    Parameters
-    ----------
-    first, second : array-like of shape (n_folds,)
-        Scores of the two methods on the same folds, in the same order; at least two.
     """
     first, second = _as_pairs(first=first, second=second)
-    return _t_test(first, second, variance_of_mean=1 / len(first))
+    return _t_test(first, second, 1 / len(first))
 
 
 def corrected_t_test(first: Any, second: Any, *, test_share: float) -> PairedTest:
     """Compare two methods by the t-test of Nadeau and Bengio for overlapping training sets.
 
     The variance of the mean of J differences is taken to be (1/J + n_test/n_train) times the
-    variance of a difference, because scores on folds that share training rows are correlated.
-
-    Parameters
-    ----------
-    first, second : array-like of shape (n_scores,)
-        Scores of the two methods on the same folds, in the same order; at least two. Of a
-        repeated cross-validation, those of all the repeats.
-    test_share : float
-        Share of the rows that a fold tests on: 0.1 for ten folds.
+    variance of a difference, because scores on folds that share training rows are correlated. Of a
+    repeated cross-validation, give the scores of all repeats; ``test_share`` is 0.1 for ten folds.
 
     References
     ----------
@@ -91,8 +69,7 @@ def corrected_t_test(first: Any, second: Any, *, test_share: float) -> PairedTes
     """
     _check_proper_share("test_share", test_share, hint="For k folds it is 1 / k.")
     first, second = _as_pairs(first=first, second=second)
-    overlap = test_share / (1 - test_share)
-    return _t_test(first, second, variance_of_mean=1 / len(first) + overlap)
+    return _t_test(first, second, 1 / len(first) + test_share / (1 - test_share))
 
 
 def _t_test(first: FloatArray, second: FloatArray, variance_of_mean: float) -> PairedTest:
@@ -116,44 +93,26 @@ def _t_test(first: FloatArray, second: FloatArray, variance_of_mean: float) -> P
 
 @dataclass(frozen=True)
 class FriedmanTest:
-    """Whether the methods differ at all, in two versions of the test.
+    """Whether the methods differ at all, in two versions of the test."""
 
-    Attributes
-    ----------
-    chi_square, p_value : float
-        Friedman's statistic, corrected for ties, and its p-value.
-    f_statistic, f_p_value : float
-        The F of Iman and Davenport and its p-value; less conservative than the chi-square.
-    """
-
-    chi_square: float
+    chi_square: float  # corrected for ties
     p_value: float
-    f_statistic: float
+    f_statistic: float  # of Iman and Davenport; less conservative than the chi-square
     f_p_value: float
 
 
 def average_ranks(scores: Any) -> FloatArray:
-    """Return the rank of every method, averaged over the datasets.
+    """Return the rank of every method (column), averaged over the datasets (rows).
 
     On a dataset the highest score has rank 1 and ties share the mean of their ranks. Scores that
     differ by rounding only are ties.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        Higher is better.
     """
     ranks: FloatArray = _ranks_by_dataset(scores, n_datasets=1, n_methods=1).mean(axis=0)
     return ranks
 
 
 def friedman_test(scores: Any) -> FriedmanTest:
-    """Test whether all the methods are equally good.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        Higher is better. At least two datasets and three methods.
+    """Test whether all methods (columns) are equally good on the datasets (rows).
 
     References
     ----------
@@ -185,14 +144,7 @@ def friedman_test(scores: Any) -> FriedmanTest:
 def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05) -> float:
     """Return how far two average ranks must lie apart to differ, by the test of Nemenyi.
 
-    Parameters
-    ----------
-    n_methods : int
-        Number of methods that were ranked, at least two.
-    n_datasets : int
-        Number of datasets that the ranks were averaged over, at least two.
-    alpha : float, default=0.05
-        Chance of finding any difference among methods that are equally good.
+    ``alpha`` is the chance of finding any difference among methods that are equally good.
     """
     check_integer("n_methods", n_methods, minimum=2)
     check_integer("n_datasets", n_datasets, minimum=2)
@@ -202,22 +154,11 @@ def critical_difference(n_methods: int, n_datasets: int, *, alpha: float = 0.05)
 
 
 def groups_alike(ranks: Any, difference: float) -> list[list[int]]:
-    """Return the groups of methods that cannot be told apart: bars in a diagram of ranks.
+    """Return the groups of methods that cannot be told apart, as indices into ``ranks``.
 
     A group is a run of methods, in the order of their ranks, whose first and last differ by at
-    most ``difference``. It has two members or more and is not part of a larger group.
-
-    Parameters
-    ----------
-    ranks : array-like of shape (n_methods,)
-        Average rank of every method.
-    difference : float
-        Such as ``critical_difference`` returns.
-
-    Returns
-    -------
-    groups : list of lists of int
-        Indices into ``ranks``, the best method first.
+    most ``difference``. It has two members or more and is not part of a larger group. The best
+    group and the best method in it come first.
     """
     check_real("difference", difference, minimum=0)
     values = _as_finite("ranks", ranks, n_axes=1)
@@ -263,24 +204,13 @@ def _ranks(values: FloatArray, *, rounding: Any) -> FloatArray:
 
 @dataclass(frozen=True)
 class RivalTest:
-    """Result of a two-sided signed-rank test of a reference against one rival.
+    """Result of a two-sided signed-rank test of a reference against one rival."""
 
-    Attributes
-    ----------
-    difference : float
-        Mean score of the reference minus that of the rival.
-    statistic : float
-        Sum of the ranks of the datasets where the reference is ahead, minus that of the others.
-    p_value : float
-        Of this comparison alone.
-    adjusted_p_value : float
-        Of this comparison as one of several, by Holm's step-down correction.
-    """
-
-    difference: float
+    difference: float  # mean score of the reference minus that of the rival
+    # Sum of the ranks of the datasets where the reference is ahead, minus that of the others.
     statistic: float
-    p_value: float
-    adjusted_p_value: float
+    p_value: float  # of this comparison alone
+    adjusted_p_value: float  # as one of several, by Holm's step-down correction
 
     def verdict(self, alpha: float = 0.05) -> Verdict:
         """Return how the reference does against the rival, by the adjusted p-value.
@@ -294,23 +224,12 @@ class RivalTest:
 def wilcoxon_holm(reference: Any, rivals: Mapping[str, Any]) -> dict[str, RivalTest]:
     """Compare a method with each of its rivals by Wilcoxon's signed-rank test.
 
-    Datasets without a difference are left out, as Wilcoxon did. Differences that are equal up to
-    rounding share their rank. The p-value is exact, with ties as well: all the signs that the
-    ranks could have had are counted. Beyond 200 datasets with a difference it is the normal
-    approximation, without continuity correction.
+    Each has a score for every dataset, in the same order. Datasets without a difference are left
+    out, as Wilcoxon did. Differences that are equal up to rounding share their rank. The p-value
+    is exact, with ties as well: all the signs that the ranks could have had are counted. Beyond
+    200 datasets with a difference it is the normal approximation, without continuity correction.
 
-    Parameters
-    ----------
-    reference : array-like of shape (n_datasets,)
-        Scores of the method, at least two.
-    rivals : mapping of str to array-like of shape (n_datasets,)
-        Scores of every rival on the same datasets, in the same order. All of them count in
-        Holm's correction, so give those that are reported together.
-
-    Returns
-    -------
-    tests : dict of str to RivalTest
-        In the order of ``rivals``.
+    All rivals count in Holm's correction, so give those that are reported together.
     """
     found = []
     for name, scores in rivals.items():

@@ -2,11 +2,11 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from disambig._core.errors import DisambigError, RecordError, StudyError
-from disambig.bench.evaluate import metric_code
+from disambig.bench.evaluate import metric_code, outcome_of
 from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.settings import Study
@@ -48,137 +48,120 @@ class StudyResult:
 
 @dataclass(frozen=True, eq=False)
 class FoundRecords:
-    """What a store has of a plan.
-
-    Attributes
-    ----------
-    plan : Plan
-        What was looked for.
-    records : dict of Record
-        Made by the code that is here, by the keys of their jobs; failures are among them.
-    of_other_code : dict of Record
-        For jobs without such a record: the latest result by other code.
-    damaged : list of RecordError
-        Records that cannot be read.
-    late_metrics, gaps : list of str
-        Metrics of the study that were computed now, and those that could not be.
-    too_little : set of str
-        Keys of records that have too little to compute a metric of the study.
-    """
+    """What a store has of a plan; jobs go by their keys."""
 
     plan: Plan
+    # Made by the code that is here; failures are among them.
     records: dict[str, Record] = field(default_factory=dict)
+    # For jobs without such a record: the latest result by other code.
     of_other_code: dict[str, Record] = field(default_factory=dict)
     damaged: list[RecordError] = field(default_factory=list)
-    late_metrics: list[str] = field(default_factory=list)
-    gaps: list[str] = field(default_factory=list)
-    too_little: set[str] = field(default_factory=set)
+    # Metrics that were computed now, each with the number of records.
+    computed: Counter[str] = field(default_factory=Counter)
+    # Why metrics of the study cannot be computed, by job and metric.
+    problems: dict[str, dict[str, Exception]] = field(default_factory=dict)
 
     def code_notices(self, what_now: str) -> Iterator[str]:
-        """Yield what has results by other code: which methods, what changed, what is done now."""
-        jobs = _unique(self.plan)
+        """Yield which methods have results by other code, what changed, and what is done now."""
         groups: dict[str, list[str]] = {}
-        for planned in jobs:
-            if record := self.of_other_code.get(planned.job.key):
+        for key, planned in self.plan.by_key.items():
+            if record := self.of_other_code.get(key):
                 change = _what_changed(record, planned.job)
                 groups.setdefault(change, []).append(planned.method_title)
         for change, titles in groups.items():
             yield (
-                f"{len(titles)} of {len(jobs)} jobs have results by other code of "
-                f"{', '.join(dict.fromkeys(titles))} ({change}). {what_now}"
+                f"{len(titles)} of {len(self.plan.by_key)} jobs "
+                f"({', '.join(dict.fromkeys(titles))}) were recorded with other code: {change}. "
+                f"{what_now}"
             )
+
+    def metric_notices(self) -> Iterator[str]:
+        """Yield which metrics of the study were computed from kept predictions."""
+        for name in self.plan.study.metrics:
+            if self.computed[name]:
+                yield (
+                    f"{name} was computed from the kept predictions of "
+                    f"{_records(self.computed[name])} made before it."
+                )
+
+    def gaps(self, keys: Container[str]) -> Iterator[str]:
+        """Yield which metrics of the study these jobs lack, and why."""
+        lacking = [self.problems[key] for key in self.problems if key in keys]
+        gaps = Counter((name, str(error)) for one in lacking for name, error in one.items())
+        for (name, why), count in gaps.items():
+            yield f"{name} cannot be computed for {_records(count)}: {why}"
+
+    def has_too_little(self, key: str) -> bool:
+        """Tell whether the record of a job lacks what a metric of the study is computed from."""
+        return any(isinstance(error, RecordError) for error in self.problems.get(key, {}).values())
 
 
 def _what_changed(record: Record, job: Job) -> str:
     if not record.code:
-        return f"disambig {record.version}, which did not record its code"
+        return f"that of disambig {record.version}, which did not record it"
     changed = changed_modules(record.code, job.code)
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-    return f"changed: {', '.join(changed[:3])}{more}"
+    return f"{', '.join(changed[:3])}{more} changed"
 
 
-def _unique(plan: Plan) -> list[PlannedJob]:
-    """Return every job once, though two methods of a study may be the same."""
-    jobs: dict[str, PlannedJob] = {}
-    for planned in plan.jobs:
-        jobs.setdefault(planned.job.key, planned)
-    return list(jobs.values())
+def _records(number: int) -> str:
+    return f"{number} record{'' if number == 1 else 's'}"
 
 
 def find_records(plan: Plan, store: RecordStore) -> FoundRecords:
     """Look for the records of a plan, and compute the metrics that they lack."""
     found = FoundRecords(plan)
-    jobs = _unique(plan)
-    for planned in jobs:
+    for key in plan.by_key:
         try:
-            record = store.read(planned.job.key)
+            record = store.read(key)
         except RecordError as error:
             found.damaged.append(error)
-            continue
-        if record is not None:
-            found.records[planned.job.key] = record
-    missing = [planned.job for planned in jobs if planned.job.key not in found.records]
+        else:
+            if record is not None:
+                found.records[key] = record
+    missing = [planned.job for key, planned in plan.by_key.items() if key not in found.records]
     found.of_other_code.update(store.of_other_code(missing))
-    _add_metrics(found, jobs, store)
+    for records in (found.records, found.of_other_code):
+        for key, record in records.items():
+            if record.is_done:
+                records[key] = _with_every_metric(found, plan.by_key[key], record, store)
     return found
 
 
-def _add_metrics(found: FoundRecords, jobs: list[PlannedJob], store: RecordStore) -> None:
-    computed: Counter[str] = Counter()
-    gaps: Counter[str] = Counter()
-    for planned in jobs:
-        key = planned.job.key
-        records = found.records if key in found.records else found.of_other_code
-        record = records.get(key)
-        names = _outdated_metrics(record, key) if record and record.is_done else []
-        if not record or not names:
-            continue
-        metrics = {name: value for name, value in record.metrics.items() if name not in names}
-        late, problems = _late_metrics(planned, record, names, store)
-        records[key] = replace(record, metrics=metrics | late)
-        computed.update(list(late))
-        for name, error in problems.items():
-            if name in found.plan.study.metrics:
-                gaps[f"{name} cannot be computed for {{}} records: {error}"] += 1
-                if isinstance(error, RecordError):
-                    found.too_little.add(key)
-    for name in found.plan.study.metrics:
-        if computed[name]:
-            found.late_metrics.append(
-                f"{name} was computed from the kept predictions of {computed[name]} records, "
-                "which were made before it."
-            )
-    found.gaps.extend(gap.format(count) for gap, count in gaps.items())
+def _with_every_metric(
+    found: FoundRecords, planned: PlannedJob, record: Record, store: RecordStore
+) -> Record:
+    """Return a record with the metrics that it lacks, or has by other code than is here.
 
-
-def _outdated_metrics(record: Record, key: str) -> list[str]:
-    """Return the metrics that a record lacks or, if it is of the code here, has by other code."""
-    return [
+    A record that was made by other code keeps what it has.
+    """
+    names = [
         name
         for name in METRICS
         if name not in record.metrics
-        or (record.key == key and record.metric_code.get(name) != metric_code(name))
+        or (record.key == planned.job.key and record.metric_code.get(name) != metric_code(name))
     ]
-
-
-def _late_metrics(
-    planned: PlannedJob, record: Record, names: list[str], store: RecordStore
-) -> tuple[dict[str, float], dict[str, Exception]]:
-    """Return metrics from kept predictions, and what is wrong with those that cannot be had."""
+    if not names:
+        return record
+    metrics = {name: value for name, value in record.metrics.items() if name not in names}
+    problems: dict[str, Exception] = {}
     try:
         trial = make_trial(planned.dataset, planned.job.split, planned.job.corruption)
-        outcome = store.read_predictions(record).outcome_on(trial)
+        outcome = outcome_of(store.read_predictions(record), trial)
     except DisambigError as error:
-        return {}, dict.fromkeys(names, error)
-    metrics: dict[str, float] = {}
-    problems: dict[str, Exception] = {}
-    for name in names:
-        try:
-            metrics[name] = METRICS[name].compute(outcome)
-        # A metric may raise anything, and the others are still there.
-        except Exception as error:  # noqa: BLE001
-            problems[name] = error
-    return metrics, problems
+        problems = dict.fromkeys(names, error)
+    else:
+        for name in names:
+            try:
+                metrics[name] = METRICS[name].compute(outcome)
+                found.computed[name] += 1
+            # A metric may raise anything, and the others are still there.
+            except Exception as error:  # noqa: BLE001
+                problems[name] = error
+    asked = {name: problems[name] for name in found.plan.study.metrics if name in problems}
+    if asked:
+        found.problems[planned.job.key] = asked
+    return replace(record, metrics=metrics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +215,7 @@ def read_results(study: Study, store: str | os.PathLike[str]) -> StoredResults:
             "the study first, or name the folder of its records by --store."
         )
     what_now = "They are shown as they were recorded; 'disambig study' runs them again."
-    notices = (*found.code_notices(what_now), *found.late_metrics)
-    result = StudyResult(Plan(study, recorded), records, notices, tuple(found.gaps))
+    notices = (*found.code_notices(what_now), *found.metric_notices())
+    gaps = tuple(found.gaps(records))
+    result = StudyResult(Plan(study, recorded), records, notices, gaps)
     return StoredResults(result, len(plan.jobs) - len(recorded), tuple(found.damaged))

@@ -24,7 +24,7 @@ from disambig.bench.wording import (
     count_of,
     friedman_sentence,
     join_data,
-    mean_text,
+    mean_and_std_text,
     p_value_text,
     repeated_data_sentence,
     score_text,
@@ -66,7 +66,7 @@ def comparison_table(
         test = tests[data, method] if method in rivals else None
         values = runs.values(data, method)
         mark = MARKS[test.verdict(alpha)] if test else ""
-        return mean_text(values) + mark + count_of(len(values), runs.n_runs)
+        return mean_and_std_text(values) + mark + count_of(len(values), runs.n_runs)
 
     rows = [(data, *(cell(data, method) for method in columns)) for data in runs.data]
     counts = {
@@ -261,7 +261,7 @@ def significance_table(
 def _mean_over_data(runs: RunTable, method: str) -> str:
     means = np.array([runs.mean(data, method) for data in runs.data])
     means = means[~np.isnan(means)]
-    return mean_text(means) + count_of(len(means), len(runs.data))
+    return mean_and_std_text(means) + count_of(len(means), len(runs.data))
 
 
 def _test_notes(
@@ -327,7 +327,7 @@ def published_table(scores: Any, published: Published) -> Table:
 
     def ours(dataset: str, method: str) -> str:
         values = runs.values(dataset, method)
-        return mean_text(values) + count_of(len(values), runs.n_runs)
+        return mean_and_std_text(values) + count_of(len(values), runs.n_runs)
 
     rows = []
     for dataset, figures in published.items():

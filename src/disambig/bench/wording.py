@@ -1,7 +1,7 @@
 """Scores as text, and the sentences that several tables and the findings share."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from disambig._core.messages import join_names
 from disambig._core.typing import FloatArray
@@ -20,8 +20,8 @@ def score_text(mean: float, deviation: float | None) -> str:
     return text if deviation is None else f"{text} ± {deviation:.{DECIMALS}f}"
 
 
-def mean_text(values: FloatArray) -> str:
-    """Return mean ± standard deviation; of a single value, the value."""
+def mean_and_std_text(values: Sequence[float] | FloatArray) -> str:
+    """Return mean ± standard deviation as tables show them; of a single value, the value."""
     if len(values) == 0:
         return MISSING
     if len(values) == 1:

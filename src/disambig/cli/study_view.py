@@ -70,11 +70,10 @@ class _Tally(StudyListener):
 
     def on_start(self, plan: "Plan", done: "dict[str, Record]", notices: list[str]) -> None:
         """Count what there is to do and what is done."""
-        jobs = {planned.job.key: planned for planned in plan.jobs}
-        self._total = len(jobs)
-        self._pending = {key: planned for key, planned in jobs.items() if key not in done}
+        self._total = len(plan.by_key)
+        self._pending = {key: planned for key, planned in plan.by_key.items() if key not in done}
         for key, record in done.items():
-            self._time_left.learn(jobs[key], record, now=False)
+            self._time_left.learn(plan.by_key[key], record, now=False)
         for notice in notices:
             self._print(notice)
         if done:
@@ -170,7 +169,7 @@ class LiveView(_Tally):
         self._refresh()
 
     def _note(self, planned: "PlannedJob", record: "Record") -> None:
-        if record.is_done:
+        if "accuracy" in record.metrics:
             cell = self._scores.setdefault((planned.dataset.name, planned.method_title), [])
             cell.append(record.metrics["accuracy"])
 

@@ -59,12 +59,12 @@ def _lead(report: Report) -> str:
 
 
 def _found(report: Report) -> Section:
-    missing = [element("li", {"class": "warn"}, line) for line in report.missing]
+    caveats = [element("li", {"class": "warn"}, line) for line in report.caveats]
     return Section(
         "found",
         "What was found",
         fragment(
-            element("ul", None, *missing) if missing else "",
+            element("ul", None, *caveats) if caveats else "",
             element("ul", None, *(element("li", None, line) for line in report.findings)),
         ),
     )
