@@ -229,7 +229,7 @@ def test_results_of_other_code_are_run_again_with_a_word_why(
     code, shown, _ = command("study", str(folder / "tiny.toml"), "--store", str(store))
     assert code == 0
     assert shown.splitlines()[2:4] == [
-        "4 of 16 jobs have results by other code of PLKNN (changed: disambig.solvers.neighbors). "
+        "4 of 16 jobs (PLKNN) were recorded with other code: disambig.solvers.neighbors changed. "
         "They are run again; the old records stay in the store.",
         "12 of 16 jobs were done before.",
     ]

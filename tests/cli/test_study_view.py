@@ -166,13 +166,13 @@ def test_a_failure_is_reported_at_once_with_all_that_is_known_and_signs_as_they_
     assert after.count(line) == 1
 
 
-def test_a_message_with_brackets_is_shown_as_it_is(run: Run) -> None:
+def test_a_message_is_shown_as_it_is_without_control_characters(run: Run) -> None:
     ((planned, record),) = run.result.failed
-    odd = replace(record, error={"type": "Oops", "message": "[bold]no[/bold] [/x] \\[y]"})
+    odd = replace(record, error={"type": "Oops", "message": "[bold]no[/bold] [/x] \\[y]\x1b]0;"})
     for kind in VIEWS:
         events = [run.events[0], ("on_job_end", (planned, odd))]
         _, text = shown(kind, events, terminal=kind is LiveView)
-        assert "Oops: [bold]no[/bold] [/x] \\[y]" in text
+        assert "Oops: [bold]no[/bold] [/x] \\[y]\\x1b]0;" in text
 
 
 # The plain log -----------------------------------------------------------------------------------

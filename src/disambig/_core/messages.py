@@ -86,9 +86,14 @@ def describe_table_rows(bad: BoolArray) -> str:
     return f"{rows.size:,} rows, the first is {row_name(int(rows[0]))}"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return ``1 job`` or ``1,200 jobs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def row_count(count: int) -> str:
     """Return ``1 row`` or ``1,200 rows``."""
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return plural(count, "row")
 
 
 def percent(share: float) -> str:

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -125,13 +125,8 @@ def _end_with(runner: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-@contextmanager
-def _open_local(jobs: int, _: str | None) -> Iterator[Backend]:
-    processes = _LocalProcesses(jobs)
-    try:
-        yield processes
-    finally:
-        processes.close()
+def _open_local(jobs: int, _: str | None) -> AbstractContextManager[Backend]:
+    return closing(_LocalProcesses(jobs))
 
 
 # Clusters ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from disambig._core.messages import plural
 from disambig.bench.comparisons import (
     PairwiseTests,
     Ranking,
@@ -80,10 +81,9 @@ def _best(runs: RunTable, reference: str) -> list[str]:
     if not any(best):
         return [f"No method has any {metric_title(runs.metric)} to show."]
     shared = " (ties count for each)" if any(len(names) > 1 for names in best) else ""
-    return [
-        f"Best mean {metric_title(runs.metric)}, out of {_count(runs, len(runs.data))}{shared}: "
-        f"{', '.join(f'{runs.display_name(method)} {counts[method]}' for method in shown)}."
-    ]
+    each = ", ".join(f"{runs.display_name(method)} {counts[method]}" for method in shown)
+    out_of = plural(len(runs.data), runs.unit)
+    return [f"Best mean {metric_title(runs.metric)}, out of {out_of}{shared}: {each}."]
 
 
 def _best_or_level(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) -> list[str]:
@@ -106,7 +106,7 @@ def _best_or_level(runs: RunTable, reference: str, tests: PairwiseTests, alpha: 
         but += f"; it cannot be tested on {join_data(untested)}"
     return [
         f"{runs.display_name(reference)} is the best, or not significantly behind the best, on "
-        f"{n_level} of {_count(runs, len(runs.data))} (paired t-test){but}."
+        f"{n_level} of {plural(len(runs.data), runs.unit)} (paired t-test){but}."
     ]
 
 
@@ -122,12 +122,12 @@ def _verdicts(
     counts = WinTieLoss.count((tests[pair] for pair in pairs), alpha)
     fair = WinTieLoss.count((corrected[pair] for pair in pairs), alpha)
     by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
-    number = f"{n_tests} paired t-test{'s' if n_tests > 1 else ''}"
     return [
-        f"In {number}, {shown} is significantly better in {counts.wins}, worse in {counts.losses}, "
-        f"neither in {counts.ties}; corrected for training rows that runs share, better in "
-        f"{fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At the level {alpha:g}, "
-        f"{by_chance} of {n_tests} would come out significant by chance if no methods differed."
+        f"In {plural(n_tests, 'paired t-test')}, {shown} is significantly better in {counts.wins}, "
+        f"worse in {counts.losses}, neither in {counts.ties}; corrected for training rows that "
+        f"runs share, better in {fair.wins}, worse in {fair.losses}, neither in {fair.ties}. At "
+        f"the level {alpha:g}, {by_chance} of {n_tests} would come out significant by chance if no "
+        "methods differed."
     ]
 
 
@@ -148,7 +148,7 @@ def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) 
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
         sentences.append(
             f"{shown} is significantly behind {runs.display_name(rival)} on {len(behind)} of "
-            f"{_count(runs, len(runs.data))}: {join_data(places)}."
+            f"{plural(len(runs.data), runs.unit)}: {join_data(places)}."
         )
     return sentences
 
@@ -212,7 +212,7 @@ def _below_floors(runs: RunTable) -> list[str]:
 def _range(runs: RunTable, gaps: list[float]) -> str:
     if len(gaps) == 1:
         return ""
-    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {_count(runs, len(gaps))})"
+    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {plural(len(gaps), runs.unit)})"
 
 
 def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:
@@ -250,7 +250,3 @@ def _missing(runs: RunTable) -> list[str]:
         f"{expected - finished} of {expected} runs are missing; methods are compared on the runs "
         "that they have in common."
     ]
-
-
-def _count(runs: RunTable, number: int) -> str:
-    return f"{number} {runs.unit}{'' if number == 1 else 's'}"

@@ -58,11 +58,10 @@ def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[JobOutput
 
 def failure(dataset: PartialLabelDataset, job: Job, error: BaseException) -> JobOutput:
     """Return what is kept of a job that went wrong."""
-    lines = traceback.format_exception(error)
     facts = {
         "type": type(error).__name__,
         "message": str(error) or repr(error),
-        "traceback": "".join(lines),
+        "traceback": "".join(traceback.format_exception(error)),
     }
     return Record(**_facts(dataset, job), status="failed", error=facts), None
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -34,16 +34,22 @@ class Table:
     n_summary_rows: int = 0
 
 
+def _cells(table: Table, escape: Callable[[str], str], emphasised: str) -> list[list[str]]:
+    """Return the cells of all rows, escaped; those that stand out with this around them."""
+    return [
+        [
+            emphasised.format(escape(cell)) if (i, j) in table.emphasised else escape(cell)
+            for j, cell in enumerate(row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
+
+
 def to_markdown(table: Table) -> str:
     """Return the table with its title as a heading and its notes as a list."""
     lines = [f"## {as_markdown(table.title)}", "", _line(map(as_markdown, table.header))]
     lines.append(_line(["---", *["---:"] * (len(table.header) - 1)]))
-    for i, row in enumerate(table.rows):
-        cells = [
-            f"**{as_markdown(cell)}**" if (i, j) in table.emphasised else as_markdown(cell)
-            for j, cell in enumerate(row)
-        ]
-        lines.append(_line(cells))
+    lines += map(_line, _cells(table, as_markdown, "**{}**"))
     if table.notes:
         lines += ["", list_markdown(table.notes).rstrip("\n")]
     return "\n".join(lines) + "\n"
@@ -90,13 +96,7 @@ _SIZES = ((70, 45, r"\normalsize"), (95, 55, r"\footnotesize"), (120, 65, r"\scr
 
 def to_latex(table: Table) -> str:
     r"""Return a ``table`` environment; wide and long tables are set in smaller type."""
-    rows = [
-        _row(
-            rf"\textbf{{{_escaped(cell)}}}" if (i, j) in table.emphasised else _escaped(cell)
-            for j, cell in enumerate(row)
-        )
-        for i, row in enumerate(table.rows)
-    ]
+    rows = [_row(cells) for cells in _cells(table, _escaped, r"\textbf{{{}}}")]
     split = len(rows) - table.n_summary_rows
     summary = [r"\midrule", *rows[split:]] if 0 < split < len(rows) else rows[split:]
     lines = [
@@ -144,8 +144,5 @@ def to_csv(table: Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.header)
-    for i, row in enumerate(table.rows):
-        writer.writerow(
-            f"{cell} *" if (i, j) in table.emphasised else cell for j, cell in enumerate(row)
-        )
+    writer.writerows(_cells(table, str, "{} *"))
     return text.getvalue()

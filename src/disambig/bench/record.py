@@ -29,36 +29,16 @@ from disambig.methods.side_by_side import fits_at_once
 
 @dataclass(frozen=True)
 class Job:
-    """One method on one split of one dataset: all that its result depends on, but for the code.
+    """One method on one split of one dataset: all that its result depends on, but for the code."""
 
-    Attributes
-    ----------
-    method : str
-        A name from the catalogue, or ``package.module:Class``.
-    parameters : dict
-        What the method is made with; plain values.
-    grid : dict of lists
-        Parameters to choose from, by ``selection``; empty if there is nothing to choose.
-    selection : GridSelection or None
-        How to choose; None without a grid.
-    data : str
-        Fingerprint of the dataset's content, whatever its file is called.
-    corruption : ControlledCorruption or None
-        Makes the candidate sets; None where those of the dataset are used.
-    split : Split
-        The rows held out, and the seed of everything.
-    by_epoch : bool
-        Whether held-out accuracy is followed over the epochs of the training.
-    """
-
-    method: str
-    data: str
-    split: Split
-    parameters: dict[str, Any] = field(default_factory=dict)
-    grid: dict[str, list[Any]] = field(default_factory=dict)
-    selection: GridSelection | None = None
-    corruption: ControlledCorruption | None = None
-    by_epoch: bool = False
+    method: str  # a name from the catalogue, or package.module:Class
+    data: str  # fingerprint of the dataset's content, whatever its file is called
+    split: Split  # the rows held out, and the seed of everything
+    parameters: dict[str, Any] = field(default_factory=dict)  # plain values
+    grid: dict[str, list[Any]] = field(default_factory=dict)  # parameters to choose from
+    selection: GridSelection | None = None  # how to choose; None without a grid
+    corruption: ControlledCorruption | None = None  # None: the sets of the dataset are used
+    by_epoch: bool = False  # whether held-out accuracy is followed over the epochs
 
     @cached_property
     def code(self) -> Mapping[str, str]:
@@ -152,61 +132,28 @@ def _hash(content: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a job.
-
-    Attributes
-    ----------
-    key : str
-        Name of the job.
-    job : dict
-        The job as plain values.
-    dataset : str
-        Name of the dataset, for people.
-    status : {"done", "failed"}
-        Whether there is a result.
-    environment : dict
-        Versions and machine.
-    finished : str
-        When, in UTC.
-    code : dict
-        Hashes of the code that the result depends on, by module; empty in records of version
-        0.1.0 and before.
-    metrics, metric_code : dict
-        Every metric by its name, and a hash of the code that computed it; empty if it failed.
-    by_epoch : list of float or None
-        Held-out accuracy after every epoch, where that was asked for.
-    chosen : dict or None
-        Parameters that were chosen from the grid.
-    choices : list
-        Every combination of the grid with its score.
-    seconds : dict
-        Time of ``choose``, ``fit`` and ``predict``. Of folds trained side by side each has its
-        share of the time; ``side_by_side`` of them.
-    peak_memory_mb : float
-        Most memory the process held while it worked on the job.
-    predictions : str or None
-        Hash of the file with the predictions.
-    error : dict or None
-        Type, message and traceback of what went wrong.
-    """
+    """What is kept of a job."""
 
     key: str
-    job: dict[str, Any]
-    dataset: str
+    job: dict[str, Any]  # as plain values
+    dataset: str  # its name, for people
     status: Literal["done", "failed"]
-    environment: dict[str, Any]
-    finished: str
+    environment: dict[str, Any]  # versions and machine
+    finished: str  # when, in UTC
+    # Hashes of the code that the result depends on, by module; version 0.1.0 did not keep them.
     code: dict[str, str] = field(default_factory=dict)
+    # Every metric by its name, and a hash of the code that computed it; empty if the job failed.
     metrics: dict[str, float] = field(default_factory=dict)
     metric_code: dict[str, str] = field(default_factory=dict)
-    by_epoch: list[float] | None = None
-    chosen: dict[str, Any] | None = None
-    choices: list[Any] = field(default_factory=list)
+    by_epoch: list[float] | None = None  # held-out accuracy, where that was asked for
+    chosen: dict[str, Any] | None = None  # parameters, from the grid
+    choices: list[Any] = field(default_factory=list)  # all of the grid, each with its score
+    # Of choose, fit and predict. Folds trained side by side share the time equally.
     seconds: dict[str, float] = field(default_factory=dict)
-    side_by_side: int = 1
-    peak_memory_mb: float | None = None
-    predictions: str | None = None
-    error: dict[str, str] | None = None
+    side_by_side: int = 1  # how many folds were trained together
+    peak_memory_mb: float | None = None  # of the process while it worked on the job
+    predictions: str | None = None  # hash of their file
+    error: dict[str, str] | None = None  # type, message and traceback
 
     @property
     def is_done(self) -> bool:

@@ -71,12 +71,11 @@ class Report:
 
     def printed_charts(self) -> dict[str, Chart]:
         """Return the charts for print: of curves with several r, all of them and each r alone."""
-        charts: dict[str, Chart] = {}
-        for name, chart in self.charts.items():
-            charts[name] = chart
-            if isinstance(chart, CurvesChart) and len(chart.rs) > 1:
-                charts |= {f"{name}_r{r:g}": chart.with_r(r) for r in chart.rs}
-        return charts
+        return self.charts | {
+            name: part
+            for chart_name, chart in self.charts.items()
+            for name, part in _curves_by_r(chart_name, chart).items()
+        }
 
     def tables_in_order(self) -> Iterator[str]:
         """Return the names of all tables as a page has them: tests before scores."""
@@ -85,6 +84,12 @@ class Report:
         for metric in self.result.plan.study.metrics:
             names += [f"{metric}_wins", f"{metric}_tests", metric]
         return (name for name in dict.fromkeys(names) if name in self.tables)
+
+
+def _curves_by_r(name: str, chart: Chart) -> dict[str, Chart]:
+    if not isinstance(chart, CurvesChart) or len(chart.rs) == 1:
+        return {}
+    return {f"{name}_r{r:g}": chart.with_r(r) for r in chart.rs}
 
 
 def make_report(
@@ -221,10 +226,9 @@ def _figure_links(report: Report) -> Iterator[str]:
     if not can_draw_figures():
         yield f"{NO_FIGURES}\n"
         return
-    names = report.printed_charts()
-    for name in names:
+    for chart_name, chart in report.charts.items():
         # Curves of all r in one figure are too small for a page; those of each r are not.
-        if not any(other.startswith(f"{name}_r") for other in names):
+        for name in _curves_by_r(chart_name, chart) or [chart_name]:
             yield f"![{name.replace('_', ' ')}]({name}.png)\n"
 
 

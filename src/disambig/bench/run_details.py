@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from disambig._core.messages import plural
 from disambig.bench.formats import Table
 from disambig.bench.record import Record
 from disambig.bench.run_table import STEPS
@@ -92,7 +93,7 @@ def _values(values: Iterable[Any]) -> str:
     named = {"none" if value is None else str(value): n for value, n in counts.most_common()}
     if len(named) == 1:
         return next(iter(named))
-    return "; ".join(f"{value} ({n} job{'' if n == 1 else 's'})" for value, n in named.items())
+    return "; ".join(f"{value} ({plural(n, 'job')})" for value, n in named.items())
 
 
 def _seconds(seconds: float) -> str:

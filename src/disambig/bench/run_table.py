@@ -33,6 +33,7 @@ def study_scores(result: StudyResult) -> Any:
 
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
     job = planned.job
+    error = record.error["message"] if record.error else None
     return {
         "dataset": planned.dataset.name,
         "p": job.corruption.p if job.corruption else None,
@@ -48,14 +49,10 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "selection": job.selection.criterion if job.selection else None,
         "chosen": json.dumps(record.chosen) if record.chosen else None,
         "status": record.status,
-        "error": _without_surrogates(record.error["message"]) if record.error else None,
+        # Lone surrogates are spelled out: Arrow, where pandas uses it, refuses such strings.
+        "error": error and error.encode("utf-8", "backslashreplace").decode(),
         "key": record.key,
     }
-
-
-def _without_surrogates(message: str) -> str:
-    """Spell out lone surrogates: Arrow, where pandas uses it, refuses such strings."""
-    return message.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[float]]]]:

@@ -60,8 +60,8 @@ def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
         if is_corrupted.any():
             charts[f"{metric}_curves"] = curves_chart(scores, metric, reference=reference)
         if not is_corrupted.all():
-            own_sets = scores[~is_corrupted]
-            charts[f"{metric}_dots"] = dots_chart(own_sets, metric, reference=reference)
+            uncorrupted = scores[~is_corrupted]
+            charts[f"{metric}_dots"] = dots_chart(uncorrupted, metric, reference=reference)
         if rank_methods(RunTable.from_scores(scores, metric)).critical_difference is not None:
             charts[f"{metric}_ranks"] = ranks_chart(scores, metric, reference=reference)
     return charts
@@ -148,14 +148,14 @@ def _limits(runs: RunTable, data: list[str]) -> tuple[float, float] | None:
         name: [mean for title in data if not math.isnan(mean := runs.mean(title, name))]
         for name in runs.roles
     }
-    every = [mean for own_means in means.values() for mean in own_means]
+    every = [mean for its_means in means.values() for mean in its_means]
     if not every:
         return None
     low = _lowest_shown(every, [m for name in runs.in_role("floor") for m in means[name]], runs)
     margin = _MARGIN * (max(every) - low) or 0.01
     top = max(every) + margin
     # Arrows have rows of their own, below the points.
-    n_rows = sum(min(own_means, default=low) < low for own_means in means.values())
+    n_rows = sum(min(its_means, default=low) < low for its_means in means.values())
     share = 1 - min(n_rows, MAX_ARROW_ROWS) * ARROW_ROW_HEIGHT
     return top - (top - low + margin) / share, top
 

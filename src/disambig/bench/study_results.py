@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from disambig._core.errors import DisambigError, RecordError, StudyError
+from disambig._core.messages import plural
 from disambig.bench.evaluate import metric_code, outcome_of
 from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, changed_modules
@@ -81,7 +82,7 @@ class FoundRecords:
             if self.computed[name]:
                 yield (
                     f"{name} was computed from the kept predictions of "
-                    f"{_records(self.computed[name])} made before it."
+                    f"{plural(self.computed[name], 'record')} made before it."
                 )
 
     def gaps(self, keys: Container[str]) -> Iterator[str]:
@@ -89,7 +90,7 @@ class FoundRecords:
         lacking = [self.problems[key] for key in self.problems if key in keys]
         gaps = Counter((name, str(error)) for one in lacking for name, error in one.items())
         for (name, why), count in gaps.items():
-            yield f"{name} cannot be computed for {_records(count)}: {why}"
+            yield f"{name} cannot be computed for {plural(count, 'record')}: {why}"
 
     def has_too_little(self, key: str) -> bool:
         """Tell whether the record of a job lacks what a metric of the study is computed from."""
@@ -102,10 +103,6 @@ def _what_changed(record: Record, job: Job) -> str:
     changed = changed_modules(record.code, job.code)
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     return f"{', '.join(changed[:3])}{more} changed"
-
-
-def _records(number: int) -> str:
-    return f"{number} record{'' if number == 1 else 's'}"
 
 
 def find_records(plan: Plan, store: RecordStore) -> FoundRecords:

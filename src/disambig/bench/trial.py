@@ -33,24 +33,12 @@ def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArr
 
 @dataclass(frozen=True)
 class Split:
-    """One way to hold rows out: a fold of several, or a share of the rows.
+    """One way to hold rows out: a fold of several, or a share of the rows."""
 
-    Attributes
-    ----------
-    seed : int
-        Shuffles the rows.
-    fold : int
-        Which of the folds is held out; 0 where a share is.
-    n_folds : int or None
-        Number of folds.
-    test_share : float or None
-        Share of the rows to hold out, in the place of folds.
-    """
-
-    seed: int
-    fold: int = 0
+    seed: int  # shuffles the rows
+    fold: int = 0  # which of the folds is held out; 0 where a share is
     n_folds: int | None = None
-    test_share: float | None = None
+    test_share: float | None = None  # of the rows, instead of folds
 
     def rows(self, n_samples: int) -> tuple[IntArray, IntArray]:
         """Return the rows to train on and the rows held out."""
@@ -87,17 +75,9 @@ class ControlledCorruption:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of a dataset.
+    """Some rows of a dataset."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int
-        Which rows of the dataset they are.
-    X, candidates, true_labels
-        Their features, candidate sets and true labels.
-    """
-
-    numbers: IntArray
+    numbers: IntArray  # which they are
     X: FloatArray
     candidates: CandidateLabels
     true_labels: AnyArray
@@ -111,22 +91,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A split of a dataset, its sets made, its seeds drawn; the same for every method.
-
-    Attributes
-    ----------
-    train : Rows
-        To learn from.
-    test : Rows
-        Held out. Their candidate sets are for metrics that need no true labels.
-    method_seed, selection_seed : int
-        For the method's own randomness, and for the inner folds that choose its parameters.
-    """
+    """A split of a dataset, its sets made, its seeds drawn; the same for every method."""
 
     train: Rows
-    test: Rows
+    test: Rows  # held out; their candidate sets are for metrics that need no true labels
     method_seed: int
-    selection_seed: int
+    selection_seed: int  # of the inner folds that parameters are chosen on
 
     def task(self, method: PartialLabelClassifier) -> tuple[FloatArray, CandidateLabels, int]:
         """Return what ``fit_many`` takes to fit a method to the rows to learn from."""
@@ -172,15 +142,9 @@ Criterion = Literal["covering_rate", "approximated_accuracy", "oracle"]
 
 @dataclass(frozen=True)
 class GridSelection:
-    """How one of several combinations of parameters is chosen.
+    """How one of several combinations of parameters is chosen: by what, on inner held-out rows.
 
-    Attributes
-    ----------
-    criterion : {"covering_rate", "approximated_accuracy", "oracle"}
-        What is compared on the inner held-out rows. ``oracle`` looks at their true labels; results
-        chosen so are upper bounds and are marked in every table.
-    n_folds : int
-        Inner folds.
+    ``oracle`` looks at their true labels; results chosen so are marked in every table.
     """
 
     criterion: Criterion = "covering_rate"
@@ -197,21 +161,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class TrialFit:
-    """A classifier fitted to the training rows of a trial.
-
-    Attributes
-    ----------
-    classifier : PartialLabelClassifier
-        Fitted.
-    seconds : dict
-        Time of ``choose`` and ``fit``; folds trained side by side share the time equally.
-    choice : Choice or None
-        Parameters chosen from a grid.
-    side_by_side : int
-        How many trials were fitted together.
-    by_epoch : list of float or None
-        Held-out accuracy after every epoch, where that was asked for.
-    """
+    """A classifier fitted to the training rows of a trial; the rest is as in a record."""
 
     classifier: PartialLabelClassifier
     seconds: dict[str, float] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from disambig._core.messages import join_names
+from disambig._core.messages import join_names, plural
 from disambig._core.typing import FloatArray
 from disambig.bench.comparisons import Ranking
 from disambig.bench.evaluate import mean_and_std
@@ -98,9 +98,9 @@ def repeated_data_sentence(ranking: Ranking, *, has_p_values: bool) -> list[str]
     if len(ranking.data) == ranking.n_datasets or not too_small:
         return []
     return [
-        f"The tests over data count {len(ranking.data)} settings of only {ranking.n_datasets} "
-        f"dataset{'s' if ranking.n_datasets > 1 else ''} as if they were independent, which they "
-        f"are not: {', and '.join(too_small)}."
+        f"The tests over data count {len(ranking.data)} settings of only "
+        f"{plural(ranking.n_datasets, 'dataset')} as if they were independent, which they are not: "
+        f"{', and '.join(too_small)}."
     ]
 
 

@@ -76,15 +76,19 @@ def people_console() -> Console:
     return Console(stderr=True)
 
 
-def say(text: str, console: Console | None = None) -> None:
-    """Print a string as it is: no markup, and no control characters for the terminal."""
+def say(text: str, console: Console | None = None, *, wrap: bool = True) -> None:
+    """Print a string as it is: no markup, and no control characters for the terminal.
+
+    Without ``wrap`` the terminal breaks long lines, so that a path in them stays in one piece.
+    """
     console = console or people_console()
     console.print(
         "\n".join(printable(line) for line in text.split("\n")),
         markup=False,
         emoji=False,
         highlight=False,
-        soft_wrap=not console.is_terminal,  # lines for people, one line for other programs
+        # Lines for people, one line for other programs.
+        soft_wrap=not (wrap and console.is_terminal),
     )
 
 

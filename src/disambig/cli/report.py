@@ -1,7 +1,7 @@
 """``disambig report``: a page for the browser, in one file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,6 @@ from disambig._core.errors import ParameterError, TableError
 from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
 from disambig.cli.study import STORE, Store
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
-
-if TYPE_CHECKING:
-    from disambig.tabular.cleaned_table import CleanedTable
 
 
 @with_option_groups
@@ -58,20 +55,17 @@ def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: 
     from disambig.web.table_report import table_page
 
     if source.is_dir() and (source / "model.json").exists():
-        return table_page(_model_rows(source), title=f"Model {source.name}", most_rows=rows)
+        from disambig.tabular.cleaned_table import rows_of_model
+        from disambig.tabular.table_model import load_model
+
+        cleaned = rows_of_model(load_model(source))
+        return table_page(cleaned, title=f"Model {source.name}", most_rows=rows)
     if source.is_dir() or source.suffix.lower() == ".toml":
         return _study_page(source, store)
     from disambig.cli.table_files import load_cleaned
 
     cleaned = load_cleaned(source, options, id)
     return table_page(cleaned, title=source.name, most_rows=rows)
-
-
-def _model_rows(folder: Path) -> "CleanedTable":
-    from disambig.tabular.cleaned_table import rows_of_model
-    from disambig.tabular.table_model import load_model
-
-    return rows_of_model(load_model(folder))
 
 
 def _study_page(source: Path, store: Path) -> str:

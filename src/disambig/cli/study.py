@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from disambig._core.errors import StudyError
-from disambig.cli.console import print_table
+from disambig.cli.console import print_table, say
 from disambig.cli.options import with_option_groups
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ def run_and_report(
     if study.about:
         console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
     for line in missing:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line, console, wrap=False)
     result = _run(study, options, console)
     if any(record.is_done for _, record in result.jobs()):
         _report(result, folder, command, console, published=published, missing=missing)
     if result.failed:
-        console.print(
+        say(
             f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
             f"{options.store} say how; the same command tries them again.",
-            markup=False,
-            soft_wrap=True,
+            console,
+            wrap=False,
         )
         raise typer.Exit(1)
 
@@ -96,9 +96,7 @@ def _run(study: "Study", options: RunOptions, console: Console) -> "StudyResult"
                 listener=view,
             )
     except KeyboardInterrupt:
-        console.print(
-            "Interrupted. What was done is kept; the same command goes on from there.", markup=False
-        )
+        say("Interrupted. What was done is kept; the same command goes on from there.", console)
         raise typer.Exit(130) from None
 
 
@@ -125,14 +123,14 @@ def _report(
         if i == 0 or name == "published":
             print_table(table, console)
     console.print(Markdown(list_markdown(report.findings)))
-    console.print(
+    say(
         f"\nThe whole report, with tables and figures: {page}, and for a browser "
         f"{page.with_suffix('.html')}",
-        soft_wrap=True,
-        markup=False,
+        console,
+        wrap=False,
     )
     if not can_draw_figures():
-        console.print(NO_FIGURES, soft_wrap=True, markup=False)
+        say(NO_FIGURES, console)
 
 
 @with_option_groups

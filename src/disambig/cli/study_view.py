@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from disambig.bench.runner import StudyListener
-from disambig.cli.console import make_table
+from disambig.cli.console import make_table, say
 
 if TYPE_CHECKING:
     from disambig.bench.plan import Plan, PlannedJob
@@ -111,7 +111,7 @@ class _Tally(StudyListener):
         """Nothing is left open."""
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(text, self._console, wrap=False)
 
 
 class PlainLog(_Tally):

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from markupsafe import Markup
 
+from disambig._core.messages import plural
 from disambig.bench.charts import Chart, CurvesChart, DotsChart, LineChart, RanksChart
 from disambig.bench.report import Report
 from disambig.bench.run_details import failure_table, run_details, seconds_table
@@ -52,8 +53,7 @@ def study_page(report: Report, *, command: str | None = None) -> str:
 
 def _lead(report: Report) -> str:
     study, result = report.result.plan.study, report.result
-    n_jobs = len(result.jobs())
-    jobs = f"{n_jobs} job{'' if n_jobs == 1 else 's'}, {len(result.failed)} failed."
+    jobs = f"{plural(len(result.jobs()), 'job')}, {len(result.failed)} failed."
     about = " ".join(study.about.split())
     return f"{about} Protocol: {study.protocol.sentence}. {jobs}".lstrip()
 
