@@ -90,21 +90,22 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
     ]
     study = small(
         *methods,
-        datasets=[data, data | {"corruption": CORRUPTION}],
+        datasets=[data, data | {"title": "small raw", "corruption": CORRUPTION}],
         protocol={"folds": 2, "by_epoch": True},
     )
     report, page = written(study, tmp_path / "out")
     assert next(iter(report.charts)) == "epochs_small"
     epochs = {name: one for name, one in report.charts.items() if name.startswith("epochs")}
-    assert list(epochs) == ["epochs_small", "epochs_small_p0.2_r1", "epochs_small_p0.6_r1"]
-    chart = epochs["epochs_small_p0.2_r1"]
-    assert chart.title == "small, p=0.2, r=1: mean over 2 runs"
-    curves = accuracy_by_epoch(report.result)["small, p=0.2, r=1"]
+    assert list(epochs) == ["epochs_small", "epochs_small_raw_p0.2_r1", "epochs_small_raw_p0.6_r1"]
+    chart = epochs["epochs_small_raw_p0.2_r1"]
+    assert chart.title == "small raw, p=0.2, r=1: mean over 2 runs"
+    curves = accuracy_by_epoch(report.result)["small raw, p=0.2, r=1"]
     for one, runs in zip(chart.series, curves.values(), strict=True):
         np.testing.assert_allclose(one.y, np.mean(runs, axis=0))
     for name in epochs:
         assert (page.parent / f"{name}.png").is_file()
         assert (page.parent / f"{name}.svg").is_file()
+        assert f"({name}.png)" in page.read_text("utf-8")
     assert_links_lead_somewhere(page)
 
 

@@ -1,3 +1,4 @@
+from ..metrics import METRICS as METRICS
 from .charts import CurvesChart as CurvesChart
 from .charts import DotsChart as DotsChart
 from .charts import LineChart as LineChart

@@ -91,14 +91,15 @@ def rank_methods(runs: RunTable, alpha: float = 0.05) -> Ranking:
     methods = [
         name for name in runs.methods if any(runs.finished.get((d, name)) for d in runs.data)
     ]
-    means = {data: _shared_means(runs, data, methods) for data in runs.data}
-    ranked = tuple(data for data in runs.data if means[data] is not None)
-    matrix = np.array([means[data] for data in ranked]).reshape(len(ranked), len(methods))
+    shared = {data: runs.shared_runs(data, methods) for data in runs.data} if methods else {}
+    ranked = tuple(data for data, scores in shared.items() if len(scores))
+    means = np.array([shared[data].mean(axis=0) for data in ranked])
+    matrix = direction(runs.metric) * means.reshape(len(ranked), len(methods))
     testable = len(methods) > 2 and len(ranked) > 1
     ranks = average_ranks(matrix).tolist() if len(methods) > 1 and ranked else []
     return Ranking(
         data=ranked,
-        left_out=tuple(data for data in runs.data if means[data] is None),
+        left_out=tuple(data for data in runs.data if data not in ranked),
         means=dict(zip(methods, matrix.T, strict=True)),
         ranks=dict(zip(methods, ranks, strict=False)),
         friedman=friedman_test(matrix) if testable else None,
@@ -107,14 +108,6 @@ def rank_methods(runs: RunTable, alpha: float = 0.05) -> Ranking:
         ),
         n_datasets=len({runs.settings[data].dataset for data in ranked}),
     )
-
-
-def _shared_means(runs: RunTable, data: str, methods: list[str]) -> FloatArray | None:
-    shared = runs.shared_runs(data, methods) if methods else np.empty((0, 0))
-    if len(shared) == 0:
-        return None
-    means: FloatArray = direction(runs.metric) * shared.mean(axis=0)
-    return means
 
 
 def tests_against_rivals(ranking: Ranking, reference: str) -> Mapping[str, RivalTest]:

@@ -52,8 +52,7 @@ def findings(
     alpha : float, default=0.05
         Level of significance.
     """
-    runs = RunTable.from_scores(scores, metric)
-    runs.check_reference(reference)
+    runs = RunTable.from_scores(scores, metric, reference)
     ranking = rank_methods(runs, alpha)
     tests = pairwise_tests(runs, reference)
     corrected = pairwise_tests(runs, reference, partial(corrected_t_test, test_share=test_share))
@@ -167,9 +166,11 @@ def _gaps(runs: RunTable, reference: str) -> list[str]:
         beyond = "below the floor" if side > 0 else "above the ceiling"
         more = f"; {beyond} on {len(wrong)}: {count_by_dataset(runs, wrong)}" if wrong else ""
         how = f"{abs(gap):.3f} {'better' if gap > 0 else 'worse'} than" if gap else "as good as"
+        ends = f" ({min(gaps.values()):+.3f} to {max(gaps.values()):+.3f} over "
+        over = f"{ends}{plural(len(gaps), runs.unit)})" if len(gaps) > 1 else ""
         sentences.append(
-            f"{runs.display_name(reference)} is on average {how} {runs.display_name(bound)}"
-            f"{_range(runs, list(gaps.values()))}{more}."
+            f"{runs.display_name(reference)} is on average {how} {runs.display_name(bound)}{over}"
+            f"{more}."
         )
     return sentences
 
@@ -207,12 +208,6 @@ def _below_floors(runs: RunTable) -> list[str]:
             name = f" {floor}" if len(floors) > 1 else ""
             sentences.append(f"Below the floor{name}: {'; '.join(methods)}.")
     return sentences
-
-
-def _range(runs: RunTable, gaps: list[float]) -> str:
-    if len(gaps) == 1:
-        return ""
-    return f" ({min(gaps):+.3f} to {max(gaps):+.3f} over {plural(len(gaps), runs.unit)})"
 
 
 def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:

@@ -89,10 +89,11 @@ class RunTable:
     n_runs: int  # of the fullest cell, finished or not
 
     @classmethod
-    def from_scores(cls, scores: Any, metric: str) -> "RunTable":
+    def from_scores(cls, scores: Any, metric: str, reference: str | None = None) -> "RunTable":
         """Sort the records of a study, a pandas frame, into cells of one metric.
 
-        Records without a value of the metric count as missing.
+        Records without a value of the metric count as missing. A reference that is not one of the
+        methods compared is refused.
         """
         missing = [name for name in (*_COLUMNS, metric) if name not in scores.columns]
         if missing:
@@ -129,7 +130,10 @@ class RunTable:
             for key, cell in runs.items()
         }
         n_runs = max(len(cell) for cell in runs.values())
-        return cls(metric, settings, roles, selections, finished, n_runs)
+        table = cls(metric, settings, roles, selections, finished, n_runs)
+        if reference is not None and reference not in table.methods:
+            raise UnknownNameError("method to compare with", reference, table.methods)
+        return table
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -195,11 +199,6 @@ class RunTable:
             if count == most
         }
         return [method for method, mean in means.items() if mean == max(means.values())]
-
-    def check_reference(self, reference: str) -> None:
-        """Refuse a reference that is not one of the methods compared."""
-        if reference not in self.methods:
-            raise UnknownNameError("method to compare with", reference, self.methods)
 
 
 def _number(value: Any) -> float:

@@ -234,11 +234,7 @@ def _toml(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_list_of_tables(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(block, Mapping) for block in value)
-    )
+    return isinstance(value, list) and bool(value) and all(isinstance(b, Mapping) for b in value)
 
 
 def _value(value: Any) -> str:

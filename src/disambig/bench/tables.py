@@ -56,8 +56,7 @@ def comparison_table(
     alpha : float, default=0.05
         Level of significance of every single test.
     """
-    runs = RunTable.from_scores(scores, metric)
-    runs.check_reference(reference)
+    runs = RunTable.from_scores(scores, metric, reference)
     rivals = runs.rivals(reference)
     tests = pairwise_tests(runs, reference)
     columns = runs.methods + runs.bounds
@@ -134,8 +133,7 @@ def win_table(
     alpha : float, default=0.05
         Level of significance of every single test.
     """
-    runs = RunTable.from_scores(scores, metric)
-    runs.check_reference(reference)
+    runs = RunTable.from_scores(scores, metric, reference)
     rivals, tests = runs.rivals(reference), pairwise_tests(runs, reference)
     groups: dict[str, list[str]] = {}
     for data, setting in runs.settings.items():
@@ -203,8 +201,7 @@ def significance_table(
     alpha : float, default=0.05
         Level of significance.
     """
-    runs = RunTable.from_scores(scores, metric)
-    runs.check_reference(reference)
+    runs = RunTable.from_scores(scores, metric, reference)
     ranking = rank_methods(runs, alpha)
     rival_tests = tests_against_rivals(ranking, reference)
     plain = pairwise_tests(runs, reference)
