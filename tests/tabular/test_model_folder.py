@@ -228,10 +228,14 @@ def test_methods_from_elsewhere_cannot_be_saved(tmp_path, method):
 
 @pytest.mark.parametrize(
     "method",
-    [NCPDClassifier(network=lambda _, __: None), AverageClassifier(estimator=GaussianNB())],
+    [
+        NCPDClassifier(network=lambda _, __: None),
+        AverageClassifier(estimator=GaussianNB()),
+        PLKNN(scaling=RobustScaler()),
+    ],
 )
 def test_code_of_ones_own_cannot_be_saved_and_that_is_known_before_training(method):
-    with pytest.raises(ParameterError, match="for '(network|estimator)', which is code"):
+    with pytest.raises(ParameterError, match="(network'|estimator'|RobustScaler), which is code"):
         check_method_can_be_saved(method)
 
 

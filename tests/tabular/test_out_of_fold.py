@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disambig import CandidateLabels, NCPDClassifier, fit_table
-from disambig.tabular import out_of_fold
+from disambig.tabular import out_of_fold, table_model
 from disambig.tabular.clean_details import Cleaning
 from disambig.tabular.cleaning import clean_task
 from disambig.tabular.listener import FitListener
@@ -81,7 +81,7 @@ def test_a_network_says_how_its_training_went(model):
 
 def test_networks_may_be_asked_about_a_few_rows_at_a_time(task, model, monkeypatch):
     together = confidences_per_network(model, task.values, task.candidates)
-    monkeypatch.setattr(out_of_fold, "_PROBABILITIES_AT_A_TIME", 3 * 5)
+    monkeypatch.setattr(table_model, "_PROBABILITIES_AT_A_TIME", 3 * 5)
     by_fives = confidences_per_network(model, task.values, task.candidates)
     np.testing.assert_allclose(by_fives, together, atol=1e-6)
 
@@ -202,16 +202,14 @@ def test_predictions_without_networks_come_back_without():
 )
 def test_predictions_of_other_rows_are_refused(sets):
     arrays = part(SETS, 1, 2).to_arrays()
-    with pytest.raises(ValueError, match="about other rows"):
-        OutOfFoldPredictions.from_arrays(arrays, sets)
+    assert OutOfFoldPredictions.from_arrays(arrays, sets) is None
 
 
 @pytest.mark.parametrize("name", ["probabilities", "per_network"])
 def test_predictions_with_a_part_missing_are_refused(name):
     arrays = part(SETS, 1, 2).to_arrays()
     del arrays[name]
-    with pytest.raises(ValueError, match="a part is missing"):
-        OutOfFoldPredictions.from_arrays(arrays, SETS)
+    assert OutOfFoldPredictions.from_arrays(arrays, SETS) is None
 
 
 # Interrupted ------------------------------------------------------------------------------------

@@ -11,5 +11,6 @@ from .labels.annotations import one_row_per_item as one_row_per_item
 from .labels.annotations import read_annotations as read_annotations
 from .labels.decisions import read_decisions as read_decisions
 from .labels.label_columns import LabelColumns as LabelColumns
+from .listener import FitListener as FitListener
 from .table_model import TableModel as TableModel
 from .table_model import load_model as load_model

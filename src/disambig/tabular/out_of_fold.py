@@ -15,7 +15,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.listener import FitListener
-from disambig.tabular.table_model import TableModel, untrained_model
+from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model
 from disambig.tabular.task import TableTask
 from disambig.tabular.work_folder import WorkFolder
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 # Seen by people only, who do not tell a thousandth from another.
 _PER_NETWORK = np.float32
 _MEASURE = "history."
-# A million rows of many classes would take gigabytes.
-_PROBABILITIES_AT_A_TIME = 4_000_000
 _SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
 History = Mapping[str, Sequence[float]]
@@ -55,15 +53,16 @@ class OutOfFoldPredictions:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, AnyArray], candidates: CandidateLabels) -> Self:
-        """Return what ``to_arrays`` gave; raise ``ValueError`` if it is about other rows."""
-        try:
-            probabilities, per_network = arrays["probabilities"], arrays["per_network"]
-        except KeyError as error:
-            raise ValueError("a part is missing") from error
+    def from_arrays(
+        cls, arrays: Mapping[str, AnyArray], candidates: CandidateLabels
+    ) -> Self | None:
+        """Return what ``to_arrays`` gave, or None if a part is missing or about other rows."""
+        if not {"probabilities", "per_network"} <= set(arrays):
+            return None
+        probabilities, per_network = arrays["probabilities"], arrays["per_network"]
         n_pairs = int(candidates.sizes.sum())
         if probabilities.shape != candidates.shape or per_network.shape[1:] != (n_pairs,):
-            raise ValueError("it is about other rows")
+            return None
         history = {
             name.removeprefix(_MEASURE): values.tolist()
             for name, values in arrays.items()
@@ -110,7 +109,8 @@ def predict_out_of_fold(
         name = f"fold-{fold + 1}"
         held_out = candidates[test]
         listener.on_fit_start(f"fold {fold + 1} of {n_folds}")
-        done = _kept(work, name, held_out)
+        kept = None if work is None else work.arrays(name)
+        done = None if kept is None else OutOfFoldPredictions.from_arrays(kept, held_out)
         if done is None:
             classifier = _copy_for_one_fit(method, seeds[fold], listener, work, name)
             model, features = untrained_model(task.plan, task.values.iloc[train], classifier)
@@ -164,10 +164,9 @@ def confidences_per_network(
     if ask is None:
         return np.empty((0, n_pairs), dtype=_PER_NETWORK)
     parts = []
-    at_a_time = max(1, _PROBABILITIES_AT_A_TIME // candidates.shape[1])
-    for start in range(0, len(values), at_a_time):
-        of_rows = candidates[start : start + at_a_time]
-        features = model.transformer.transform(values.iloc[start : start + at_a_time])
+    for rows in slices_of_rows(*candidates.shape):
+        of_rows = candidates[rows]
+        features = model.transformer.transform(values.iloc[rows])
         confidences = [of_rows.values_of(with_prior(of_rows, each)) for each in ask(features)]
         parts.append(np.array(confidences, dtype=_PER_NETWORK))
     return np.concatenate(parts, axis=1)
@@ -217,18 +216,6 @@ def _copy_for_one_fit(
         wanted["checkpoint"] = work.checkpoint(name)
     classifier.set_params(**wanted)
     return classifier
-
-
-def _kept(
-    work: WorkFolder | None, name: str, candidates: CandidateLabels
-) -> OutOfFoldPredictions | None:
-    arrays = None if work is None else work.arrays(name)
-    if arrays is None:
-        return None
-    try:
-        return OutOfFoldPredictions.from_arrays(arrays, candidates)
-    except ValueError:  # then it is made again
-        return None
 
 
 def _joined(parts: Sequence[tuple[IntArray, AnyArray]], n_pairs: int) -> AnyArray:

@@ -27,6 +27,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
+from disambig.methods.saving import scaler_kind
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import column_values
@@ -93,11 +94,9 @@ class TableModel:
                 f"nothing: {join_names(unseen)}."
             )
         count = min(top, len(self.classes))
-        # Some rows at a time: a million rows of many classes would take gigabytes.
-        at_a_time = max(1, _PROBABILITIES_AT_A_TIME // len(self.classes))
         parts = [
-            _most_probable(self.probabilities_of(values.iloc[start : start + at_a_time]), count)
-            for start in range(0, len(values), at_a_time)
+            _most_probable(self.probabilities_of(values.iloc[rows]), count)
+            for rows in slices_of_rows(len(values), len(self.classes))
         ]
         columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
         result: dict[str, Any] = {}
@@ -147,6 +146,12 @@ class TableModel:
                     "A model that is saved must be one that can be loaded and can predict. This "
                     f"one is not: {error}"
                 ) from error
+
+
+def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
+    """Return rows to predict at a time: a million rows of many classes would take gigabytes."""
+    at_a_time = max(1, _PROBABILITIES_AT_A_TIME // n_classes)
+    return [slice(start, start + at_a_time) for start in range(0, max(n_rows, 1), at_a_time)]
 
 
 def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
@@ -232,12 +237,14 @@ def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
             f"{type(method).__module__}:{type(method).__name__}, which is code: whoever loads the "
             "model would run it."
         )
-    for name in ("estimator", "network"):
-        if method.get_params(deep=False).get(name) is not None:
+    for name, value in method.get_params(deep=False).items():
+        if name in ("estimator", "network") and value is not None:
             raise ParameterError(
                 "A model for tables can be saved if all of it is disambig's own. Got something "
                 f"for {name!r}, which is code: leave it out."
             )
+        if hasattr(value, "transform"):
+            scaler_kind(value)
 
 
 def load_model(folder: str | os.PathLike[str]) -> TableModel:
