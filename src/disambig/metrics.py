@@ -29,9 +29,7 @@ __all__ = [
     "brier_score",
     "covering_rate",
     "covering_rate_scorer",
-    "direction",
     "expected_calibration_error",
-    "metric_title",
     "per_class_recall",
     "transductive_accuracy",
 ]

@@ -70,6 +70,11 @@ class _Data:
             copy.set_params(random_state=0)
         return copy.fit(self.X if X is None else X, self.y if y is None else y)
 
+    def proba(self, fitted: Any) -> FloatArray:
+        """Return the probabilities of the new rows."""
+        probabilities: FloatArray = fitted.predict_proba(self.new_X)
+        return probabilities
+
 
 def _reads_true_labels(estimator: Any) -> bool:
     return _role(estimator) == "ceiling"
@@ -103,7 +108,7 @@ def check_probabilities(estimator: Any) -> None:
     """Probabilities have one column per class, are not negative and sum to one."""
     data = _Data(estimator)
     fitted = data.fit()
-    probabilities = fitted.predict_proba(data.new_X)
+    probabilities = data.proba(fitted)
     assert probabilities.shape == (len(data.new_X), 3), "one row per sample, one column per class"
     assert (probabilities >= 0).all(), "probabilities must not be negative"
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
@@ -162,14 +167,14 @@ def check_all_labels_everywhere(estimator: Any) -> None:
         return
     data = _Data(estimator)
     fitted = data.fit(CandidateLabels.from_mask(np.ones(data.y.shape, dtype=bool)))
-    assert np.isfinite(fitted.predict_proba(data.new_X)).all(), "probabilities must be finite"
+    assert np.isfinite(data.proba(fitted)).all(), "probabilities must be finite"
 
 
 def check_unused_class(estimator: Any) -> None:
     """A class that is never a candidate still has its column."""
     data = _Data(estimator)
     fitted = data.fit(data.y.with_classes([0, 1, 2, 3]))
-    probabilities = fitted.predict_proba(data.new_X)
+    probabilities = data.proba(fitted)
     assert probabilities.shape[1] == 4, "a class without candidates has no column"
     assert np.isfinite(probabilities).all(), "probabilities must be finite"
 
@@ -178,7 +183,7 @@ def check_single_class(estimator: Any) -> None:
     """If there is only one class, it is certain."""
     data = _Data(estimator)
     fitted = data.fit(CandidateLabels.from_labels(["only"] * len(data.X)))
-    np.testing.assert_allclose(fitted.predict_proba(data.new_X), 1, atol=1e-5)
+    np.testing.assert_allclose(data.proba(fitted), 1, atol=1e-5)
     assert _confidence(fitted).shape == (len(data.X), 1), "one confidence for every training row"
     np.testing.assert_allclose(_confidence(fitted), 1, atol=1e-5)
     assert (fitted.predict(data.new_X) == "only").all(), "predict does not return the only label"
@@ -200,7 +205,7 @@ def check_repeated_rows(estimator: Any) -> None:
     same = np.repeat(data.X[:1], n_rows, axis=0)
     fitted = data.fit(X=same)
     np.testing.assert_allclose(_confidence(fitted).sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(fitted.predict_proba(data.new_X).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(data.proba(fitted).sum(axis=1), 1, atol=1e-5)
     probabilities = fitted.predict_proba(same)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(probabilities, np.tile(probabilities[0], (n_rows, 1)), atol=1e-5)
@@ -219,9 +224,7 @@ def check_constant_features(estimator: Any) -> None:
     if _is_random(estimator):  # with more features, other numbers are drawn
         return
     expected = data.fit()
-    np.testing.assert_allclose(
-        found.predict_proba(new_wider), expected.predict_proba(data.new_X), atol=1e-6
-    )
+    np.testing.assert_allclose(found.predict_proba(new_wider), data.proba(expected), atol=1e-6)
     np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-6)
 
 
@@ -263,9 +266,7 @@ def check_equal_weights(estimator: Any) -> None:
     sizes = 1.0 + np.arange(len(mask))[:, np.newaxis] % 7
     expected = data.fit()
     found = data.fit(CandidateLabels.from_mask(mask, weights=mask * sizes))
-    np.testing.assert_allclose(
-        found.predict_proba(data.new_X), expected.predict_proba(data.new_X), atol=1e-6
-    )
+    np.testing.assert_allclose(data.proba(found), data.proba(expected), atol=1e-6)
     np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-6)
 
 
@@ -286,7 +287,7 @@ def check_rows_are_independent(estimator: Any) -> None:
     data = _Data(estimator)
     fitted = data.fit()
     one_by_one = np.vstack([fitted.predict_proba(row[np.newaxis]) for row in data.new_X])
-    np.testing.assert_allclose(one_by_one, fitted.predict_proba(data.new_X), atol=1e-5)
+    np.testing.assert_allclose(one_by_one, data.proba(fitted), atol=1e-5)
 
 
 def check_pickling(estimator: Any) -> None:
@@ -297,7 +298,7 @@ def check_pickling(estimator: Any) -> None:
         copy = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # made on the same line
     except (AttributeError, TypeError, pickle.PicklingError) as error:
         raise AssertionError(f"it cannot be pickled: {error}") from error
-    np.testing.assert_array_equal(copy.predict_proba(data.new_X), fitted.predict_proba(data.new_X))
+    np.testing.assert_array_equal(data.proba(copy), data.proba(fitted))
     np.testing.assert_array_equal(copy.disambiguate(), fitted.disambiguate())
 
 
@@ -307,19 +308,19 @@ def check_refused_fit(estimator: Any) -> None:
     used = data.fit()
     _refusal(lambda: used.fit(data.X, data.y[:-1]))
     try:
-        probabilities = used.predict_proba(data.new_X)
+        probabilities = data.proba(used)
     except NotFittedError:
         return
-    expected = data.fit().predict_proba(data.new_X)
+    expected = data.proba(data.fit())
     np.testing.assert_array_equal(probabilities, expected)
 
 
 def check_forms_of_y(estimator: Any) -> None:
     """A container, a boolean mask and a sparse mask mean the same."""
     data = _Data(estimator)
-    expected = data.fit().predict_proba(data.new_X)
+    expected = data.proba(data.fit())
     for form in (data.y.to_mask(), data.y.to_sparse()):
-        got = data.fit(form).predict_proba(data.new_X)
+        got = data.proba(data.fit(form))
         np.testing.assert_array_equal(got, expected, err_msg=f"y as {type(form).__name__}")
 
 
@@ -328,12 +329,10 @@ def check_class_order(estimator: Any) -> None:
     if _is_random(estimator):
         return
     data = _Data(estimator)
-    expected = data.fit().predict_proba(data.new_X)
+    expected = data.proba(data.fit())
     reordered = data.fit(data.y.with_classes([2, 0, 1]))
     assert list(reordered.classes_) == [2, 0, 1], "classes_ must keep the order of the candidates"
-    np.testing.assert_allclose(
-        reordered.predict_proba(data.new_X), expected[:, [2, 0, 1]], atol=1e-3
-    )
+    np.testing.assert_allclose(data.proba(reordered), expected[:, [2, 0, 1]], atol=1e-3)
 
 
 def check_sample_order(estimator: Any) -> None:
@@ -344,9 +343,7 @@ def check_sample_order(estimator: Any) -> None:
     fitted = data.fit()
     order = np.random.default_rng(0).permutation(len(data.X))
     shuffled = data.fit(data.y[order], X=data.X[order])
-    np.testing.assert_allclose(
-        shuffled.predict_proba(data.new_X), fitted.predict_proba(data.new_X), atol=1e-3
-    )
+    np.testing.assert_allclose(data.proba(shuffled), data.proba(fitted), atol=1e-3)
     np.testing.assert_allclose(_confidence(shuffled), _confidence(fitted)[order], atol=1e-3)
 
 
@@ -365,17 +362,17 @@ def check_refit_forgets(estimator: Any) -> None:
     data = _Data(estimator)
     used = data.fit(data.y[:40], X=data.X[:40] * 2).fit(data.X, data.y)
     fresh = data.fit()
-    np.testing.assert_array_equal(used.predict_proba(data.new_X), fresh.predict_proba(data.new_X))
+    np.testing.assert_array_equal(data.proba(used), data.proba(fresh))
 
 
 def check_reproducible(estimator: Any) -> None:
     """The same seed gives the same bits; global random states are not changed."""
     data = _Data(estimator)
     python_state, numpy_state = random.getstate(), _numpy_state()
-    first = data.fit().predict_proba(data.new_X)
+    first = data.proba(data.fit())
     assert random.getstate() == python_state, "the state of the module random was changed"
     assert _numpy_state() == numpy_state, "the global state of NumPy was changed"
-    second = data.fit().predict_proba(data.new_X)
+    second = data.proba(data.fit())
     np.testing.assert_array_equal(first, second)
 
 
@@ -391,8 +388,8 @@ def check_bad_input(estimator: Any) -> None:
     """Bad input is refused with a message that says why."""
     data = _Data(estimator)
     lengths = _refusal(lambda: data.fit(data.y[:-1]))
-    assert "90" in lengths, f"the message does not name the lengths: {lengths}"
-    assert "89" in lengths, f"the message does not name the lengths: {lengths}"
+    named = {"89", "90"} <= set(re.findall(r"\d+", lengths))
+    assert named, f"the message does not name the lengths: {lengths}"
     integers = data.y.to_mask().astype(int)
     hint = _refusal(lambda: data.fit(integers))
     assert "from_mask" in hint, f"the message does not say how to give a mask: {hint}"

@@ -180,34 +180,26 @@ def _confidence(rows: CleanedTable) -> Markup:
 
 
 def _classes(rows: CleanedTable, audit: CandidateAudit) -> Markup:
-    n_classes = audit.n_classes
-    confidence, chosen = rows.confidence, rows.chosen
-    n_chosen = np.bincount(chosen, minlength=n_classes)
-    errors = np.bincount(chosen, weights=1 - confidence, minlength=n_classes)
+    n_classes, chosen = audit.n_classes, rows.chosen
+    n_chosen = np.bincount(chosen, minlength=n_classes).tolist()
+    errors = np.bincount(chosen, weights=1 - rows.confidence, minlength=n_classes).tolist()
     looks = np.bincount(chosen[rows.second_look], minlength=n_classes)
+    columns = {
+        "label": map(str, audit.classes),
+        "candidate in": map("{:,}".format, audit.candidate_counts.tolist()),
+        "alone in": map("{:,}".format, audit.alone_counts.tolist()),
+        "chosen for": map("{:,}".format, n_chosen),
+        "mean confidence": (
+            f"{1 - wrong / count:.3f}" if count else MISSING
+            for wrong, count in zip(errors, n_chosen, strict=True)
+        ),
+        "expected wrong": map("{:.1f}".format, errors),
+        "second look": map("{:,}".format, looks.tolist()),
+    }
     table = Table(
         title="What happened to every label",
-        header=(
-            "label",
-            "candidate in",
-            "alone in",
-            "chosen for",
-            "mean confidence",
-            "expected wrong",
-            "second look",
-        ),
-        rows=tuple(
-            (
-                str(audit.classes[place]),
-                f"{int(audit.candidate_counts[place]):,}",
-                f"{int(audit.alone_counts[place]):,}",
-                f"{int(n_chosen[place]):,}",
-                f"{1 - errors[place] / n_chosen[place]:.3f}" if n_chosen[place] else MISSING,
-                f"{errors[place]:.1f}",
-                f"{int(looks[place]):,}",
-            )
-            for place in range(n_classes)
-        ),
+        header=tuple(columns),
+        rows=tuple(zip(*columns.values(), strict=True)),
         notes=(
             "The last four columns are about the rows for which the label was chosen, including "
             "those with a single candidate.",
