@@ -6,7 +6,6 @@ from disambig import PLKNN, CandidateLabels, NCPDClassifier, load_dataset
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import spawn_seeds
 from disambig.bench import (
-    METRICS,
     ControlledCorruption,
     cross_validate,
     mean_and_std,
@@ -23,6 +22,7 @@ from disambig.methods import (
     RandomCandidateClassifier,
 )
 from disambig.methods.base import MethodCard
+from disambig.metrics import METRICS
 from methods.ncpd.examples import Diary
 
 
