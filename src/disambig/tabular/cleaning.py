@@ -58,15 +58,13 @@ class CleanSummary(Measured):
 
 def summarise_cleaning(task: TableTask, cleaned: pd.DataFrame) -> CleanSummary:
     """Return what cleaning did; ``cleaned`` is what ``clean_task`` returned for the task."""
-    accuracy = None
-    if task.truth is not None:
-        accuracy = known_accuracy(task.truth, cleaned["chosen_label"].to_numpy())
+    chosen = cleaned["chosen_label"].to_numpy()
     return CleanSummary(
         rows=len(cleaned),
         rows_with_one_label=int((task.candidates.sizes == 1).sum()),
         rows_for_a_second_look=int(cleaned["second_look"].sum()),
         expected_errors=float((1 - cleaned["confidence"]).sum()),
-        accuracy=accuracy,
+        accuracy=None if task.truth is None else known_accuracy(task.truth, chosen),
     )
 
 

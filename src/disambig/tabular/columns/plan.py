@@ -74,7 +74,7 @@ class ColumnPlan(Record):
 
 
 class FeatureColumns:
-    """What ``fit_table`` and others hear about columns; misspelled names are refused at once."""
+    """What a caller says about the columns of a table; misspelled names are refused at once."""
 
     def __init__(
         self,

@@ -167,12 +167,12 @@ def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: b
         known = [each for each in FORMATS if each.writer or not to_write]
         suffix = Path(path).suffix
         ending = f"ends in {suffix!r}" if suffix else "has no suffix"
-        by_option = "Name the format by --format (in Python"
-        way_out = "Choose another name (in Python also" if to_write else by_option
+        by_option = "Name the format by --format (in Python format=)"
+        way_out = "Choose another name, or in Python format=" if to_write else by_option
         raise TableError(
             "The name of a table says its format by one of the suffixes "
-            f"{', '.join(suffixes_of(known))}. {path} {ending}. {way_out} format=), "
-            f"one of {', '.join(each.name for each in known)}."
+            f"{', '.join(suffixes_of(known))}. {path} {ending}. {way_out}, one of "
+            f"{', '.join(each.name for each in known)}."
         )
     return found
 
