@@ -96,8 +96,10 @@ def test_a_collection_anywhere_among_the_labels_is_noticed(mixed):
 
 
 def test_a_label_that_looks_like_several_is_warned_about():
-    with pytest.warns(UserWarning, match=r"label 'cat\|dog' is taken as one class.*from_strings"):
+    message = r"label 'cat\|dog' is taken as one class.*from_strings"
+    with pytest.warns(UserWarning, match=message) as caught:
         candidates = as_candidates(["cat|dog", "cat"])
+    assert caught[0].filename == __file__
     assert candidates.to_sets() == [{"cat|dog"}, {"cat"}]
 
 

@@ -1,6 +1,5 @@
 """Read what a method accepts as ``y`` as candidate sets."""
 
-import warnings
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from disambig._core.errors import CandidateError, describe_rows
+from disambig._core.errors import CandidateError, describe_rows, warn_caller
 from disambig._core.typing import Label
 from disambig.candidates.checks import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
@@ -66,10 +65,9 @@ def _plain_labels(y: Any) -> list[Any]:
         check_classification_targets(np.array(labels))
     delimited = next((label for label in labels if isinstance(label, str) and "|" in label), None)
     if delimited is not None:
-        warnings.warn(
+        warn_caller(
             f"The label {delimited!r} is taken as one class. If it stands for several labels, "
-            "say y = CandidateLabels.from_strings(y).",
-            stacklevel=4,
+            "say y = CandidateLabels.from_strings(y)."
         )
     return labels
 
