@@ -1,4 +1,3 @@
-from ..metrics import METRICS as METRICS
 from .charts import CurvesChart as CurvesChart
 from .charts import DotsChart as DotsChart
 from .charts import LineChart as LineChart
