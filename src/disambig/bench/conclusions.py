@@ -141,7 +141,7 @@ def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) 
             losses.setdefault(rival, []).append((-test.difference, data))
     if not losses:
         is_tested = any(tests[data, rival] for rival, data in pairs)
-        return [f"{shown} is nowhere significantly behind (paired t-test)."] * is_tested
+        return [f"{shown} is nowhere significantly behind (paired t-test)."] if is_tested else []
     sentences = []
     for rival, behind in sorted(losses.items(), key=lambda item: -len(item[1])):
         places = [f"{data} (by {gap:.3f})" for gap, data in sorted(behind, reverse=True)]
@@ -166,8 +166,8 @@ def _gaps(runs: RunTable, reference: str) -> list[str]:
         beyond = "below the floor" if side > 0 else "above the ceiling"
         more = f"; {beyond} on {len(wrong)}: {count_by_dataset(runs, wrong)}" if wrong else ""
         how = f"{abs(gap):.3f} {'better' if gap > 0 else 'worse'} than" if gap else "as good as"
-        ends = f" ({min(gaps.values()):+.3f} to {max(gaps.values()):+.3f} over "
-        over = f"{ends}{plural(len(gaps), runs.unit)})" if len(gaps) > 1 else ""
+        ends = f"{min(gaps.values()):+.3f} to {max(gaps.values()):+.3f}"
+        over = f" ({ends} over {plural(len(gaps), runs.unit)})" if len(gaps) > 1 else ""
         sentences.append(
             f"{runs.display_name(reference)} is on average {how} {runs.display_name(bound)}{over}"
             f"{more}."

@@ -65,8 +65,8 @@ def _draw_lines(chart: LineChart) -> Figure:
     ((axes, _, _),) = panels
     _plot_lines(axes, chart)
     axes.set(xlabel=chart.x_title, ylabel=chart.y_title)
-    last = max(len(one.x) for one in chart.series)
-    axes.set_xlim(1, max(2, last))
+    xs = [x for one in chart.series for x in one.x]
+    axes.set_xlim(min(xs), max(*xs, min(xs) + 1))
     return figure
 
 

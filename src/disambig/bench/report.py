@@ -71,11 +71,10 @@ class Report:
 
     def printed_charts(self) -> dict[str, Chart]:
         """Return the charts for print: of curves with several r, all of them and each r alone."""
-        return self.charts | {
-            name: part
-            for chart_name, chart in self.charts.items()
-            for name, part in _curves_by_r(chart_name, chart).items()
-        }
+        charts = dict(self.charts)
+        for name, chart in self.charts.items():
+            charts |= _curves_by_r(name, chart)
+        return charts
 
     def tables_in_order(self) -> Iterator[str]:
         """Return the names of all tables as a page has them: tests before scores."""
