@@ -20,17 +20,17 @@ BEGIN, END = "<!-- the map, by tools/source_map.py -->", "<!-- end of the map --
 def purpose(path: Path) -> str:
     """Return the first line of a module's docstring."""
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return docstring.partition("\n")[0].rstrip(".")
+    return docstring.partition("\n")[0].rstrip(".").replace("``", "")
 
 
 def lines(package: Path, depth: int = 0) -> Iterator[str]:
     """Yield a line for every file of a package, then those of the packages inside it."""
     indent = "  " * depth
     title = purpose(package / "__init__.py")
-    yield f"{indent}{package.name + '/':{30 - len(indent)}}{title}".rstrip()
+    yield f"{indent}{package.name + '/':{26 - len(indent)}}{title}".rstrip()
     for path in sorted(package.glob("*.py")):
         if path.name not in ("__init__.py", "__main__.py", "_version.py"):
-            yield f"{indent}  {path.name:{28 - len(indent)}}{purpose(path)}"
+            yield f"{indent}  {path.name:{24 - len(indent)}}{purpose(path)}"
     for folder in sorted(path for path in package.iterdir() if (path / "__init__.py").is_file()):
         yield from lines(folder, depth + 1)
 
