@@ -52,6 +52,7 @@ def test_subpackages_are_attributes_without_being_imported_by_name(name):
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert printed.strip() == f"disambig.{name}"
     assert name in dir(disambig)
+    assert disambig.__getattr__(name) is importlib.import_module(f"disambig.{name}")
 
 
 def test_an_unknown_name_is_an_attribute_error():
