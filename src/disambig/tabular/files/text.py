@@ -190,6 +190,7 @@ def _raise_first_fault(source: FileContent, delimiter: str, encoding: str | None
                     )
         except csv.Error as error:
             raise TableError(_broken_quotes(source.name, place, str(error))) from error
+    # Both readings follow the same rules, so a fault of the first is one of the second.
     raise AssertionError("the fault was not found again")  # pragma: no cover
 
 
