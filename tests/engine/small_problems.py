@@ -129,9 +129,9 @@ def numbers_of(training):
     return {name: value.clone() for name, value in training.state().items()}
 
 
-def settings(epochs=3, batch_size=8, learning_rate=0.01, noise_from=1):
+def settings(epochs=3, batch_size=8, learning_rate=0.01, **others):
     """What is not said is small."""
-    return TrainingSettings(epochs, batch_size, learning_rate, noise_from=noise_from)
+    return TrainingSettings(epochs, batch_size, learning_rate, **others)
 
 
 def networks_of(*seeds, n_outputs=5, **changes):

@@ -350,6 +350,50 @@ def test_a_training_that_was_done_is_not_trained_further():
         assert torch.equal(again.state()[name], value)
 
 
+@every_kind_of_network
+def test_a_training_goes_on_from_where_another_was_told_to_end(make):
+    problem, rule = make_problem(20), BelieveOthers(4)
+    pace = {"epochs": 6, "schedule": "cosine"}
+    whole = trained(make(), [problem], rule, **pace)
+    half = trained(make(), [problem], rule, until=3, **pace)
+    assert half.epoch == 3
+    later = Training(make(), [problem], rule, settings(**pace))
+    later.go_on_from([half.progress_of(0)])
+    later.run()
+    assert later.epoch == 6
+    for name, value in whole.networks.state_dict().items():
+        assert torch.equal(later.networks.state_dict()[name], value), name
+    assert later.histories[0]["loss"].tolist() == whole.histories[0]["loss"].tolist()
+
+
+def test_problems_of_one_training_go_on_in_others_and_with_more_rows():
+    problems = [make_problem(count, seed=count) for count in (41, 45)]
+    pace = {"epochs": 5, "batch_size": 10}
+    together = trained(networks_of(1, 2, 3, 4), problems, BelieveOthers(4), until=2, **pace)
+    more = make_problem(61, seed=3)
+    for number, seeds in enumerate([(1, 2), (3, 4)]):
+        alone = trained(networks_of(*seeds), [problems[number]], BelieveOthers(4), until=2, **pace)
+        ends = []
+        for begun in (together.progress_of(number), alone.progress_of(0)):
+            later = Training(networks_of(*seeds), [more], BelieveOthers(4), settings(**pace))
+            later.go_on_from([begun])
+            later.run()
+            ends.append(later)
+        assert ends[0].histories[0].n_epochs == 5
+        for name, value in ends[1].networks.state_dict().items():
+            found = ends[0].networks.state_dict()[name]
+            torch.testing.assert_close(found, value, rtol=1e-9, atol=1e-9)
+
+
+def test_the_learning_rate_follows_its_schedule():
+    seen = []
+    note = Listener(lambda training: seen.append(training._adam.learning_rate))
+    trained(networks_of(1, 2), [make_problem()], listeners=[note], epochs=5, schedule="cosine")
+    # One epoch of rising, then the middles of four equal steps along a cosine.
+    falling = [(1 + np.cos(np.pi * done)) / 2 for done in (0.125, 0.375, 0.625, 0.875)]
+    np.testing.assert_allclose(seen, 0.01 * np.array([0.5, *falling]))
+
+
 def test_the_state_is_not_copied():
     training = Training(networks_of(1, 2), [make_problem()], BelievePrior(), settings())
     state = training.state()

@@ -1,5 +1,6 @@
 """What a method adds to the engine: a rule, what it sees of a batch, and what it returns."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ import torch
 from torch import Tensor
 
 from disambig._core.typing import FloatArray, Sparse
+
+SCHEDULES = ("constant", "cosine")
+# Of a training, in which a learning rate that changes rises first.
+_RISING_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,12 @@ class TrainingSettings:
     batch_size : int
         Most rows in a batch.
     learning_rate : float
-        Of Adam.
+        Of Adam; the highest, where it changes.
+    schedule : {"constant", "cosine"}, default="constant"
+        Whether the learning rate stays, or rises over the first twentieth of the epochs and then
+        falls to zero along a cosine.
+    until : int, optional
+        Last epoch of this training, where another one goes on from there; all by default.
     capture : bool, default=True
         Whether a step on a CUDA card is recorded once as a graph and replayed.
     noise_from : int, default=1
@@ -52,8 +62,26 @@ class TrainingSettings:
     epochs: int
     batch_size: int
     learning_rate: float
+    schedule: str = "constant"
+    until: int | None = None
     capture: bool = True
     noise_from: int = 1
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch after which training ends."""
+        return self.epochs if self.until is None else self.until
+
+    def learning_rate_in(self, epoch: int) -> float:
+        """Return the learning rate of an epoch; they count from 1."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        rising = math.ceil(_RISING_SHARE * self.epochs)
+        if epoch <= rising:
+            return self.learning_rate * epoch / (rising + 1)
+        # In the middle of an epoch, so that the last one still learns.
+        done = (epoch - rising - 0.5) / (self.epochs - rising)
+        return self.learning_rate * (1 + math.cos(math.pi * done)) / 2
 
 
 class Batch(NamedTuple):
@@ -201,7 +229,10 @@ class Rule(ABC):
         return {}
 
     def state(self) -> dict[str, Tensor]:
-        """Return every other tensor that the next step depends on, by name; not copies."""
+        """Return every other tensor that the next step depends on, by name; not copies.
+
+        The first axis of each is the problems, if one of several is to go on in another training.
+        """
         return {}
 
     def warnings(self, settings: TrainingSettings) -> Sequence[str]:  # noqa: ARG002

@@ -29,6 +29,13 @@ class _Step(NamedTuple):
     noisy: bool  # whether networks learn from noisy features
 
 
+class Progress(NamedTuple):
+    """How far the networks of one problem have come."""
+
+    learned: dict[str, Tensor]  # every tensor of their state that does not belong to single rows
+    history: History
+
+
 class Training:
     """One or several problems, each with its networks, trained side by side.
 
@@ -116,7 +123,7 @@ class Training:
         try:
             self._notify("on_fit_start")
             with self._quiet_surroundings():
-                while self.epoch < self.settings.epochs and not self.stopped:
+                while self.epoch < self.settings.last_epoch and not self.stopped:
                     self._run_epoch()
                     self._notify("on_epoch_end")
             self._notify("on_fit_end")
@@ -150,6 +157,31 @@ class Training:
         chosen = self._records.chosen[:-1].clone()
         return list(torch.split(chosen, self._row_counts))
 
+    def progress_of(self, number: int) -> Progress:
+        """Return how far a problem has come, for a training on other rows to go on from."""
+        networks = slice(number * self._n_networks, (number + 1) * self._n_networks)
+        problems = slice(number, number + 1)
+        learned = {}
+        for name, value in self.state().items():
+            part = networks if name.startswith(("networks.", "adam.")) else problems
+            if name.startswith(("networks.", "adam.", "rule.")):
+                # With a single problem all of it, in whatever form networks of the user have it.
+                whole = len(self.histories) == 1 or value.ndim == 0
+                learned[name] = (value if whole else value[part]).clone()
+        return Progress(learned, self.histories[number])
+
+    def go_on_from(self, progress: Sequence[Progress]) -> None:
+        """Begin where other trainings have ended, one for every problem, with these rows.
+
+        What was kept of every row is not taken over: these may be others.
+        """
+        for name in progress[0].learned:
+            values = [one.learned[name] for one in progress]
+            whole = len(values) == 1 or values[0].ndim == 0
+            self.state()[name].copy_(values[0] if whole else torch.cat(values))
+        self.histories = [History(one.history.to_dict()) for one in progress]
+        self.epoch = self.histories[0].n_epochs
+
     def resume(self, state: dict[str, Tensor], histories: Sequence[History]) -> None:
         """Go on from what ``state()`` and ``histories`` were at the end of an epoch."""
         for name, value in self.state().items():
@@ -175,6 +207,7 @@ class Training:
     def _run_epoch(self) -> None:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
+        self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
         phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from

@@ -279,7 +279,7 @@ def test_callbacks_are_called_in_a_grid_search():
 
 def test_every_parameter_can_be_read_and_set():
     parameters = NCPDClassifier().get_params()
-    assert len(parameters) == 21
+    assert len(parameters) == 22
     changed = NCPDClassifier().set_params(dropout=0.25, hidden=(8, 8), epochs=3)
     assert changed.get_params() == {**parameters, "dropout": 0.25, "hidden": (8, 8), "epochs": 3}
 

@@ -18,18 +18,33 @@ class Adam:
     parameters : iterable of Tensor
         What is to be learned.
     learning_rate : float
-        Size of the steps.
+        Size of the steps, until ``set_learning_rate`` changes it.
+
+    Attributes
+    ----------
+    learning_rate : float or Tensor of one number
+        Size of the steps; on a card a tensor, which a recorded step reads anew every time.
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
         self._parameters = list(parameters)
-        self._learning_rate = learning_rate
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._steps = [
             torch.zeros((), dtype=torch.float32, device=p.device) for p in self._parameters
         ]
-        self._on_card = self._parameters[0].device.type == "cuda"
+        device = self._parameters[0].device
+        self._on_card = device.type == "cuda"
+        self.learning_rate: float | Tensor = learning_rate
+        if self._on_card:
+            self.learning_rate = torch.tensor(learning_rate, dtype=torch.float32, device=device)
+
+    def set_learning_rate(self, value: float) -> None:
+        """Change the size of the steps from now on."""
+        if isinstance(self.learning_rate, Tensor):
+            self.learning_rate.fill_(value)
+        else:
+            self.learning_rate = value
 
     def update(self) -> None:
         """Take one step; parameters without a gradient are left alone."""
@@ -46,7 +61,7 @@ class Adam:
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,
-            lr=self._learning_rate,
+            lr=self.learning_rate,
             weight_decay=0.0,
             eps=1e-8,
             maximize=False,

@@ -33,12 +33,12 @@ from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.rule import Rule, TrainingData, TrainingSettings
+from disambig.engine.rule import SCHEDULES, Rule, TrainingData, TrainingSettings
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
-from disambig.methods.networks.plan import LARGEST_INPUT, FeatureViews, TrainingPlan
+from disambig.methods.networks.plan import LARGEST_INPUT, Begun, FeatureViews, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling
@@ -64,7 +64,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     batch_size : int, default=128
         Most rows in a mini-batch. Rows are dealt evenly, so that no batch is much smaller.
     learning_rate : float, default=0.001
-        Of Adam.
+        Of Adam; the highest, where the ``schedule`` changes it.
+    schedule : {"constant", "cosine"}, default="constant"
+        Whether the learning rate stays as it is, or rises over the first twentieth of the epochs
+        and then falls to zero along a cosine.
     dropout : float, default=0.5
         Share of hidden units left out in a training step, to the nearest 1/256.
     activation : {"relu", "gelu", "mish", "silu", "tanh"}, default="relu"
@@ -124,6 +127,11 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     )  # fmt: skip
     # What a progress bar calls the training.
     _title: str | None = None
+    # What another classifier has learned from some of the rows, to go on from.
+    _begun: Begun | None = None
+    # Last epoch, where another classifier is to go on from there, and what that one gets.
+    _until: int | None = None
+    _handed_on: Begun | None = None
 
     def __init__(
         self,
@@ -132,6 +140,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         epochs: int = 200,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
+        schedule: str = "constant",
         dropout: float = 0.5,
         activation: str = "relu",
         batch_norm: bool = True,
@@ -150,6 +159,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.dropout = dropout
         self.activation = activation
         self.batch_norm = batch_norm
@@ -220,6 +230,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         check_integer("epochs", self.epochs, minimum=1)
         check_integer("batch_size", self.batch_size, minimum=2)
         check_real("learning_rate", self.learning_rate, minimum=0)
+        check_choice("schedule", self.schedule, SCHEDULES)
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("batch_norm", self.batch_norm)
@@ -299,14 +310,17 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         trained, held_out = (X, candidates), None
         if self.validation is not None:
             trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
-        views = FeatureViews.fitted(list(self._scalings().values()), trained[0])
+        if self._begun is None:
+            views = FeatureViews.fitted(list(self._scalings().values()), trained[0])
+        else:
+            views = self._begun.views
         data = TrainingData(views.inputs(trained[0]), trained[1].prior(), seeds[0])
         monitor = None
         if held_out is not None:
             monitor = ValidationMonitor(
                 views.inputs(held_out[0]), held_out[1], candidates.classes, self.early_stopping
             )
-        return TrainingPlan(data, len(candidates.classes), views, monitor, seeds)
+        return TrainingPlan(data, len(candidates.classes), views, monitor, self._begun, seeds)
 
     def _seeds(self) -> list[int]:
         """Return seeds of order, split and networks; those of a checkpoint if none was given."""
@@ -334,14 +348,19 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         seeds = [seed for plan in plans for seed in plan.seeds[2:]]
         noise, noise_from = self._swap_noise()
         settings = TrainingSettings(
-            self.epochs, self.batch_size, self.learning_rate, noise_from=noise_from
+            self.epochs,
+            self.batch_size,
+            self.learning_rate,
+            self.schedule,
+            until=self._until,
+            noise_from=noise_from,
         )
         with ordinary_tensors():
             networks = self._make_networks(n_features, n_classes, seeds).to(device)
             rule = self._make_rule()
             for message in rule.warnings(settings):
                 warn_caller(message)
-            return Training(
+            training = Training(
                 networks,
                 problems,
                 rule,
@@ -349,6 +368,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
             )
+            begun = [plan.begun.progress for plan in plans if plan.begun is not None]
+            if begun:
+                training.go_on_from(begun)
+            return training
 
     def _listeners(self, plans: Sequence[TrainingPlan]) -> list[Any]:
         """Return those who follow the training of a stack, in the order of their calls."""
@@ -375,6 +398,8 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             self._networks: Stack = training.networks.part(count * number, count)
         self._views = plan.views
         self.history_: History = training.histories[number]
+        if self._until is not None:
+            self._handed_on = Begun(plan.views, training.progress_of(number))
         # What is set after a fit does not change what was fitted.
         self._fitted_with = self.get_params(deep=False)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError, describe_rows
 from disambig._core.typing import Features, FloatArray
 from disambig.engine.rule import TrainingData
+from disambig.engine.training import Progress
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
 
@@ -79,6 +80,13 @@ class FeatureViews:
         )
 
 
+class Begun(NamedTuple):
+    """What a classifier has learned from some of the rows, for another to go on from."""
+
+    views: FeatureViews  # what its networks take features by
+    progress: Progress
+
+
 @dataclass(frozen=True)
 class TrainingPlan:
     """The data of one training, ready for networks."""
@@ -87,4 +95,5 @@ class TrainingPlan:
     n_classes: int
     views: FeatureViews  # what turned features into inputs of the networks
     monitor: ValidationMonitor | None  # watches the rows held out
+    begun: Begun | None  # what to go on from
     seeds: list[int]  # of the order of the rows, of the split, and of every network
