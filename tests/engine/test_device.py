@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -81,9 +83,9 @@ def test_numbers_of_full_precision_stay_what_they_are_in_the_block():
 
 
 @pytest.mark.parametrize(
-    ("multiplications", "expected"), [(0, 1), (10_000, 1), (1e9, 4), (float("inf"), 4)]
+    ("multiplications", "expected"), [(0, 1), (10_000, 1), (1e9, 1), (1e12, 4), (float("inf"), 4)]
 )
-def test_as_many_threads_as_have_something_to_do(multiplications, expected):
+def test_as_many_threads_as_pay(multiplications, expected):
     with threads(4):
         with threads_for(multiplications):
             assert torch.get_num_threads() == expected
@@ -93,8 +95,8 @@ def test_as_many_threads_as_have_something_to_do(multiplications, expected):
 def test_more_work_never_takes_fewer_threads():
     counts = []
     with threads(4):
-        for millions in range(64):
-            with threads_for(1e6 * millions):
+        for billions in range(64):
+            with threads_for(1e9 * billions):
                 counts.append(torch.get_num_threads())
     assert counts == sorted(counts)
     assert set(counts) == {1, 2, 3, 4}
@@ -110,3 +112,11 @@ def test_all_threads_are_there_again_after_a_block_that_fails():
         with pytest.raises(KeyError), threads_for(0):
             raise KeyError("any")
         assert torch.get_num_threads() == 4
+
+
+def test_a_block_in_one_python_thread_leaves_the_others_as_they_are():
+    with threads(3), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == 3
+        with threads_for(0):
+            assert torch.get_num_threads() == 1
+            assert pool.submit(torch.get_num_threads).result() == 3

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from disambig.engine import device
 from disambig.engine.device import denormals_flushed
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
@@ -220,7 +221,7 @@ def test_a_training_inside_a_block_that_flushes_denormal_numbers_leaves_it_so():
     ],
     ids=["small perceptrons", "modules of the user"],
 )
-def test_steps_use_only_threads_that_they_keep_busy(make, expected):
+def test_steps_use_only_threads_that_pay(make, expected):
     seen = []
     listener = Listener(lambda training: seen.append(torch.get_num_threads()))
     with threads(3):
@@ -229,8 +230,10 @@ def test_steps_use_only_threads_that_they_keep_busy(make, expected):
     assert seen == [expected]
 
 
-def test_the_work_of_a_step_grows_with_the_rows_of_a_batch():
+def test_the_work_of_a_step_grows_with_the_rows_of_a_batch(monkeypatch):
     # Two networks of 200 * 1000 + 1000 * 5 weights: some 16 million multiplications for 40 rows.
+    # No test can afford a step that really needs threads.
+    monkeypatch.setattr(device, "_MULTIPLICATIONS_PER_THREAD", 8_000_000)
     seen = []
     listener = Listener(lambda training: seen.append(torch.get_num_threads()))
     wide = {"n_inputs": 200, "hidden": (1000,), "dropout": 0, "batch_norm": False}

@@ -8,8 +8,11 @@ import torch
 
 from disambig._core.errors import ParameterError
 
-# Two threads began to gain on one from about twice this on.
-_MULTIPLICATIONS_PER_THREAD = 8_000_000
+# On an idle machine two threads gain from a hundredth of this on. But every operation ends with
+# threads waiting for each other, and where other processes want the same cores, each wait lasts
+# until the system lets the last thread run: below this, steps took several times as long on two
+# threads as on one (benchmarks/busy_machine.py).
+_MULTIPLICATIONS_PER_THREAD = 4_000_000_000
 
 
 def choose_device(device: Any) -> torch.device:
@@ -53,11 +56,14 @@ def denormals_flushed() -> Iterator[None]:
 
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
-    """Use no more threads than steps of this size keep busy while the block runs.
+    """Use no more threads than pay for steps of this size, while the block runs.
 
-    Threads without enough to do wait for each other: on a busy machine that makes small steps many
-    times slower, and on an idle one it gains nothing. The size of a step is the number of
-    multiplications in its matrix products, in one direction.
+    That is one for all but huge steps, whatever else the machine does: results must not depend on
+    how busy it is. Other cores are better used by other trainings. The size of a step is the number
+    of multiplications in its matrix products, in one direction.
+
+    Torch keeps the number for the calling thread, and gives the last one set to threads that begin
+    later: blocks in several Python threads do not disturb each other.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(int(min(before, 1 + multiplications // _MULTIPLICATIONS_PER_THREAD)))
