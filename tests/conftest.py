@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 # Threads that share busy cores wait for each other, and networks of this size get ten times slower.
 # Said before torch is imported, and to every process that a test starts.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Commands train one model after the other, unless a test wants several processes.
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 # A shared machine stalls now and then; that is no failure. The same examples every time, so that
 # a red run can be repeated.
@@ -51,7 +53,7 @@ def quick_workers() -> Iterator[None]:
     from processes import start_worker
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backends, "_one_process", start_worker)
+        patch.setattr(backends, "start_processes", start_worker)
         yield
 
 

@@ -41,6 +41,8 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
 BEGIN, END = "<!-- the walk, by tools/walk.py -->", "<!-- end of the walk -->"
 
 COMMAND = ("fit", "vehicles.csv", "--labels", "label", "--out", "model")
+# All in this process, on a machine with any number of cores.
+IN_ONE_PROCESS = ("--jobs", "1")
 # Small trainings: how much is computed does not change the walk.
 SMALL = {"epochs": 2, "ramp_epochs": 1, "hidden": 8}
 
@@ -103,9 +105,10 @@ def trace(title: str, call: Callable[[], object], step: str = TRAINING_STEP) -> 
 def trace_command() -> Walk:
     """Trace ``disambig fit`` on the table of ``disambig example``."""
     settings = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
+    words = (*COMMAND, *IN_ONE_PROCESS, *settings)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         _run_command("example")
-        return trace(f"disambig {' '.join(COMMAND)}", lambda: _run_command(*COMMAND, *settings))
+        return trace(f"disambig {' '.join(COMMAND)}", lambda: _run_command(*words))
 
 
 def trace_estimator() -> Walk:

@@ -87,10 +87,10 @@ def with_path(folder: Path) -> str:
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
-def dying_worker() -> ProcessPoolExecutor:
+def dying_worker(count: int) -> ProcessPoolExecutor:
     """Return a worker that dies before its first job."""
     return ProcessPoolExecutor(
-        max_workers=1, context=PROCESSES, initializer=os._exit, initargs=(3,)
+        max_workers=count, context=PROCESSES, initializer=os._exit, initargs=(3,)
     )
 
 
@@ -300,7 +300,7 @@ def test_where_every_job_fails_there_is_no_report_and_the_command_fails(
     command: Callable[..., End], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A machine on which no worker lives long enough to do anything.
-    monkeypatch.setattr(backends, "_one_process", dying_worker)
+    monkeypatch.setattr(backends, "start_processes", dying_worker)
     (tmp_path / "s.toml").write_text(
         'name = "lost"\ndatasets = ["glass"]\nmethods = ["plknn"]\nprotocol.folds = 2',
         encoding="utf-8",

@@ -211,9 +211,12 @@ def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch)
         file.unlink()
     from disambig.cli.fit import FitView
 
+    begin = FitView.on_fit_start
+
     def break_off(self: FitView, title: str) -> None:
         if title == "fold 3 of 3":
             raise KeyboardInterrupt
+        begin(self, title)
 
     with monkeypatch.context() as patched:
         patched.setattr(FitView, "on_fit_start", break_off)

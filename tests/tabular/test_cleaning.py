@@ -13,9 +13,10 @@ from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
 from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.cleaning import clean_table, clean_task
+from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.listener import FitListener
-from disambig.tabular.out_of_fold import predict_out_of_fold
+from disambig.tabular.model_fits import Folds
 from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
@@ -88,7 +89,8 @@ def test_confidences_come_from_models_that_did_not_see_the_row():
     held_out = clean_table(FRAME, ignore=["truth"], method=neighbours())
     assert not own["confidence"].equals(held_out["confidence"])
     task = prepare_task(FRAME, ignore=["truth"])
-    predicted = predict_out_of_fold(task, neighbours(), n_folds=5, seed=0, listener=FitListener())
+    folds = Folds(task, neighbours(), n_folds=5, seed=0, queue=FitQueue(FitListener()))
+    predicted = folds.predictions()
     mask = task.candidates.to_mask()
     inside = np.where(mask, predicted.probabilities, 0)
     total = inside.sum(axis=1)

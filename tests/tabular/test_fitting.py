@@ -32,12 +32,12 @@ class Diary(FitListener):
     def on_fit_start(self, title: str) -> None:
         self.entries.append(title)
 
-    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
         self.entries.append(f"epoch {epoch} of {n_epochs}")
         if f"{self.entries[-1]}" == self._break_off_at:
             raise KeyboardInterrupt
 
-    def on_fit_end(self) -> None:
+    def on_fit_end(self, title: str) -> None:
         self.entries.append("end")
         if self.entries.count("end") == 2 and self._break_off_at == "second end":
             raise KeyboardInterrupt
@@ -94,7 +94,7 @@ def test_the_listener_hears_of_every_fit_and_epoch():
     fit_table(FRAME, ignore=["truth"], method=method, n_folds=2, listener=diary)
     one = ["epoch 1 of 2", "epoch 2 of 2", "end"]
     assert diary.entries == [
-        "3 fits", "fold 1 of 2", *one, "fold 2 of 2", *one, "all rows", *one
+        "3 fits", "all rows", *one, "fold 1 of 2", *one, "fold 2 of 2", *one
     ]  # fmt: skip
 
 

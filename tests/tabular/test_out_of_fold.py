@@ -7,12 +7,13 @@ from disambig import CandidateLabels, NCPDClassifier, fit_table
 from disambig.tabular import out_of_fold, table_model
 from disambig.tabular.clean_details import Cleaning
 from disambig.tabular.cleaning import clean_task
+from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.listener import FitListener
+from disambig.tabular.model_fits import Folds
 from disambig.tabular.out_of_fold import (
     OutOfFoldPredictions,
     confidences_per_network,
     histories_of,
-    predict_out_of_fold,
     with_prior,
 )
 from disambig.tabular.table_model import TableModel
@@ -149,7 +150,8 @@ def test_every_row_is_predicted_by_the_model_of_the_other_folds(task):
     from disambig.bench.trial import shuffled_folds
 
     method = quick_network(random_state=None)
-    together = predict_out_of_fold(task, method, n_folds=FOLDS, seed=4, listener=FitListener())
+    queue = FitQueue(FitListener())
+    together = Folds(task, method, n_folds=FOLDS, seed=4, queue=queue).predictions()
     train, test = list(shuffled_folds(len(task.candidates), FOLDS, 4))[1]
     of_fold = quick_network(random_state=spawn_seeds(4, FOLDS)[1])
     model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, of_fold)
@@ -226,7 +228,7 @@ class Listener(FitListener):
         if title == self.last:
             raise KeyboardInterrupt
 
-    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
         self.n_epochs += 1
 
 

@@ -1,19 +1,16 @@
 """Where jobs run: processes on this machine, Dask or Ray."""
 
-import os
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any, Protocol
 
 from disambig._core.errors import ClusterError, ParameterError, import_extra
 from disambig._core.parameters import check_choice, check_integer
+from disambig._core.processes import start_processes
 
-_SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_UNTIL_IDLE = 0.1
 
 
@@ -89,7 +86,7 @@ class _LocalProcesses:
                 return self._idle.get(block=wait, timeout=_SECONDS_UNTIL_IDLE)
             except Empty:
                 if len(self._open) < self._count:
-                    return _one_process()
+                    return start_processes(1)
 
     def _take_back(self, pool: Any, future: Future[Any]) -> None:
         if future.cancelled() or future.exception() is not None:
@@ -102,27 +99,6 @@ class _LocalProcesses:
         """End all processes, those at work too: an interrupted run does not wait for them."""
         for pool in list(self._open):
             pool.shutdown(wait=False, kill_workers=True)
-
-
-def _one_process() -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor  # starts nothing until it is used
-
-    # Set before numerical libraries are loaded there: threads that share cores slow each other.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return ProcessPoolExecutor(
-        max_workers=1, env=threads, initializer=_end_with, initargs=(os.getpid(),)
-    )
-
-
-def _end_with(runner: int) -> None:
-    """Let this process end when its runner is gone, even if the runner was killed."""
-
-    def watch() -> None:
-        while os.getppid() == runner:
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
 
 
 def _open_local(jobs: int, _: str | None) -> AbstractContextManager[Backend]:

@@ -4,8 +4,7 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,9 +13,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from disambig._core.errors import ParameterError
+from disambig._core.processes import at_most_threads
 from disambig._version import __version__
 from disambig.bench.evaluate import Predictions, compute_metrics, metric_code
 from disambig.bench.record import Job, Record, changed_modules
@@ -45,7 +43,7 @@ def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[JobOutput
     try:
         # Before threads are limited: making a method may load the library whose threads they are.
         method = _method_of(jobs[0])
-        with _ONE_AT_A_TIME, one_thread():
+        with _ONE_AT_A_TIME, at_most_threads(1):
             return _run(dataset, jobs, method)
     except KeyboardInterrupt:
         raise
@@ -127,21 +125,6 @@ def _facts(dataset: PartialLabelDataset, job: Job) -> dict[str, Any]:
 
 
 # The machine -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let numerical libraries use one thread inside the block."""
-    torch = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else None
-    with threadpool_limits(limits=1):
-        if torch:
-            torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            if torch:
-                torch.set_num_threads(threads)
 
 
 def describe_environment() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from disambig.cli.options import (
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
+from disambig.tabular.fit_queue import FitWorkers
 
 
 @with_option_groups
@@ -70,18 +71,24 @@ def clean(
     Example, with rows that a person has settled: disambig clean vehicles.csv --labels label
     --decisions decisions.csv --out vehicles-clean.csv
     """
-    # keeps --help quick
-    from disambig.cli.table_files import (
-        check_output,
-        load_decisions,
-        load_table,
-        method_of,
-        where_it_is,
-    )
-    from disambig.tabular.cleaning import clean_table
+    with (
+        collected_notices() as notices,
+        FitWorkers(learning.jobs or -1) as workers,
+        FitView() as view,
+    ):
+        # They load libraries while this process does.
+        workers.start(1 if in_sample else folds, learning.method)
+        # keeps --help quick
+        from disambig.cli.table_files import (
+            check_output,
+            load_decisions,
+            load_table,
+            method_of,
+            where_it_is,
+        )
+        from disambig.tabular.cleaning import clean_table
 
-    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
-    with collected_notices() as notices, FitView() as view:
+        delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
         frame, columns = load_table(file, file_options, labels, features)
         clean_table(
             frame,
@@ -92,6 +99,7 @@ def clean(
             errors_to_find=errors_to_find,
             n_folds=folds,
             random_state=learning.seed,
+            n_jobs=workers,
             prefix=prefix,
             out=out,
             delimiter=delimiter,

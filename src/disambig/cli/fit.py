@@ -17,6 +17,7 @@ from disambig.cli.options import (
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_FOLDS
+from disambig.tabular.fit_queue import FitWorkers
 from disambig.tabular.listener import FitListener
 
 if TYPE_CHECKING:
@@ -51,12 +52,17 @@ def fit(
     Example, three annotators: disambig fit photos.csv --labels ann --labels bob --labels eve
     --votes --out model
     """
-    # keeps --help quick
-    from disambig.cli.table_files import load_decisions, load_table, method_of
-    from disambig.tabular.fitting import fit_table
+    with (
+        collected_notices() as notices,
+        FitWorkers(learning.jobs or -1) as workers,
+        FitView() as view,
+    ):
+        workers.start(folds + 1, learning.method)  # they load libraries while this process does
+        # keeps --help quick
+        from disambig.cli.table_files import load_decisions, load_table, method_of
+        from disambig.tabular.fitting import fit_table
 
-    method = method_of(learning)
-    with collected_notices() as notices, FitView() as view:
+        method = method_of(learning)
         frame, columns = load_table(file, file_options, labels, features)
         model = fit_table(
             frame,
@@ -65,6 +71,7 @@ def fit(
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
             n_folds=folds,
             random_state=learning.seed,
+            n_jobs=workers,
             out=out,
             listener=view,
         )
@@ -93,9 +100,9 @@ def fit(
 
 
 class FitView(FitListener):
-    """Show which fit is running, its epochs, and the time left for all of them.
+    """Show which models are being trained, how far they are, and the time left for all of them.
 
-    A live bar in a terminal, a line for each fit elsewhere.
+    A live bar in a terminal, a line for each model elsewhere.
     """
 
     def __init__(self) -> None:
@@ -106,15 +113,17 @@ class FitView(FitListener):
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[epoch]}"),
+            TextColumn("{task.percentage:>3.0f}%"),
             TimeRemainingColumn(),
             console=self._console,
             disable=not self._console.is_terminal,
             transient=True,
         )
-        self._task = self._bar.add_task("Training", total=None, epoch="")
+        self._task = self._bar.add_task("Training", total=None)
         self._n_fits = 0
         self._n_done = 0
+        self._epochs: dict[str, int] = {}  # seen of every model that is being trained
+        self._expected = 0  # epochs of a model, in all of its trainings
 
     def __enter__(self) -> Self:
         return self
@@ -129,23 +138,31 @@ class FitView(FitListener):
         self._bar.update(self._task, total=n_fits)
 
     def on_fit_start(self, title: str) -> None:
-        """Say which fit is next."""
-        self._bar.update(self._task, description=f"Training: {title}", epoch="")
+        """Say which model is next."""
+        self._epochs[title] = 0
         if not self._console.is_terminal:
-            say(f"Training: {title} ({self._n_done + 1} of {self._n_fits})", self._console)
+            number = self._n_done + len(self._epochs)
+            say(f"Training: {title} ({number} of {self._n_fits})", self._console)
+        self._refresh()
 
-    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:  # noqa: ARG002
         """Move the bar by an epoch."""
-        self._bar.update(
-            self._task,
-            completed=self._n_done + epoch / n_epochs,
-            epoch=f"epoch {epoch} of {n_epochs}",
-        )
+        self._epochs[title] += 1
+        self._expected = max(self._expected, n_epochs)
+        self._refresh()
 
-    def on_fit_end(self) -> None:
-        """Move the bar to the end of the fit."""
+    def on_fit_end(self, title: str) -> None:
+        """Move the bar to the end of the model; the others take about as many epochs."""
+        self._expected = self._epochs.pop(title)
         self._n_done += 1
-        self._bar.update(self._task, completed=self._n_done)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        parts = [min(1.0, seen / max(1, self._expected)) for seen in self._epochs.values()]
+        # A model may have several trainings: how many is known when one is done. Never go back.
+        completed = max(self._bar.tasks[0].completed, self._n_done + sum(parts))
+        titles = " and ".join(self._epochs)
+        self._bar.update(self._task, description=f"Training: {titles}", completed=completed)
 
     def on_cleaned(self, summary: "BaseModel") -> None:
         """Keep what cleaning did."""

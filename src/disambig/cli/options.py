@@ -251,6 +251,14 @@ class MethodOptions:
             metavar="FILE",
         ),
     ] = None
+    jobs: Annotated[
+        int | None,
+        learning_option(
+            min=1,
+            help="Models to train at once, each but the first in a process of its own with a copy "
+            "of the table. By default one for every core; the result does not depend on it.",
+        ),
+    ] = None
     seed: Annotated[
         int,
         learning_option(

@@ -6,6 +6,7 @@ from .cleaning import clean_table as clean_table
 from .estimate import Estimate as Estimate
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table
+from .fit_queue import FitWorkers as FitWorkers
 from .fitting import fit_table as fit_table
 from .labels.annotations import one_row_per_item as one_row_per_item
 from .labels.annotations import read_annotations as read_annotations

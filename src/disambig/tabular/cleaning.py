@@ -17,17 +17,12 @@ from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.files.formats import STANDARD_STREAM, find_writer, write_table
+from disambig.tabular.fit_queue import FitWorkers
 from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
-from disambig.tabular.out_of_fold import (
-    check_folds,
-    confidences_per_network,
-    fit_all_rows,
-    histories_of,
-    predict_out_of_fold,
-    with_prior,
-)
+from disambig.tabular.model_fits import Folds, check_folds, fit_all_rows, fit_queue
+from disambig.tabular.out_of_fold import confidences_per_network, histories_of, with_prior
 from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
@@ -83,6 +78,7 @@ def clean_table(
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
+    n_jobs: int | FitWorkers = 1,
     prefix: str = "",
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
@@ -117,6 +113,10 @@ def clean_table(
         Models that are trained, each on the rows of all folds but one.
     random_state : int, default=0
         Seed of everything.
+    n_jobs : int or FitWorkers, default=1
+        Models to train at once, each but the first in a process of its own, which takes a copy of
+        the table; -1 is one for every core. The result does not depend on it. ``FitWorkers`` that
+        were started before can serve several calls.
     prefix : str, default=""
         Put before the names of the new columns.
     out : path, optional
@@ -161,6 +161,7 @@ def clean_table(
             errors_to_find=errors_to_find,
             n_folds=folds,
             seed=random_state,
+            n_jobs=n_jobs,
             listener=listener,
             work=work,
         )
@@ -193,22 +194,22 @@ def clean_task(
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int | None = DEFAULT_FOLDS,
     seed: int = 0,
+    n_jobs: int | FitWorkers = 1,
     listener: FitListener,
     work: WorkFolder | None = None,
 ) -> Cleaning:
     """Clean a table made ready to learn from; without folds, by one model of all rows."""
-    listener.on_fits_start(n_folds or 1)
-    if n_folds is None:
-        model = fit_all_rows(task, method, seed=seed, listener=listener, work=work)
-        per_network = confidences_per_network(model, task.values, task.candidates)
-        histories = histories_of(model)
-        confidences = model.classifier.candidate_confidence_
-    else:
-        predicted = predict_out_of_fold(
-            task, method, n_folds=n_folds, seed=seed, listener=listener, work=work
-        )
-        per_network, histories = predicted.per_network, predicted.histories
-        confidences = with_prior(task.candidates, predicted.probabilities)
+    with fit_queue(method, n_folds or 1, n_jobs, listener) as queue:
+        if n_folds is None:
+            model = fit_all_rows(task, method, seed=seed, listener=queue, work=work)
+            per_network = confidences_per_network(model, task.values, task.candidates)
+            histories = histories_of(model)
+            confidences = model.classifier.candidate_confidence_
+        else:
+            folds = Folds(task, method, n_folds=n_folds, seed=seed, queue=queue, work=work)
+            predicted = folds.predictions()
+            per_network, histories = predicted.per_network, predicted.histories
+            confidences = with_prior(task.candidates, predicted.probabilities)
     columns = _new_columns(task.candidates, confidences, errors_to_find)
     return Cleaning(columns, per_network, histories)
 

@@ -10,9 +10,10 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import estimate_quality
+from disambig.tabular.fit_queue import FitWorkers
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.listener import FitListener
-from disambig.tabular.out_of_fold import check_folds, fit_all_rows, predict_out_of_fold
+from disambig.tabular.model_fits import Folds, check_folds, fit_all_rows, fit_queue
 from disambig.tabular.table_model import (
     TableModel,
     check_method_can_be_saved,
@@ -35,6 +36,7 @@ def fit_table(
     decisions: Mapping[int, str] | None = None,
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
+    n_jobs: int | FitWorkers = 1,
     out: str | os.PathLike[str] | None = None,
     listener: FitListener | None = None,
 ) -> TableModel:
@@ -62,6 +64,10 @@ def fit_table(
         Models trained for the estimate, each on the rows of all folds but one; 0 leaves it out.
     random_state : int, default=0
         Seed of everything.
+    n_jobs : int or FitWorkers, default=1
+        Models to train at once, each but the first in a process of its own, which takes a copy of
+        the table; -1 is one for every core. The result does not depend on it. ``FitWorkers`` that
+        were started before can serve several calls.
     out : path, optional
         Folder to save the model to; a model that is there is replaced, anything else refused. Until
         it is saved, what is done is kept in ``OUT.partial``: interrupted, the same call goes on
@@ -88,24 +94,28 @@ def fit_table(
     )
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "per_network": False}
-    with unfinished_work(out, task, method, **settings) as work:
-        listener.on_fits_start(n_folds + 1)
-        estimate = None
+    with (
+        unfinished_work(out, task, method, **settings) as work,
+        fit_queue(method, n_folds + 1, n_jobs, listener) as queue,
+    ):
+        folds = None
         if n_folds:
-            predicted = predict_out_of_fold(
+            folds = Folds(
                 task,
                 method,
                 n_folds=n_folds,
                 seed=random_state,
-                listener=listener,
+                queue=queue,
                 work=work,
                 per_network=False,
             )
+        model = fit_all_rows(task, method, seed=random_state, listener=queue, work=work)
+        if folds is not None:
+            probabilities = folds.predictions().probabilities
             estimate = estimate_quality(
-                task.candidates, predicted.probabilities, n_folds=n_folds, truth=task.truth
+                task.candidates, probabilities, n_folds=n_folds, truth=task.truth
             )
-        model = fit_all_rows(task, method, seed=random_state, listener=listener, work=work)
-        model = replace(model, estimate=estimate)
+            model = replace(model, estimate=estimate)
         if out is not None:
             model.save(out)
     return model

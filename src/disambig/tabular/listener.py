@@ -7,7 +7,10 @@ if TYPE_CHECKING:
 
 
 class FitListener:
-    """Hears how far a series of fits is; every method does nothing, write those you need."""
+    """Hears how far a series of fits is; every method does nothing, write those you need.
+
+    Several fits may be under way at once: ``title`` says which one it is about.
+    """
 
     def on_fits_start(self, n_fits: int) -> None:
         """So many models are about to be trained."""
@@ -15,10 +18,10 @@ class FitListener:
     def on_fit_start(self, title: str) -> None:
         """One of them begins."""
 
-    def on_epoch_end(self, epoch: int, n_epochs: int) -> None:
-        """One of its epochs is done; only networks have any."""
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
+        """One epoch of a training of this model is done; only networks have any."""
 
-    def on_fit_end(self) -> None:
+    def on_fit_end(self, title: str) -> None:
         """One of them is trained."""
 
     def on_cleaned(self, summary: "BaseModel") -> None:

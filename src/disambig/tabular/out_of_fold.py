@@ -1,31 +1,20 @@
-"""Predict every row of a table by a model that was not trained on it."""
+"""What models predict for rows of a table that they were not trained on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sklearn.model_selection import KFold
 
-from disambig._core.errors import ParameterError, TableError
-from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
-from disambig.tabular.listener import FitListener
-from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model
-from disambig.tabular.task import TableTask
-from disambig.tabular.work_folder import WorkFolder
-
-if TYPE_CHECKING:
-    from disambig.engine.training import Training
+from disambig.methods.base import confidence_from_scores
+from disambig.tabular.table_model import TableModel, slices_of_rows
 
 # Seen by people only, who do not tell a thousandth from another.
-_PER_NETWORK = np.float32
+PER_NETWORK = np.float32
 _MEASURE = "history."
-_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
 History = Mapping[str, Sequence[float]]
 
@@ -71,90 +60,6 @@ class OutOfFoldPredictions:
         return cls(probabilities, per_network, (history,) if history else ())
 
 
-def check_folds(n_folds: int) -> None:
-    """Refuse a number of folds that leaves no rows to train on."""
-    check_integer("n_folds", n_folds, minimum=1)
-    if n_folds == 1:
-        raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
-
-
-def predict_out_of_fold(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    *,
-    n_folds: int,
-    seed: int,
-    listener: FitListener,
-    work: WorkFolder | None = None,
-    per_network: bool = True,
-) -> OutOfFoldPredictions:
-    """Predict every row by a model, a copy of ``method``, of the other folds' rows.
-
-    Folds that are done are taken from ``work`` and kept there. To ask each network
-    (``per_network``) takes as long again as to ask all together.
-    """
-    candidates = task.candidates
-    if len(candidates) < n_folds:
-        raise TableError(
-            f"{n_folds} folds need as many rows with a label. Got {len(candidates):,}. Use fewer "
-            "folds (--folds, in Python n_folds)."
-        )
-    seeds = spawn_seeds(seed, n_folds)
-    # Shuffled, because tables are often sorted by label.
-    splitter = KFold(n_folds, shuffle=True, random_state=seed)
-    probabilities = np.empty(candidates.shape)
-    of_networks: list[tuple[IntArray, AnyArray]] = []
-    histories: list[History] = []
-    for fold, (train, test) in enumerate(splitter.split(np.empty((len(candidates), 0)))):
-        name = f"fold-{fold + 1}"
-        held_out = candidates[test]
-        listener.on_fit_start(f"fold {fold + 1} of {n_folds}")
-        kept = None if work is None else work.arrays(name)
-        done = None if kept is None else OutOfFoldPredictions.from_arrays(kept, held_out)
-        if done is None:
-            classifier = _copy_for_one_fit(method, seeds[fold], listener, work, name)
-            model, features = untrained_model(task.plan, task.values.iloc[train], classifier)
-            classifier.fit(features, candidates[train])
-            values = task.values.iloc[test]
-            done = OutOfFoldPredictions(
-                model.probabilities_of(values),
-                confidences_per_network(model, values, held_out)
-                if per_network
-                else np.empty((0, int(held_out.sizes.sum())), dtype=_PER_NETWORK),
-                histories_of(model),
-            )
-            if work is not None:
-                work.keep(name, done.to_arrays())
-        listener.on_fit_end()
-        # One by one: probabilities of all rows may be large.
-        probabilities[test] = done.probabilities
-        of_networks.append((_pairs_of_rows(test, candidates), done.per_network))
-        histories += done.histories
-    return OutOfFoldPredictions(
-        probabilities, _joined(of_networks, int(candidates.sizes.sum())), tuple(histories)
-    )
-
-
-def fit_all_rows(
-    task: TableTask,
-    method: PartialLabelClassifier,
-    *,
-    seed: int,
-    listener: FitListener,
-    work: WorkFolder | None = None,
-) -> TableModel:
-    """Return a model of all rows."""
-    listener.on_fit_start("all rows")
-    classifier = _copy_for_one_fit(method, seed, listener, work, "whole")
-    model, features = untrained_model(task.plan, task.values, classifier)
-    classifier.fit(features, task.candidates)
-    listener.on_fit_end()
-    # Whoever followed this fit has nothing to do with the next one.
-    given = method.get_params(deep=False).items()
-    classifier.set_params(**{name: value for name, value in given if name in _SET_FOR_ONE_FIT})
-    return model
-
-
 def confidences_per_network(
     model: TableModel, values: pd.DataFrame, candidates: CandidateLabels
 ) -> AnyArray:
@@ -162,13 +67,13 @@ def confidences_per_network(
     n_pairs = int(candidates.sizes.sum())
     ask = getattr(model.classifier, "predict_proba_per_network", None)
     if ask is None:
-        return np.empty((0, n_pairs), dtype=_PER_NETWORK)
+        return np.empty((0, n_pairs), dtype=PER_NETWORK)
     parts = []
     for rows in slices_of_rows(*candidates.shape):
         of_rows = candidates[rows]
         features = model.transformer.transform(values.iloc[rows])
         confidences = [of_rows.values_of(with_prior(of_rows, each)) for each in ask(features)]
-        parts.append(np.array(confidences, dtype=_PER_NETWORK))
+        parts.append(np.array(confidences, dtype=PER_NETWORK))
     return np.concatenate(parts, axis=1)
 
 
@@ -187,41 +92,26 @@ def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse
     return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
 
 
-class _EpochReporter:
-    """Passes the epochs of a training on to a listener."""
-
-    def __init__(self, listener: FitListener) -> None:
-        self._listener = listener
-
-    def on_epoch_end(self, training: "Training") -> None:
-        self._listener.on_epoch_end(training.epoch, training.settings.epochs)
-
-
-def _copy_for_one_fit(
-    method: PartialLabelClassifier,
-    seed: int,
-    listener: FitListener,
-    work: WorkFolder | None,
-    name: str,
-) -> PartialLabelClassifier:
-    """Return a copy that reports its epochs, keeps its state and has a seed, where it can."""
-    classifier: PartialLabelClassifier = clone(method)
-    parameters = classifier.get_params(deep=False)
-    wanted: dict[str, object] = {}
-    if parameters.get("random_state", seed) is None:
-        wanted["random_state"] = seed
-    if "callbacks" in parameters:
-        wanted["callbacks"] = [*(parameters["callbacks"] or ()), _EpochReporter(listener)]
-    if work is not None and parameters.get("checkpoint", "") is None:
-        wanted["checkpoint"] = work.checkpoint(name)
-    classifier.set_params(**wanted)
-    return classifier
+def join_predictions(
+    candidates: CandidateLabels, parts: Iterable[tuple[IntArray, OutOfFoldPredictions]]
+) -> OutOfFoldPredictions:
+    """Return one table of predictions from those of some rows each, in the order of the parts."""
+    probabilities = np.empty(candidates.shape)
+    of_networks: list[tuple[IntArray, AnyArray]] = []
+    histories: list[History] = []
+    for rows, part in parts:
+        probabilities[rows] = part.probabilities
+        of_networks.append((_pairs_of_rows(rows, candidates), part.per_network))
+        histories += part.histories
+    return OutOfFoldPredictions(
+        probabilities, _joined(of_networks, int(candidates.sizes.sum())), tuple(histories)
+    )
 
 
 def _joined(parts: Sequence[tuple[IntArray, AnyArray]], n_pairs: int) -> AnyArray:
     """Return one array of what the networks of all folds say, each about some pairs."""
     n_networks = max(len(of_fold) for _, of_fold in parts)
-    joined = np.full((n_networks, n_pairs), np.nan, dtype=_PER_NETWORK)
+    joined = np.full((n_networks, n_pairs), np.nan, dtype=PER_NETWORK)
     for pairs, of_fold in parts:
         joined[: len(of_fold), pairs] = of_fold
     return joined

@@ -1,0 +1,77 @@
+"""Processes beside this one, and how many threads numerical libraries use."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use; LOKY_MAX_CPU_COUNT may say fewer."""
+    from joblib.externals.loky import cpu_count  # slow to import
+
+    return int(cpu_count())
+
+
+def start_processes(
+    count: int,
+    *,
+    threads: int = 1,
+    set_up: Callable[..., None] | None = None,
+    arguments: tuple[Any, ...] = (),
+) -> Any:
+    """Return a pool of processes that start when they are first needed, and end with this one.
+
+    Parameters
+    ----------
+    count : int
+        Processes.
+    threads : int, default=1
+        Threads of numerical libraries in each.
+    set_up : callable, optional
+        Called with ``arguments`` in every process before anything else.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor  # slow to import
+
+    # Set before these libraries are loaded there: threads that share cores slow each other.
+    limits = dict.fromkeys(_THREAD_VARIABLES, str(threads))
+    return ProcessPoolExecutor(
+        max_workers=count, env=limits, initializer=_begin, initargs=(os.getpid(), set_up, arguments)
+    )
+
+
+def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    if set_up is not None:
+        set_up(*arguments)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it is gone, even if that was killed."""
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
+
+
+@contextmanager
+def at_most_threads(count: int) -> Iterator[None]:
+    """Let numerical libraries that are loaded use no more threads than this inside the block."""
+    from threadpoolctl import threadpool_info, threadpool_limits  # slow to import
+
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else count
+    limits = {pool["prefix"]: min(count, pool["num_threads"]) for pool in threadpool_info()}
+    with threadpool_limits(limits=limits):
+        if torch:
+            torch.set_num_threads(min(before, count))
+        try:
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(before)

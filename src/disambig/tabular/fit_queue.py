@@ -1,0 +1,233 @@
+"""Models that are trained side by side: in this process, and in others beside it."""
+
+import signal
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from importlib import import_module
+from pickle import PicklingError
+from threading import Lock
+from typing import Any, Protocol, Self
+
+from disambig._core.errors import warn_caller
+from disambig._core.parameters import check_integer
+from disambig._core.processes import available_cores, start_processes
+from disambig.tabular.listener import FitListener
+
+_SECONDS_BETWEEN_LOOKS = 0.05
+
+
+class Fit(Protocol):
+    """A fit that can be sent to another process."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        ...
+
+    def __call__(self, listener: FitListener) -> Any:
+        """Train, tell the listener of epochs, and return the result."""
+        ...
+
+
+class FitWorkers:
+    """Processes that train models beside this one; a context that ends them.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Models to train at once, one of them in this process; -1 is one for every core.
+    """
+
+    def __init__(self, n_jobs: int = -1) -> None:
+        if n_jobs != -1:
+            check_integer("n_jobs", n_jobs, minimum=1)
+        self._n_jobs = n_jobs
+        self._pool: Any = None
+        self.news: Any = None
+        self.count = 0  # of the processes beside this one
+        self.threads: int | None = None  # of every process; None is as many as it likes
+
+    def start(self, n_fits: int, method: str | None = None) -> Self:
+        """Start as many processes as so many fits can use, unless that was done before.
+
+        They load what the method of this name needs, while this process may do something else.
+        """
+        if self._pool is None and self._n_jobs != 1 and n_fits > 1:
+            cores = available_cores()
+            n_jobs = min(cores if self._n_jobs == -1 else self._n_jobs, n_fits)
+            if n_jobs > 1:
+                self._open(n_jobs - 1, max(1, cores // n_jobs), method)
+        return self
+
+    def _open(self, count: int, threads: int, method: str | None) -> None:
+        from joblib.externals.loky.backend import get_context  # slow to import
+
+        self.count, self.threads = count, threads
+        self.news = get_context("loky").SimpleQueue()
+        self._pool = start_processes(count, threads=threads, set_up=_set_up, arguments=(self.news,))
+        if method is not None:
+            for _ in range(count):
+                self._pool.submit(_load, method)
+
+    def submit(self, fit: Fit) -> "Future[tuple[Any, list[str]]]":
+        """Let a process train a model; the result comes with what it warned of."""
+        future: Future[tuple[Any, list[str]]] = self._pool.submit(_fit_there, fit)
+        return future
+
+    def close(self) -> None:
+        """End the processes, those at work too."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool, self.count = None, 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class FitQueue(FitListener):
+    """Fits to be done, by this process and by workers, whoever is free.
+
+    It is the listener of the fits in this process: what workers report meanwhile is passed on to
+    the listener given here, always by the thread that fits.
+
+    Parameters
+    ----------
+    listener : FitListener
+        Hears of all fits.
+    workers : FitWorkers, optional
+        Processes that were started.
+    """
+
+    def __init__(self, listener: FitListener, workers: FitWorkers | None = None) -> None:
+        self._listener = listener
+        self._workers = workers or FitWorkers(1)
+        self._lock = Lock()
+        self._waiting: deque[Fit] = deque()
+        self._under_way: dict[Future[tuple[Any, list[str]]], Fit] = {}
+        self._to_announce: deque[Fit] = deque()
+
+    def start(self, fits: Sequence[Fit]) -> None:
+        """Let workers begin with some of the fits."""
+        self._waiting.extend(fits)
+        for _ in range(self._workers.count):
+            self._hand_over()
+        self._hear()
+
+    def results(self) -> Iterator[tuple[Fit, Any]]:
+        """Do what is left, and yield every fit with its result, in the order of their ends."""
+        while True:
+            yield from self._ended()
+            with self._lock:
+                fit = self._waiting.popleft() if self._waiting else None
+            if fit is not None:
+                self._listener.on_fit_start(fit.title)
+                result = fit(self)
+                self._listener.on_fit_end(fit.title)
+                yield fit, result
+            elif self._under_way:
+                wait(self._under_way, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+                self._hear()
+            else:
+                return
+
+    # ---- as the listener of fits in this process
+
+    def on_fit_start(self, title: str) -> None:
+        """Pass it on."""
+        self._listener.on_fit_start(title)
+
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
+        """Pass it on, with what workers have reported."""
+        self._hear()
+        self._listener.on_epoch_end(title, epoch, n_epochs)
+
+    def on_fit_end(self, title: str) -> None:
+        """Pass it on."""
+        self._listener.on_fit_end(title)
+
+    # ---- workers
+
+    def _hand_over(self, done: "Future[Any] | None" = None) -> None:
+        """Give the next fit to a worker that is free; called by the thread that found it so."""
+        if done is not None and (done.cancelled() or done.exception() is not None):
+            return  # whoever waits for the result decides
+        with self._lock:
+            if not self._waiting:
+                return
+            fit = self._waiting.popleft()
+            try:
+                future = self._workers.submit(fit)
+            except RuntimeError:  # the processes have died or were ended: the rest is done here
+                self._waiting.appendleft(fit)
+                return
+            self._under_way[future] = fit
+            self._to_announce.append(fit)
+        future.add_done_callback(self._hand_over)
+
+    def _hear(self) -> None:
+        """Tell the listener what workers have begun, and the epochs that they have done."""
+        while self._to_announce:
+            self._listener.on_fit_start(self._to_announce.popleft().title)
+        while self._workers.news is not None and not self._workers.news.empty():
+            self._listener.on_epoch_end(*self._workers.news.get())
+
+    def _ended(self) -> Iterator[tuple[Fit, Any]]:
+        """Yield what workers have finished; what a process died of is left for this one."""
+        self._hear()
+        for future in [future for future in list(self._under_way) if future.done()]:
+            with self._lock:
+                fit = self._under_way.pop(future)
+            try:
+                result, warned = future.result()
+            except (BrokenExecutor, PicklingError) as error:
+                self._workers.close()
+                warn_caller(
+                    "Models cannot be trained in several processes here, so the rest is trained "
+                    f"one by one ({type(error).__name__}). If memory is short, say --jobs 1 (in "
+                    "Python n_jobs=1)."
+                )
+                self._waiting.append(fit)
+                continue
+            for message in warned:
+                warn_caller(message)
+            self._listener.on_fit_end(fit.title)
+            yield fit, result
+
+
+# ---- in a worker
+
+_news: Any = None
+
+
+def _set_up(news: Any) -> None:
+    global _news
+    _news = news
+    # An interrupt in a terminal reaches all processes; the first one then ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _load(method: str) -> None:
+    """Import what a fit by this method needs."""
+    from disambig.methods.registry import get_method
+
+    get_method(method)
+    import_module("disambig.tabular.model_fits")  # which imports this module
+
+
+class _Reporter(FitListener):
+    """Sends epochs to the process that waits."""
+
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
+        _news.put((title, epoch, n_epochs))
+
+
+def _fit_there(fit: Fit) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        result = fit(_Reporter())
+    return result, [str(warning.message) for warning in caught]

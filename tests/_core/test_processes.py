@@ -1,0 +1,79 @@
+"""Processes that end with the one that started them, and limits of threads."""
+
+import os
+import time
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from disambig._core import processes
+from disambig._core.processes import at_most_threads, available_cores, start_processes
+
+
+@pytest.fixture
+def several_threads():
+    """Let every library have three threads, and afterwards what it had."""
+    before = torch.get_num_threads()
+    with threadpool_limits(3):
+        torch.set_num_threads(3)
+        yield
+    torch.set_num_threads(before)
+
+
+def threads():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def test_numerical_libraries_have_one_thread_and_then_what_they_had(several_threads):
+    before = threads()
+    assert set(before) == {3}
+    with at_most_threads(1):
+        assert set(threads()) == {1}
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+    assert threads() == before
+
+
+def test_threads_come_back_after_an_error(several_threads):
+    with pytest.raises(ZeroDivisionError), at_most_threads(1):
+        1 / 0  # noqa: B018
+    assert torch.get_num_threads() == 3
+
+
+def test_a_limit_above_what_there_is_changes_nothing(several_threads):
+    with at_most_threads(9):
+        assert set(threads()) == {3}
+        assert torch.get_num_threads() == 3
+
+
+def test_cores_can_be_said_to_be_fewer(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert available_cores() == 1
+
+
+def test_a_process_is_set_up_and_has_the_threads_that_it_should():
+    pool = start_processes(1, threads=3, set_up=os.chdir, arguments=("/",))
+    try:
+        assert pool.submit(os.getcwd).result() == "/"
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "3"
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+def test_a_process_ends_when_the_one_that_started_it_is_gone(monkeypatch):
+    parents = [7, 7, 1]
+    ended = []
+    monkeypatch.setattr(os, "getppid", lambda: parents.pop(0))
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    processes._end_with(7)
+    assert (ended, parents) == ([1], [])
+
+
+def test_setting_up_may_be_left_out(monkeypatch):
+    monkeypatch.setattr(processes, "_end_with", lambda _: None)
+    done = []
+    processes._begin(1, None, ())
+    processes._begin(1, done.append, (3,))
+    assert done == [3]
