@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import QuantileTransformer, normalize
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
@@ -22,6 +23,8 @@ _KINDS = ("half", "standard", "global", "quantile", "none")
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
+# The normal score of rank 0 would be infinite.
+_SMALLEST_RANK = 1e-7
 
 
 class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -88,7 +91,7 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_choice("kind", self.kind, _KINDS)
         X = self._checked(X, reset=True)
         if self.kind == "quantile":
-            self.quantiles_ = _ranking(min(X.shape[0], _MOST_QUANTILES)).fit(X).quantiles_
+            self.quantiles_ = _quantiles(X)
         else:
             self.center_, self.scale_ = _center_and_scale(self.kind, X)
         return self
@@ -249,23 +252,38 @@ def _root_mean_square(values: FloatArray) -> float:
     return float(largest * np.sqrt(np.mean((values / largest) ** 2))) if largest > 0 else 1.0
 
 
-def _ranking(n_quantiles: int) -> QuantileTransformer:
-    ranking = QuantileTransformer(
-        n_quantiles=n_quantiles, output_distribution="normal", subsample=None
-    )
-    return ranking.set_output(transform="default")
+def _quantiles(X: FloatArray) -> FloatArray:
+    """Return the values of every feature at evenly spaced ranks."""
+    n_rows = len(X)
+    in_order = np.sort(X, axis=0)
+    ranks = np.linspace(0, n_rows - 1, min(n_rows, _MOST_QUANTILES))
+    below = np.minimum(ranks.astype(np.intp), max(n_rows - 2, 0))
+    share = (ranks - below)[:, np.newaxis]
+    low, high = in_order[below], in_order[np.minimum(below + 1, n_rows - 1)]
+    # Two products, not low + share * (high - low), which may overflow; and a mean of equals may be
+    # off by a rounding, where quantiles must not fall.
+    between = np.where(low == high, low, (1 - share) * low + share * high)
+    return np.maximum.accumulate(between, axis=0)
 
 
 def _normal_scores(X: FloatArray, quantiles: FloatArray) -> FloatArray:
+    """Return the normal score of every value's rank, as ``QuantileTransformer`` defines it.
+
+    In a third of its time, and without the import of ``scipy.stats``.
+    """
     low, high = quantiles[0], quantiles[-1]
-    # QuantileTransformer takes what is within 1e-7 of an end for the end: narrow features need a
-    # smaller unit. Values beyond the ends rank like the ends, and are cut there not to overflow.
-    _, exponents = np.frexp(high - low)
-    exponents = np.minimum(exponents, 0)
-    ranking = _ranking(len(quantiles))
-    ranking.quantiles_ = np.ldexp(quantiles, -exponents)
-    ranking.references_ = np.linspace(0, 1, len(quantiles))
-    scores: FloatArray = ranking.transform(np.ldexp(np.clip(X, low, high), -exponents))
+    places = np.linspace(0, 1, len(quantiles))
+    ranks = np.empty(X.shape)
+    for feature, values in enumerate(X.T):
+        known = quantiles[:, feature]
+        # Among equal quantiles one side finds the first and the other the last: their mean.
+        from_below = np.interp(values, known, places)
+        from_above = np.interp(-values, -known[::-1], -places[::-1])
+        ranks[:, feature] = (from_below - from_above) / 2
+    # Values at the ends and beyond them rank like the ends.
+    ranks[high <= X] = 1
+    ranks[low >= X] = 0
+    scores: FloatArray = ndtri(np.clip(ranks, _SMALLEST_RANK, 1 - _SMALLEST_RANK))
     scores[:, _are_constant(low, high)] = 0
     return scores
 
