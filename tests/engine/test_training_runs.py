@@ -354,13 +354,11 @@ def test_a_training_that_was_done_is_not_trained_further():
 
 
 @every_kind_of_network
-def test_a_training_goes_on_from_where_another_was_told_to_end(make):
+def test_a_training_goes_on_from_where_another_has_ended(make):
     problem, rule = make_problem(20), BelieveOthers(4)
-    pace = {"epochs": 6, "schedule": "cosine"}
-    whole = trained(make(), [problem], rule, **pace)
-    half = trained(make(), [problem], rule, until=3, **pace)
-    assert half.epoch == 3
-    later = Training(make(), [problem], rule, settings(**pace))
+    whole = trained(make(), [problem], rule, epochs=6, decay=0.5)
+    half = trained(make(), [problem], rule, epochs=3)
+    later = Training(make(), [problem], rule, settings(epochs=6, decay=0.5))
     later.go_on_from([half.progress_of(0)])
     later.run()
     assert later.epoch == 6
@@ -372,10 +370,12 @@ def test_a_training_goes_on_from_where_another_was_told_to_end(make):
 def test_problems_of_one_training_go_on_in_others_and_with_more_rows():
     problems = [make_problem(count, seed=count) for count in (41, 45)]
     pace = {"epochs": 5, "batch_size": 10}
-    together = trained(networks_of(1, 2, 3, 4), problems, BelieveOthers(4), until=2, **pace)
+    together = trained(networks_of(1, 2, 3, 4), problems, BelieveOthers(4), **pace | {"epochs": 2})
     more = make_problem(61, seed=3)
     for number, seeds in enumerate([(1, 2), (3, 4)]):
-        alone = trained(networks_of(*seeds), [problems[number]], BelieveOthers(4), until=2, **pace)
+        alone = trained(
+            networks_of(*seeds), [problems[number]], BelieveOthers(4), **pace | {"epochs": 2}
+        )
         ends = []
         for begun in (together.progress_of(number), alone.progress_of(0)):
             later = Training(networks_of(*seeds), [more], BelieveOthers(4), settings(**pace))
@@ -388,13 +388,13 @@ def test_problems_of_one_training_go_on_in_others_and_with_more_rows():
             torch.testing.assert_close(found, value, rtol=1e-9, atol=1e-9)
 
 
-def test_the_learning_rate_follows_its_schedule():
+def test_the_learning_rate_falls_at_the_end():
     seen = []
     note = Listener(lambda training: seen.append(training._adam.learning_rate))
-    trained(networks_of(1, 2), [make_problem()], listeners=[note], epochs=5, schedule="cosine")
-    # One epoch of rising, then the middles of four equal steps along a cosine.
-    falling = [(1 + np.cos(np.pi * done)) / 2 for done in (0.125, 0.375, 0.625, 0.875)]
-    np.testing.assert_allclose(seen, 0.01 * np.array([0.5, *falling]))
+    trained(networks_of(1, 2), [make_problem()], listeners=[note], epochs=6, decay=0.5)
+    # Three epochs as it was, then the middles of three equal steps along a cosine.
+    falling = [(1 + np.cos(np.pi * done)) / 2 for done in (1 / 6, 3 / 6, 5 / 6)]
+    np.testing.assert_allclose(seen, 0.01 * np.array([1, 1, 1, *falling]))
 
 
 def test_the_state_is_not_copied():

@@ -12,10 +12,6 @@ from torch import Tensor
 
 from disambig._core.typing import FloatArray, Sparse
 
-SCHEDULES = ("constant", "cosine")
-# Of a training, in which a learning rate that changes rises first.
-_RISING_SHARE = 0.05
-
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -48,11 +44,9 @@ class TrainingSettings:
         Most rows in a batch.
     learning_rate : float
         Of Adam; the highest, where it changes.
-    schedule : {"constant", "cosine"}, default="constant"
-        Whether the learning rate stays, or rises over the first twentieth of the epochs and then
-        falls to zero along a cosine.
-    until : int, optional
-        Last epoch of this training, where another one goes on from there; all by default.
+    decay : float, default=0
+        Share of the epochs, at the end, over which the learning rate falls to zero: along half a
+        cosine.
     capture : bool, default=True
         Whether a step on a CUDA card is recorded once as a graph and replayed.
     noise_from : int, default=1
@@ -62,26 +56,18 @@ class TrainingSettings:
     epochs: int
     batch_size: int
     learning_rate: float
-    schedule: str = "constant"
-    until: int | None = None
+    decay: float = 0.0
     capture: bool = True
     noise_from: int = 1
 
-    @property
-    def last_epoch(self) -> int:
-        """The epoch after which training ends."""
-        return self.epochs if self.until is None else self.until
-
     def learning_rate_in(self, epoch: int) -> float:
         """Return the learning rate of an epoch; they count from 1."""
-        if self.schedule == "constant":
-            return self.learning_rate
-        rising = math.ceil(_RISING_SHARE * self.epochs)
-        if epoch <= rising:
-            return self.learning_rate * epoch / (rising + 1)
+        falling = self.decay * self.epochs
         # In the middle of an epoch, so that the last one still learns.
-        done = (epoch - rising - 0.5) / (self.epochs - rising)
-        return self.learning_rate * (1 + math.cos(math.pi * done)) / 2
+        left = self.epochs - epoch + 0.5
+        if left >= falling:
+            return self.learning_rate
+        return self.learning_rate * (1 - math.cos(math.pi * left / falling)) / 2
 
 
 class Batch(NamedTuple):

@@ -123,7 +123,7 @@ class Training:
         try:
             self._notify("on_fit_start")
             with self._quiet_surroundings():
-                while self.epoch < self.settings.last_epoch and not self.stopped:
+                while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
                     self._notify("on_epoch_end")
             self._notify("on_fit_end")

@@ -34,7 +34,7 @@ from methods.ncpd.examples import EASY, NEW_X, X, Y, assert_same_bits, quick
         ({"learning_rate": -0.1}, "'learning_rate' must be a number >= 0. Got -0.1"),
         ({"learning_rate": float("nan")}, "'learning_rate' must be a number >= 0. Got nan"),
         ({"learning_rate": "fast"}, "'learning_rate' must be a number >= 0. Got 'fast'"),
-        ({"schedule": "linear"}, "'schedule' must be one of 'constant', 'cosine'. Got 'linear'"),
+        ({"decay": 1.5}, "'decay' must be a number from 0 to 1. Got 1.5"),
         ({"dropout": 1}, "'dropout' must be a number from 0 to 0.99. Got 1"),
         ({"dropout": -0.1}, "'dropout' must be a number from 0 to 0.99. Got -0.1"),
         ({"activation": "sigmoid"}, "'activation' must be one of .*'relu'.* Got 'sigmoid'"),

@@ -142,7 +142,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         epochs: int = 200,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
-        schedule: str = "constant",
+        decay: float = 0.0,
         dropout: float = 0.5,
         activation: str = "relu",
         batch_norm: bool = True,

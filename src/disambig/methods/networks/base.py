@@ -33,7 +33,7 @@ from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.rule import SCHEDULES, Rule, TrainingData, TrainingSettings
+from disambig.engine.rule import Rule, TrainingData, TrainingSettings
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
@@ -64,10 +64,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     batch_size : int, default=128
         Most rows in a mini-batch. Rows are dealt evenly, so that no batch is much smaller.
     learning_rate : float, default=0.001
-        Of Adam; the highest, where the ``schedule`` changes it.
-    schedule : {"constant", "cosine"}, default="constant"
-        Whether the learning rate stays as it is, or rises over the first twentieth of the epochs
-        and then falls to zero along a cosine.
+        Of Adam.
+    decay : float, default=0
+        Share of the epochs, at the end, over which the learning rate falls to zero.
     dropout : float, default=0.5
         Share of hidden units left out in a training step, to the nearest 1/256.
     activation : {"relu", "gelu", "mish", "silu", "tanh"}, default="relu"
@@ -129,8 +128,8 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     _title: str | None = None
     # What another classifier has learned from some of the rows, to go on from.
     _begun: Begun | None = None
-    # Last epoch, where another classifier is to go on from there, and what that one gets.
-    _until: int | None = None
+    # Whether to keep what another classifier needs to go on, and what that is.
+    _hands_on: bool = False
     _handed_on: Begun | None = None
 
     def __init__(
@@ -140,7 +139,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         epochs: int = 200,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
-        schedule: str = "constant",
+        decay: float = 0.0,
         dropout: float = 0.5,
         activation: str = "relu",
         batch_norm: bool = True,
@@ -159,7 +158,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.schedule = schedule
+        self.decay = decay
         self.dropout = dropout
         self.activation = activation
         self.batch_norm = batch_norm
@@ -230,7 +229,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         check_integer("epochs", self.epochs, minimum=1)
         check_integer("batch_size", self.batch_size, minimum=2)
         check_real("learning_rate", self.learning_rate, minimum=0)
-        check_choice("schedule", self.schedule, SCHEDULES)
+        check_real("decay", self.decay, minimum=0, maximum=1)
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("batch_norm", self.batch_norm)
@@ -351,8 +350,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             self.epochs,
             self.batch_size,
             self.learning_rate,
-            self.schedule,
-            until=self._until,
+            self.decay,
             noise_from=noise_from,
         )
         with ordinary_tensors():
@@ -398,7 +396,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             self._networks: Stack = training.networks.part(count * number, count)
         self._views = plan.views
         self.history_: History = training.histories[number]
-        if self._until is not None:
+        if self._hands_on:
             self._handed_on = Begun(plan.views, training.progress_of(number))
         # What is set after a fit does not change what was fitted.
         self._fitted_with = self.get_params(deep=False)

@@ -83,7 +83,7 @@ class Checkpoint:
 
     def on_epoch_end(self, training: Training) -> None:
         """Write, if it is time to."""
-        is_last = training.stopped or training.epoch == training.settings.last_epoch
+        is_last = training.stopped or training.epoch == training.settings.epochs
         if is_last or training.epoch % self._every == 0:
             self._write(training)
 
