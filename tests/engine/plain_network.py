@@ -40,7 +40,7 @@ def train_forward(stack, features, counts=None, step=0):
     counts = [features.shape[1]] * len(features) if counts is None else counts
     rows = rows_of_batch(counts, features.shape[1], features.dtype)
     with torch.no_grad():
-        return stack(features, rows, torch.tensor([step]))
+        return stack(stack.prepare(features, rows), rows, torch.tensor([step]))
 
 
 def train_backward(stack, gradient):

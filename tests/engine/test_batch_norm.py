@@ -20,7 +20,7 @@ def forward(layer, inputs, count=None):
     count = inputs.shape[1] if count is None else count
     rows = rows_of_batch([count], inputs.shape[1], inputs.dtype)
     with torch.no_grad():
-        return layer(inputs, rows, 0).clone()
+        return layer(layer.prepare(inputs, rows), rows, 0).clone()
 
 
 def leaves_of(layer, inputs):
@@ -208,6 +208,7 @@ def test_networks_are_normalised_each_for_itself(kind):
     inputs = normal(2, 9, 5)
     inputs[1] = 100 * inputs[1] + 7
     with torch.no_grad():
-        found = stack(inputs, rows_of_batch([9, 9], 9), 0)
+        rows = rows_of_batch([9, 9], 9)
+        found = stack(stack.prepare(inputs, rows), rows, 0)
     expected = forward(make(kind), inputs[:1])
     torch.testing.assert_close(found[:1], expected, rtol=1e-12, atol=1e-13)

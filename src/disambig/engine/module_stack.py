@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from disambig._core.errors import ParameterError
+from disambig.engine.fast.layers import Prepared
 from disambig.engine.fast.random import random_words, streams_of
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import RowsInBatch
@@ -57,8 +58,9 @@ class ModuleStack(Stack):
     def __len__(self) -> int:
         return len(self.members)
 
-    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+    def forward(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
+        (features,) = inputs
         seeds = random_words(self._streams, int(step))
         logits = features.new_zeros(*features.shape[:2], self._n_outputs)
         self._outputs = []

@@ -234,13 +234,13 @@ class Training:
         rows = self._clock.at(self._rows)
         rows_in_batch = self._rows_in_batch.at(self._clock)
         features = self._features_of(rows)
-        logits = self.networks(features, rows_in_batch, self._clock.total)
+        logits = self._logits(features, rows_in_batch)
         by_problem = (len(rows), self._n_networks, *logits.shape[1:])
         candidates = self._candidates.of_rows(rows)
         targets, log_probabilities = self._targets(logits.view(by_problem), candidates, step.phase)
         if step.noisy and self.noise is not None:
             features = self.noise(features, rows_in_batch, self._clock.total)
-            logits = self.networks(features, rows_in_batch, self._clock.total)
+            logits = self._logits(features, rows_in_batch)
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
         gradient = _gradient(log_probabilities, targets, candidates.columns)
         # The loss is the mean over the real rows.
@@ -288,6 +288,11 @@ class Training:
             chosen=batch.losses.sum(1).min(-1).indices,
         )
         return targets, log_probabilities
+
+    def _logits(self, features: Tensor, rows: RowsInBatch) -> Tensor:
+        inputs = self.networks.prepare(features, rows)
+        logits: Tensor = self.networks(inputs, rows, self._clock.total)
+        return logits
 
     def _features_of(self, rows: Tensor) -> Tensor:
         problems, n_rows = rows.shape

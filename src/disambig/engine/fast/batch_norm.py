@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from disambig.engine.fast.layers import HiddenLayer, gradient_of, product
+from disambig.engine.fast.layers import HiddenLayer, Prepared, gradient_of, product
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
 
@@ -36,20 +36,25 @@ class NormalisedLayer(HiddenLayer):
         self.register_buffer("input_mean", first.new_zeros(networks, 1, n_inputs))
         self.register_buffer("variance", torch.ones_like(self.bias.detach()))
 
+    def prepare(self, inputs: Tensor, rows: RowsInBatch) -> Prepared:
+        """Return the inputs less their mean over the batch, zero in filler rows, and that mean."""
+        mean = torch.bmm(rows.averaging, inputs)
+        return (inputs - mean).mul_(rows.real), mean
+
     def backward_input(self, gradient: Tensor) -> Tensor:
         """Take what ``backward_params`` returned, return the gradient of the inputs."""
         inputs = super().backward_input(gradient)
         return inputs.sub_(torch.bmm(self._rows.averaging, inputs)).mul_(self._rows.real)
 
-    def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
-        self._rows = rows
-        self._inputs = self._centred(inputs)
+    def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:
+        inputs, mean = prepared
+        self._inputs, self._rows = inputs, rows
         memory = self._hidden_memory("value", inputs)
-        self._value = product(self._inputs, self.weight, self.scale, memory)
+        self._value = product(inputs, self.weight, self.scale, memory)
         self._active = self._hidden_memory("active", inputs)
         square = torch.mul(self._value, self._value, out=self._active)
-        gamma = self._gamma_per_deviation(torch.bmm(rows.averaging, square))
-        return torch.addcmul(self.bias, self._value, gamma, out=self._active)
+        self._keep_statistics(mean, torch.bmm(rows.averaging, square))
+        return torch.addcmul(self.bias, self._value, self._factor, out=self._active)
 
     def _backward_before_activation(self, gradient: Tensor) -> Tensor:
         # With normalised = value / deviation, and the mean of the inputs gone already:
@@ -58,10 +63,10 @@ class NormalisedLayer(HiddenLayer):
         torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
         aligned = torch.mul(gradient, self._value, out=self._active)
         of_gamma = gradient_of(self.gamma)
-        torch.sum(aligned, 1, keepdim=True, out=of_gamma).div_(self._deviation)
-        mean = of_gamma / (self._deviation * self._rows.counts)
+        torch.sum(aligned, 1, keepdim=True, out=of_gamma).mul_(self._per_deviation)
+        mean = of_gamma * self._per_deviation / self._rows.counts
         gradient.addcmul_(self._value, mean, value=-1)
-        gradient.mul_(self._normalised_gamma)
+        gradient.mul_(self._factor)
         product(self._inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
 
@@ -70,19 +75,15 @@ class NormalisedLayer(HiddenLayer):
         value = torch.bmm(inputs - self.input_mean, self.weight)
         return torch.addcmul(self.bias, value, gamma)
 
-    def _centred(self, inputs: Tensor) -> Tensor:
-        """Return inputs less their mean over the batch; rows that only fill up are zero."""
-        mean = torch.bmm(self._rows.averaging, inputs)
-        self.input_mean.lerp_(mean if self.scale == 1 else mean * self.scale, _MOMENTUM)
-        centred = self._workspace.tensor("centred", inputs, inputs.shape)
-        return torch.sub(inputs, mean, out=centred).mul_(self._rows.real)
+    def _keep_statistics(self, mean: Tensor, variance: Tensor) -> None:
+        """Keep the mean of the inputs and the variance of every unit for inference.
 
-    def _gamma_per_deviation(self, variance: Tensor) -> Tensor:
-        """Keep the statistics of a batch, and return what its values are to be multiplied by."""
+        And what this batch is normalised by: one over the deviation, and gamma over it.
+        """
+        self.input_mean.lerp_(mean if self.scale == 1 else mean * self.scale, _MOMENTUM)
         self.variance.lerp_(variance * self._rows.unbiased, _MOMENTUM)
-        self._deviation = (variance + _EPSILON).sqrt_()
-        self._normalised_gamma = self.gamma / self._deviation
-        return self._normalised_gamma
+        self._per_deviation = (variance + _EPSILON).rsqrt_()
+        self._factor = self.gamma * self._per_deviation
 
 
 class NarrowNormalisedLayer(NormalisedLayer):
@@ -90,36 +91,63 @@ class NarrowNormalisedLayer(NormalisedLayer):
 
     The variance of ``value = inputs @ weight`` follows from the covariance of the inputs, and so
     does the gradient of the weights from ``inputs.T @ gradient``: products of the size of the
-    weights take the place of passes over all rows and units. The gradient of the inputs, which a
+    weights take the place of passes over all rows and units. As the variance is known before the
+    product, the product gives normalised values right away, and with an input more, which is one in
+    every real row, it adds the bias, and sums up its gradient. The gradient of the inputs, which a
     first layer does not need, is lost on the way; and so are digits of a variance that is tiny
     because large parts of it cancel.
     """
 
-    def _before_activation(self, inputs: Tensor, rows: RowsInBatch) -> Tensor:
-        self._rows = rows
-        self._inputs = self._centred(inputs)
-        covariance = torch.bmm(self._inputs.mT, self._inputs).div_(rows.counts)
+    def prepare(self, inputs: Tensor, rows: RowsInBatch) -> Prepared:
+        """Return the inputs less their mean, followed by a one; that mean; their covariance."""
+        networks, n_rows, n_inputs = inputs.shape
+        mean = torch.bmm(rows.averaging, inputs)
+        extended = inputs.new_empty(networks, n_rows, n_inputs + 1)
+        extended[..., -1:] = rows.real
+        centred = torch.sub(inputs, mean, out=extended[..., :-1]).mul_(rows.real)
+        return extended, mean, torch.bmm(centred.mT, centred).div_(rows.counts)
+
+    def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:
+        inputs, mean, covariance = prepared
+        self._inputs, self._rows = inputs, rows
         # Covariance of every input with every unit.
         memory = self._workspace.tensor("spread", inputs, self.weight.shape)
         self._spread = product(covariance, self.weight, self.scale, memory)
-        variance = self._summed_with_weights(self._spread).mul_(self.scale).clamp_(min=0)
-        gamma = self._gamma_per_deviation(variance)
-        active = self._hidden_memory("active", inputs)
-        product(self._inputs, self.weight, self.scale, active)
-        return torch.addcmul(self.bias, active, gamma, out=active)
+        variance = self._summed_with_weights(self._spread)
+        if self.scale != 1:
+            variance.mul_(self.scale)
+        self._keep_statistics(mean, variance.clamp_(min=0))
+        extended, weight, bias = self._extended_weights("extended weights")
+        torch.mul(self.weight, self._factor, out=weight)
+        if self.scale != 1:
+            weight.mul_(self.scale)
+        bias.copy_(self.bias)
+        return torch.bmm(inputs, extended, out=self._hidden_memory("active", inputs))
 
     def _backward_before_activation(self, gradient: Tensor) -> Tensor:
-        torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
-        of_weight, of_gamma = gradient_of(self.weight), gradient_of(self.gamma)
-        product(self._inputs.mT, gradient, self.scale, of_weight)
-        torch.div(self._summed_with_weights(of_weight), self._deviation, out=of_gamma)
-        share = -self.scale * of_gamma / self._deviation
-        of_weight.addcmul_(self._spread, share).mul_(self._normalised_gamma)
+        extended, raw, of_bias = self._extended_weights("gradient of extended weights")
+        torch.bmm(self._inputs.mT, gradient, out=extended)
+        gradient_of(self.bias).copy_(of_bias)
+        # Of the weights as if nothing had been normalised; see the other layer for the rest.
+        if self.scale != 1:
+            raw.mul_(self.scale)
+        of_gamma = gradient_of(self.gamma)
+        torch.mul(self._summed_with_weights(raw), self._per_deviation, out=of_gamma)
+        share = of_gamma * self._per_deviation
+        of_weight = gradient_of(self.weight)
+        torch.addcmul(raw, self._spread, share, value=-self.scale, out=of_weight)
+        of_weight.mul_(self._factor)
         return gradient
 
     def backward_input(self, gradient: Tensor) -> Tensor:
         """Refuse: what the gradient of the inputs would need was never computed."""
         raise NotImplementedError("A narrow layer is the first one: it has no layer before it.")
+
+    def _extended_weights(self, name: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Return memory for the weights with the biases below them: all of it, and both parts."""
+        networks, n_inputs, n_units = self.weight.shape
+        whole = self._workspace.tensor(name, self.weight, (networks, n_inputs + 1, n_units))
+        return whole, whole[:, :-1], whole[:, -1:]
 
     def _summed_with_weights(self, factor: Tensor) -> Tensor:
         """Return the sum over the inputs of weight times factor."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from disambig.engine.fast.batch_norm import NarrowNormalisedLayer, NormalisedLayer
-from disambig.engine.fast.layers import HiddenLayer, LinearLayer, init_weights
+from disambig.engine.fast.layers import HiddenLayer, LinearLayer, Prepared, init_weights
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
 
@@ -27,14 +27,27 @@ class Stack(nn.Module, ABC):
     def __len__(self) -> int:
         """Return the number of networks."""
 
-    @abstractmethod
-    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
-        """Return the logits of a training batch: shape (networks, rows, classes).
+    def prepare(self, features: Tensor, rows: RowsInBatch) -> Prepared:  # noqa: ARG002
+        """Return what of a training batch does not depend on the weights.
 
         Parameters
         ----------
         features : Tensor of shape (networks, rows, features)
-            Rows that only fill up are zero.
+            Rows that only fill up are zero. The first axis may hold the networks of several steps,
+            as it does in everything that is returned.
+        rows : RowsInBatch
+            Which rows are real.
+        """
+        return (features,)
+
+    @abstractmethod
+    def forward(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+        """Return the logits of a training batch: shape (networks, rows, classes).
+
+        Parameters
+        ----------
+        inputs : tuple of Tensor
+            What ``prepare`` made of the features.
         rows : RowsInBatch
             Which rows are real.
         step : int or Tensor of one integer
@@ -147,11 +160,18 @@ class NetworkStack(Stack):
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def forward(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+    def prepare(self, features: Tensor, rows: RowsInBatch) -> Prepared:
+        """Return what of a training batch does not depend on the weights; see ``Stack``."""
+        return (
+            self._hidden_layers[0].prepare(features, rows) if self._hidden_layers else (features,)
+        )
+
+    def forward(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
-        value = features
-        for layer in self._hidden_layers:
-            value = layer(value, rows, step)
+        value = inputs[0]
+        for number, layer in enumerate(self._hidden_layers):
+            prepared = layer.prepare(value, rows) if number else inputs
+            value = layer(prepared, rows, step)
         logits: Tensor = self.output(value)
         return logits
 

@@ -99,14 +99,20 @@ class Workspace:
 
     def __init__(self) -> None:
         self._memory: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
+        # As they were last asked for: almost always they are asked for like that again.
+        self._last: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
 
     def tensor(self, name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
         """Return a tensor of this shape, of the type and on the device of ``like``."""
-        size, key = math.prod(shape), (name, like.dtype, like.device)
-        memory = self._memory.get(key)
+        key = (name, like.dtype, like.device)
+        last = self._last.get(key)
+        if last is not None and last.shape == shape:
+            return last
+        size, memory = math.prod(shape), self._memory.get(key)
         if memory is None or memory.numel() < size:
             memory = self._memory[key] = like.new_empty(size)
-        return memory[:size].view(shape)
+        self._last[key] = memory[:size].view(shape)
+        return self._last[key]
 
 
 # The first runs of an operation may choose an algorithm and allocate memory, which cannot be
