@@ -7,7 +7,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
     [
         "disambig.bench.runner",
-        "disambig.tabular.model_fits",
+        "disambig.tabular.out_of_fold",
         "bench.study_methods",
         "disambig.methods.ncpd",
         "safetensors.torch",

@@ -9,8 +9,8 @@ from disambig.tabular.clean_details import Cleaning
 from disambig.tabular.cleaning import clean_task
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.listener import FitListener
-from disambig.tabular.model_fits import Folds
 from disambig.tabular.out_of_fold import (
+    Folds,
     OutOfFoldPredictions,
     confidences_per_network,
     histories_of,

@@ -43,7 +43,7 @@ def predict(
 
     delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices:
-        fitted = load_model(model)
+        fitted = load_model(model, only_predict=True)
         frame = read_file(file, file_options)
         predictions = fitted.predict(frame, top=top)
     result = append_columns(frame, predictions, prefix)

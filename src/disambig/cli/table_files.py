@@ -3,22 +3,22 @@
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
-from disambig.methods.base import PartialLabelClassifier
-from disambig.tabular.clean_details import details_path, read_details
-from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
 from disambig.tabular.files.formats import STANDARD_STREAM, find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.table_cells import find_column
-from disambig.tabular.task import chosen_method
+
+if TYPE_CHECKING:
+    from disambig.methods.base import PartialLabelClassifier
+    from disambig.tabular.cleaned_table import CleanedTable
 
 
 def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
@@ -73,8 +73,10 @@ def load_decisions(
     return read_decisions(decisions, frame, id=id)
 
 
-def method_of(options: MethodOptions) -> PartialLabelClassifier:
+def method_of(options: MethodOptions) -> "PartialLabelClassifier":
     """Return the method that the options name, with its parameters."""
+    from disambig.tabular.task import chosen_method  # slow to import
+
     return chosen_method(options.method, dict(_parameter(text) for text in options.set or ()))
 
 
@@ -134,8 +136,12 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def load_cleaned(file: Path, options: FileOptions, id: str | None) -> CleanedTable:  # noqa: A002
+def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTable":  # noqa: A002
     """Read a cleaned table, with what is known of how it came about."""
+    # slow to import
+    from disambig.tabular.clean_details import details_path, read_details
+    from disambig.tabular.cleaned_table import read_cleaned
+
     frame = read_file(str(file), options)
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 

@@ -17,12 +17,18 @@ from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.files.formats import STANDARD_STREAM, find_writer, write_table
-from disambig.tabular.fit_queue import FitWorkers
+from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
-from disambig.tabular.model_fits import Folds, check_folds, fit_all_rows, fit_queue
-from disambig.tabular.out_of_fold import confidences_per_network, histories_of, with_prior
+from disambig.tabular.out_of_fold import (
+    Folds,
+    check_folds,
+    confidences_per_network,
+    fit_all_rows,
+    histories_of,
+    with_prior,
+)
 from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.work_folder import WorkFolder, unfinished_work

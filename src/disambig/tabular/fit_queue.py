@@ -5,15 +5,19 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager
 from importlib import import_module
 from pickle import PicklingError
 from threading import Lock
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from disambig._core.errors import warn_caller
 from disambig._core.parameters import check_integer
-from disambig._core.processes import available_cores, start_processes
+from disambig._core.processes import at_most_threads, available_cores, start_processes
 from disambig.tabular.listener import FitListener
+
+if TYPE_CHECKING:
+    from disambig.methods.base import PartialLabelClassifier
 
 _SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -118,8 +122,8 @@ class FitQueue(FitListener):
             self._hand_over()
         self._hear()
 
-    def results(self) -> Iterator[tuple[Fit, Any]]:
-        """Do what is left, and yield every fit with its result, in the order of their ends."""
+    def results(self) -> Iterator[tuple[str, Any]]:
+        """Do what is left, and yield the title and the result of every fit as they end."""
         while True:
             yield from self._ended()
             with self._lock:
@@ -128,7 +132,7 @@ class FitQueue(FitListener):
                 self._listener.on_fit_start(fit.title)
                 result = fit(self)
                 self._listener.on_fit_end(fit.title)
-                yield fit, result
+                yield fit.title, result
             elif self._under_way:
                 wait(self._under_way, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
                 self._hear()
@@ -176,7 +180,7 @@ class FitQueue(FitListener):
         while self._workers.news is not None and not self._workers.news.empty():
             self._listener.on_epoch_end(*self._workers.news.get())
 
-    def _ended(self) -> Iterator[tuple[Fit, Any]]:
+    def _ended(self) -> Iterator[tuple[str, Any]]:
         """Yield what workers have finished; what a process died of is left for this one."""
         self._hear()
         for future in [future for future in list(self._under_way) if future.done()]:
@@ -196,7 +200,36 @@ class FitQueue(FitListener):
             for message in warned:
                 warn_caller(message)
             self._listener.on_fit_end(fit.title)
-            yield fit, result
+            yield fit.title, result
+
+
+@contextmanager
+def fit_queue(
+    method: "PartialLabelClassifier", n_fits: int, n_jobs: int | FitWorkers, listener: FitListener
+) -> Iterator[FitQueue]:
+    """Give a queue for so many fits of a method; processes that were started for it end with it."""
+    is_given = isinstance(n_jobs, FitWorkers)
+    workers = n_jobs if isinstance(n_jobs, FitWorkers) else FitWorkers(n_jobs)
+    listener.on_fits_start(n_fits)
+    try:
+        workers.start(n_fits)
+        if workers.threads is None or not _can_be_elsewhere(method):
+            yield FitQueue(listener)
+        else:
+            with at_most_threads(workers.threads):
+                yield FitQueue(listener, workers)
+    finally:
+        if not is_given:
+            workers.close()
+
+
+def _can_be_elsewhere(method: "PartialLabelClassifier") -> bool:
+    """Whether another process may fit a method: there is one card, and callers wait here."""
+    from disambig.methods.side_by_side import fits_at_once  # slow to import
+
+    parameters = method.get_params(deep=False)
+    followed = parameters.get("callbacks") is not None or bool(parameters.get("verbose"))
+    return not followed and fits_at_once(method) == 1
 
 
 # ---- in a worker
@@ -216,7 +249,7 @@ def _load(method: str) -> None:
     from disambig.methods.registry import get_method
 
     get_method(method)
-    import_module("disambig.tabular.model_fits")  # which imports this module
+    import_module("disambig.tabular.out_of_fold")  # which imports this module
 
 
 class _Reporter(FitListener):

@@ -10,10 +10,10 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import estimate_quality
-from disambig.tabular.fit_queue import FitWorkers
+from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.listener import FitListener
-from disambig.tabular.model_fits import Folds, check_folds, fit_all_rows, fit_queue
+from disambig.tabular.out_of_fold import Folds, check_folds, fit_all_rows
 from disambig.tabular.table_model import (
     TableModel,
     check_method_can_be_saved,

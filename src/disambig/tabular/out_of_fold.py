@@ -1,20 +1,33 @@
-"""What models predict for rows of a table that they were not trained on."""
+"""Models of a table: one without each fold, which predicts that fold, and one of all rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
+from disambig._core.errors import ParameterError, TableError
+from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import confidence_from_scores
-from disambig.tabular.table_model import TableModel, slices_of_rows
+from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
+from disambig.tabular.columns.plan import ColumnPlan
+from disambig.tabular.fit_queue import FitQueue
+from disambig.tabular.listener import FitListener
+from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model
+from disambig.tabular.task import TableTask
+from disambig.tabular.work_folder import WorkFolder
+
+if TYPE_CHECKING:
+    from disambig.engine.training import Training
 
 # Seen by people only, who do not tell a thousandth from another.
-PER_NETWORK = np.float32
+_PER_NETWORK = np.float32
 _MEASURE = "history."
+_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
 
 History = Mapping[str, Sequence[float]]
 
@@ -67,13 +80,13 @@ def confidences_per_network(
     n_pairs = int(candidates.sizes.sum())
     ask = getattr(model.classifier, "predict_proba_per_network", None)
     if ask is None:
-        return np.empty((0, n_pairs), dtype=PER_NETWORK)
+        return np.empty((0, n_pairs), dtype=_PER_NETWORK)
     parts = []
     for rows in slices_of_rows(*candidates.shape):
         of_rows = candidates[rows]
         features = model.transformer.transform(values.iloc[rows])
         confidences = [of_rows.values_of(with_prior(of_rows, each)) for each in ask(features)]
-        parts.append(np.array(confidences, dtype=PER_NETWORK))
+        parts.append(np.array(confidences, dtype=_PER_NETWORK))
     return np.concatenate(parts, axis=1)
 
 
@@ -90,6 +103,179 @@ def with_prior(candidates: CandidateLabels, probabilities: FloatArray) -> Sparse
     are a second opinion, and opinions multiply. Without weights all candidates start equal.
     """
     return confidence_from_scores(candidates, candidates.prior().multiply(probabilities).tocsr())
+
+
+def check_folds(n_folds: int) -> None:
+    """Refuse a number of folds that leaves no rows to train on."""
+    check_integer("n_folds", n_folds, minimum=1)
+    if n_folds == 1:
+        raise ParameterError("One fold leaves no rows to train on. Use two folds or more.")
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFit:
+    """One model, of the rows of all folds but one, and what it predicts for that one."""
+
+    title: str
+    name: str  # in the work folder
+    plan: ColumnPlan
+    values: pd.DataFrame
+    candidates: CandidateLabels
+    classifier: PartialLabelClassifier
+    train: IntArray
+    test: IntArray
+    per_network: bool
+
+    def __call__(self, listener: FitListener) -> OutOfFoldPredictions:
+        """Train, and predict the rows that were held out."""
+        _report_epochs(self.classifier, listener, self.title)
+        values = self.values.iloc[self.train]
+        model, features = untrained_model(self.plan, values, self.classifier)
+        self.classifier.fit(features, self.candidates[self.train])
+        values, held_out = self.values.iloc[self.test], self.candidates[self.test]
+        if self.per_network:
+            per_network = confidences_per_network(model, values, held_out)
+        else:
+            per_network = np.empty((0, int(held_out.sizes.sum())), dtype=_PER_NETWORK)
+        return OutOfFoldPredictions(
+            model.probabilities_of(values), per_network, histories_of(model)
+        )
+
+
+class Folds:
+    """The fits of all folds: workers begin with them at once.
+
+    Parameters
+    ----------
+    task : TableTask
+        The table.
+    method : PartialLabelClassifier
+        Copied for every fold.
+    n_folds, seed : int
+        How many, and the seed of the folds and of the fits.
+    queue : FitQueue
+        Does the fits.
+    work : WorkFolder, optional
+        Folds that are done are taken from here and kept here.
+    per_network : bool, default=True
+        Whether each network is asked too, which takes as long again as to ask all together.
+    """
+
+    def __init__(
+        self,
+        task: TableTask,
+        method: PartialLabelClassifier,
+        *,
+        n_folds: int,
+        seed: int,
+        queue: FitQueue,
+        work: WorkFolder | None = None,
+        per_network: bool = True,
+    ) -> None:
+        n_rows = len(task.candidates)
+        if n_rows < n_folds:
+            raise TableError(
+                f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer folds "
+                "(--folds, in Python n_folds)."
+            )
+        self._candidates, self._queue, self._work = task.candidates, queue, work
+        # Shuffled, because tables are often sorted by label.
+        splitter = KFold(n_folds, shuffle=True, random_state=seed)
+        self._fits = [
+            FoldFit(
+                title=f"fold {number} of {n_folds}",
+                name=f"fold-{number}",
+                plan=task.plan,
+                values=task.values,
+                candidates=task.candidates,
+                classifier=_copy_for_one_fit(method, fold_seed, work, f"fold-{number}"),
+                train=train,
+                test=test,
+                per_network=per_network,
+            )
+            for number, ((train, test), fold_seed) in enumerate(
+                zip(splitter.split(np.empty((n_rows, 0))), spawn_seeds(seed, n_folds), strict=True),
+                start=1,
+            )
+        ]
+        kept = {fit.title: self._kept(fit) for fit in self._fits}
+        self._done = {title: done for title, done in kept.items() if done is not None}
+        queue.start([fit for fit in self._fits if fit.title not in self._done])
+
+    def _kept(self, fit: FoldFit) -> OutOfFoldPredictions | None:
+        arrays = None if self._work is None else self._work.arrays(fit.name)
+        if arrays is None:
+            return None
+        kept = OutOfFoldPredictions.from_arrays(arrays, self._candidates[fit.test])
+        if kept is not None:
+            self._queue.on_fit_start(fit.title)
+            self._queue.on_fit_end(fit.title)
+        return kept
+
+    def predictions(self) -> OutOfFoldPredictions:
+        """Do what is left, and return what is predicted for every row."""
+        names = {fit.title: fit.name for fit in self._fits}
+        for title, result in self._queue.results():
+            if self._work is not None:
+                self._work.keep(names[title], result.to_arrays())
+            self._done[title] = result
+        parts = ((fit.test, self._done[fit.title]) for fit in self._fits)
+        return join_predictions(self._candidates, parts)
+
+
+def fit_all_rows(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    *,
+    seed: int,
+    listener: FitListener,
+    work: WorkFolder | None = None,
+) -> TableModel:
+    """Return a model of all rows."""
+    title = "all rows"
+    listener.on_fit_start(title)
+    classifier = _copy_for_one_fit(method, seed, work, "whole")
+    _report_epochs(classifier, listener, title)
+    model, features = untrained_model(task.plan, task.values, classifier)
+    classifier.fit(features, task.candidates)
+    listener.on_fit_end(title)
+    # Whoever followed this fit has nothing to do with the next one.
+    given = method.get_params(deep=False).items()
+    classifier.set_params(**{name: value for name, value in given if name in _SET_FOR_ONE_FIT})
+    return model
+
+
+class _EpochReporter:
+    """Passes the epochs of a training on to a listener."""
+
+    def __init__(self, listener: FitListener, title: str) -> None:
+        self._listener = listener
+        self._title = title
+
+    def on_epoch_end(self, training: "Training") -> None:
+        self._listener.on_epoch_end(self._title, training.epoch, training.settings.epochs)
+
+
+def _report_epochs(classifier: PartialLabelClassifier, listener: FitListener, title: str) -> None:
+    parameters = classifier.get_params(deep=False)
+    if "callbacks" in parameters:
+        given = parameters["callbacks"] or ()
+        classifier.set_params(callbacks=[*given, _EpochReporter(listener, title)])
+
+
+def _copy_for_one_fit(
+    method: PartialLabelClassifier, seed: int, work: WorkFolder | None, name: str
+) -> PartialLabelClassifier:
+    """Return a copy that keeps its state and has a seed, where it can."""
+    classifier: PartialLabelClassifier = clone(method)
+    parameters = classifier.get_params(deep=False)
+    wanted: dict[str, object] = {}
+    if parameters.get("random_state", seed) is None:
+        wanted["random_state"] = seed
+    if work is not None and parameters.get("checkpoint", "") is None:
+        wanted["checkpoint"] = work.checkpoint(name)
+    classifier.set_params(**wanted)
+    return classifier
 
 
 def join_predictions(
@@ -111,7 +297,7 @@ def join_predictions(
 def _joined(parts: Sequence[tuple[IntArray, AnyArray]], n_pairs: int) -> AnyArray:
     """Return one array of what the networks of all folds say, each about some pairs."""
     n_networks = max(len(of_fold) for _, of_fold in parts)
-    joined = np.full((n_networks, n_pairs), np.nan, dtype=PER_NETWORK)
+    joined = np.full((n_networks, n_pairs), np.nan, dtype=_PER_NETWORK)
     for pairs, of_fold in parts:
         joined[: len(of_fold), pairs] = of_fold
     return joined

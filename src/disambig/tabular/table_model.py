@@ -9,12 +9,12 @@ import json
 import os
 import warnings
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
-import sklearn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disambig._core.array_file import read_arrays, write_arrays
@@ -25,13 +25,17 @@ from disambig._core.messages import join_names
 from disambig._core.parameters import check_integer
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
-from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.registry import get_method
-from disambig.methods.saving import scaler_kind
+from disambig.methods.networks.predictor import read_predictor
 from disambig.tabular.columns.plan import ColumnPlan
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.estimate import Estimate
+
+if TYPE_CHECKING:
+    from disambig.methods.base import PartialLabelClassifier
+
+# Not by importing it, which takes a second: predicting by networks does without.
+_SCIKIT_LEARN = version("scikit-learn")
 
 _PROBABILITIES_AT_A_TIME = 4_000_000
 # Of what people read; predict_proba gives all of them.
@@ -56,7 +60,7 @@ class TableModel:
 
     plan: ColumnPlan
     transformer: FeatureTransformer
-    classifier: PartialLabelClassifier
+    classifier: "PartialLabelClassifier"
     estimate: Estimate | None = None
 
     @property
@@ -164,7 +168,7 @@ def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, Flo
 
 
 def untrained_model(
-    plan: ColumnPlan, values: pd.DataFrame, classifier: PartialLabelClassifier
+    plan: ColumnPlan, values: pd.DataFrame, classifier: "PartialLabelClassifier"
 ) -> tuple[TableModel, FloatArray]:
     """Return a model whose transformer is fitted, and the features to fit its classifier on.
 
@@ -211,7 +215,7 @@ class _Description(BaseModel):
     kind: Literal["disambig table model"] = _KIND
     version: Literal[2] = _VERSION
     disambig: Version = __version__
-    scikit_learn: Version = sklearn.__version__
+    scikit_learn: Version = _SCIKIT_LEARN
     method: str
     classes: list[str | int | float | bool]
     plan: ColumnPlan
@@ -224,8 +228,12 @@ def check_model_folder_is_free(folder: str | os.PathLike[str]) -> None:
     check_replaceable(folder, _is_model)
 
 
-def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
+def check_method_can_be_saved(method: "PartialLabelClassifier") -> None:
     """Refuse a method, fitted or not, that needs code of somebody's own."""
+    # slow to import
+    from disambig.methods.registry import get_method
+    from disambig.methods.saving import scaler_kind
+
     name = type(method).card.name if hasattr(type(method), "card") else ""
     try:
         is_ours = ":" not in name and get_method(name) is type(method)
@@ -247,35 +255,44 @@ def check_method_can_be_saved(method: PartialLabelClassifier) -> None:
             scaler_kind(value)
 
 
-def load_model(folder: str | os.PathLike[str]) -> TableModel:
+def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) -> TableModel:
     """Return the model in a folder; nothing in it is run, whoever wrote it.
 
     Parameters
     ----------
     folder : path
         What ``TableModel.save`` or ``disambig fit`` wrote.
+    only_predict : bool, default=False
+        Whether the model is asked for predictions and nothing else. Networks are then computed in
+        NumPy where that can be done, which saves the seconds that torch takes to import; their
+        probabilities are the same to rounding, in single precision.
     """
     if not Path(folder).is_dir():
         raise ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")
-    model, version = _read_model(Path(folder))
-    if version.split(".")[:2] != sklearn.__version__.split(".")[:2]:
+    model, made_with = _read_model(Path(folder), only_predict=only_predict)
+    if made_with.split(".")[:2] != _SCIKIT_LEARN.split(".")[:2]:
         warn_caller(
-            f"The model {os.fspath(folder)!r} was made with scikit-learn {version}, and this is "
-            f"{sklearn.__version__}: predictions may differ."
+            f"The model {os.fspath(folder)!r} was made with scikit-learn {made_with}, and this is "
+            f"{_SCIKIT_LEARN}: predictions may differ."
         )
     return model
 
 
-def _read_model(folder: Path) -> tuple[TableModel, str]:
+def _read_model(folder: Path, *, only_predict: bool = False) -> tuple[TableModel, str]:
     """Return the model, and the version of scikit-learn that it was made with."""
     description = _read_description(folder)
-    method = _method_class(folder, description)
     _check_files(folder, description)
+    path = folder / _METHOD
+    predictor = method = None
+    if only_predict:
+        predictor = read_predictor(path, description.method, np.array(description.classes))
+    if predictor is None:
+        method = _method_class(folder, description)
     try:
         arrays, found = read_arrays(folder / _FEATURES, _FEATURES_KIND, _VERSION)
         state = TransformerState.model_validate_json(json.dumps(found.get("state")))
         transformer = FeatureTransformer.from_arrays(description.plan, state, arrays)
-        classifier = method.load(folder / _METHOD)
+        classifier: Any = predictor if method is None else method.load(path)
         if classifier.classes_.tolist() != description.classes:
             raise ValueError("the labels of its method are not those that it names")
         model = TableModel(description.plan, transformer, classifier, description.estimate)
@@ -322,7 +339,9 @@ def _read_description(folder: Path) -> _Description:
         raise _refused(folder, f"in its {_DESCRIPTION}, {_one_line(error)}") from error
 
 
-def _method_class(folder: Path, description: _Description) -> type[PartialLabelClassifier]:
+def _method_class(folder: Path, description: _Description) -> "type[PartialLabelClassifier]":
+    from disambig.methods.registry import get_method  # slow to import
+
     # What has a colon would be imported from wherever the file says.
     if ":" not in description.method:
         try:

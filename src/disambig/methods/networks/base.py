@@ -36,9 +36,10 @@ from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import Rule, TrainingData, TrainingSettings
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
+from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
-from disambig.methods.networks.plan import LARGEST_INPUT, Begun, FeatureViews, TrainingPlan
+from disambig.methods.networks.plan import Begun, FeatureViews, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling

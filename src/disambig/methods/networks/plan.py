@@ -12,11 +12,9 @@ from disambig._core.errors import ParameterError, describe_rows
 from disambig._core.typing import Features, FloatArray
 from disambig.engine.rule import TrainingData
 from disambig.engine.training import Progress
+from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
-
-# The squares and products of such features are still far below the largest float32.
-LARGEST_INPUT = 1e12
 
 
 class FeatureViews:

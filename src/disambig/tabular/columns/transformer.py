@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from disambig._core.typing import AnyArray, FloatArray, IntArray
-from disambig.methods.scaling import FeatureScaler
+from disambig.methods.feature_scales import FeatureScale
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import ColumnPlan, Record
 from disambig.tabular.columns.values import value_names
@@ -95,7 +95,7 @@ class FeatureTransformer:
     medians: FloatArray  # of every number: what fills gaps
     low: FloatArray  # of every number: its range
     high: FloatArray
-    scaler: FeatureScaler  # fitted on the numbers
+    scale: FeatureScale | None  # of the numbers, where there are any
     state: TransformerState
 
     @classmethod
@@ -117,8 +117,8 @@ class FeatureTransformer:
             gaps=[name for name in marked if missing[:, numbers.index(name)].any()],
             categories={name: CategoryCodes.seen(values[name]) for name in categories},
         )
-        scaler = FeatureScaler(scaling).fit(X) if X.size else FeatureScaler("none")
-        return cls(numbers, medians, low, high, scaler, state)
+        scale = FeatureScale.fit(scaling, X) if X.size else None
+        return cls(numbers, medians, low, high, scale, state)
 
     @property
     def n_features(self) -> int:
@@ -134,7 +134,7 @@ class FeatureTransformer:
             X = values[self.numbers].to_numpy(np.float64)
             missing = np.isnan(X)
             X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
-            features[:, :column] = self.scaler.transform(X) if len(X) else X
+            features[:, :column] = X if self.scale is None else self.scale.apply(X)
             # Not scaled: what is rarely missing would outweigh everything else.
             for name in self.state.gaps:
                 features[:, column] = missing[:, self.numbers.index(name)]
@@ -154,9 +154,8 @@ class FeatureTransformer:
     def to_arrays(self) -> dict[str, FloatArray]:
         """Return the numbers that were learned, by name; ``state`` is the rest."""
         arrays = {"medians": self.medians, "low": self.low, "high": self.high}
-        if self.numbers:
-            of_scaler = self.scaler.to_arrays().items()
-            arrays |= {_SCALER + name: array for name, array in of_scaler}
+        if self.scale is not None:
+            arrays |= {_SCALER + name: array for name, array in self.scale.learned.items()}
         return arrays
 
     @classmethod
@@ -191,11 +190,11 @@ class FeatureTransformer:
         if not numbers:
             if of_scaler:
                 raise ValueError("nothing is to be scaled")
-            return cls(numbers, medians, low, high, FeatureScaler("none"), state)
-        scaler = FeatureScaler.from_arrays(state.scaling, of_scaler)
-        if scaler.n_features_in_ != len(numbers):
+            return cls(numbers, medians, low, high, None, state)
+        scale = FeatureScale.from_arrays(state.scaling, of_scaler)
+        if scale.n_features != len(numbers):
             raise ValueError("every number needs a scale")
-        return cls(numbers, medians, low, high, scaler, state)
+        return cls(numbers, medians, low, high, scale, state)
 
 
 def _value_names(plan: ColumnPlan) -> tuple[list[str], list[str], list[str]]:

@@ -1,0 +1,144 @@
+"""Predict by saved networks in NumPy: the probabilities of torch, without its import."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from disambig._core.array_file import read_arrays, take_part
+from disambig._core.errors import ModelFileError
+from disambig._core.typing import AnyArray, FloatArray
+from disambig.methods.feature_scales import LARGEST_INPUT, FeatureScale
+
+_KIND, _VERSION = "model", 2
+_ROWS_AT_A_TIME = 8192
+# Added to the variance of a unit before it is divided by, as in training.
+_EPSILON = np.float32(1e-5)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Networks side by side: ``(inputs - mean) @ weight * gamma + bias`` in each."""
+
+    weight: AnyArray  # (networks, inputs, outputs)
+    bias: AnyArray  # (networks, 1, outputs)
+    mean: AnyArray  # (networks, 1, inputs)
+    gamma: AnyArray  # (networks, 1, outputs)
+
+    def __call__(self, inputs: AnyArray) -> AnyArray:
+        values: AnyArray = np.matmul(inputs - self.mean, self.weight)
+        values *= self.gamma
+        values += self.bias
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Perceptrons:
+    """Networks of one training, and how their features are scaled."""
+
+    scales: list[FeatureScale]
+    layers: list[_Layer]
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        views = np.hstack([scale.apply(X) for scale in self.scales])
+        values = views.clip(-LARGEST_INPUT, LARGEST_INPUT).astype(np.float32)[np.newaxis]
+        for layer in self.layers[:-1]:
+            values = np.maximum(layer(values), 0)
+        logits = self.layers[-1](values).astype(np.float64)
+        mean: FloatArray = softmax(logits, axis=-1).mean(axis=0)
+        return mean
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkPredictor:
+    """A fitted method on networks that predicts, and does nothing else.
+
+    Its probabilities are those of the method to rounding, in single precision.
+    """
+
+    classes_: AnyArray
+    n_features_in_: int
+    members: list[tuple[float, _Perceptrons]]  # with their weights
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Return class probabilities; ``X`` are finite numbers."""
+        parts = [self._mix(X[n : n + _ROWS_AT_A_TIME]) for n in range(0, len(X), _ROWS_AT_A_TIME)]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
+
+    def _mix(self, X: FloatArray) -> FloatArray:
+        total: FloatArray = sum(
+            (weight * member.probabilities(X) for weight, member in self.members),
+            start=np.zeros((len(X), len(self.classes_))),
+        )
+        return total
+
+
+def read_predictor(
+    path: str | os.PathLike[str], method: str, classes: AnyArray
+) -> NetworkPredictor | None:
+    """Return the networks in a file, or None: the method can then load it, or say what is wrong.
+
+    Perceptrons with ReLU, which methods have by default, can be read here.
+
+    Parameters
+    ----------
+    path : path
+        What ``save`` of a method has written.
+    method : str
+        The name of that method.
+    classes : ndarray
+        The classes that it should have.
+    """
+    try:
+        arrays, description = read_arrays(path, _KIND, _VERSION, entries=("own_network", "method"))
+        n_features = description["n_features"]
+        if (description["method"], description["classes"]["names"]) != (method, classes.tolist()):
+            return None
+        parts = [(1.0, arrays, description)]
+        if "members" in description:
+            weights = {name: of["weight"] for name, of in description["selection"].items()}
+            described = description["members"].items()
+            parts = [(weights[name], take_part(arrays, name), of) for name, of in described]
+        if abs(sum(weight for weight, _, _ in parts) - 1) > 1e-6:
+            return None
+        # What is not a number here would be one nowhere.
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            members = [(weight, _perceptrons(part, of)) for weight, part, of in parts]
+            if any(of.n_features != n_features for _, member in members for of in member.scales):
+                return None
+            networks = NetworkPredictor(classes, n_features, members)
+            networks.predict_proba(np.zeros((1, n_features)))
+    except (ModelFileError, ArithmeticError, KeyError, TypeError, ValueError):
+        return None
+    return networks
+
+
+def _perceptrons(arrays: dict[str, AnyArray], description: Mapping[str, Any]) -> _Perceptrons:
+    """Return networks from their arrays; raise ``ValueError`` for what is not one of ours."""
+    if description["own_network"] or description["parameters"]["activation"] != "relu":
+        raise ValueError("these networks need torch")
+    views, state = take_part(arrays, "views"), take_part(arrays, "networks")
+    scales = []
+    for number in range(len({name.partition(".")[0] for name in views})):
+        learned = take_part(views, str(number))
+        scales.append(
+            FeatureScale.from_arrays("quantile" if "quantiles_" in learned else "none", learned)
+        )
+    hidden = range(len({name.split(".")[1] for name in state if name.startswith("hidden.")}))
+    parts = [take_part(state, f"hidden.{number}") for number in hidden]
+    layers = [_layer(part) for part in [*parts, take_part(state, "output")]]
+    if views or state:
+        raise ValueError("there is more than perceptrons have")
+    return _Perceptrons(scales, layers)
+
+
+def _layer(arrays: dict[str, AnyArray]) -> _Layer:
+    weight, bias = arrays["weight"], arrays["bias"]
+    mean = arrays.get("input_mean", np.zeros((len(weight), 1, 1), dtype=weight.dtype))
+    gamma = np.ones_like(bias)
+    if "gamma" in arrays:
+        gamma = arrays["gamma"] / np.sqrt(arrays["variance"] + _EPSILON)
+    return _Layer(weight, bias, mean, gamma)
