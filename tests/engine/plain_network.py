@@ -54,8 +54,8 @@ def dropout_masks(seed, step, n_rows, units, dropout):
     """Zeros and ones for every hidden layer of the network with this seed."""
     masks = []
     for layer, n_units in enumerate(units):
-        keep = Dropout(dropout, n_units, [seed], layer)(n_rows, torch.tensor([step]))
-        masks.append((keep[0] != 0).double())
+        drawn = Dropout(dropout, n_units, [seed], layer)(n_rows, torch.tensor([step]))
+        masks.append((drawn[0] >= 0).double())
     return masks
 
 

@@ -82,7 +82,7 @@ def test_the_gradients_of_a_hidden_layer_are_those_of_autograd(activation, share
     layer = hidden_layer(scale=1.6, activation=activation, dropout=dropout)
     inputs, gradient = normal(2, 7, 5), normal(2, 7, 4, seed=1)
     leaves = leaves_of(layer, inputs)
-    kept = (dropout(7, 3) != 0).double() if share else 1.0
+    kept = (dropout(7, 3) >= 0).double() if share else 1.0
     output = FUNCTIONS[activation](1.6 * leaves[0] @ leaves[1] + leaves[2]) * kept
     output.backward(gradient)
     torch.testing.assert_close(forward(layer, inputs, step=3), output.detach())
@@ -114,7 +114,7 @@ def test_inputs_are_left_as_they_are():
 
 def test_dropped_units_are_zero_and_all_others_are_what_they_were():
     dropout = Dropout(0.5, 4, (1, 2), 0)
-    keep = dropout(7, 0) != 0
+    keep = dropout(7, 0) >= 0
     inputs = normal(2, 7, 5)
     found = forward(hidden_layer(dropout=dropout), inputs)
     torch.testing.assert_close(found, forward(hidden_layer(), inputs) * keep)

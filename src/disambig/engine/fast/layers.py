@@ -162,8 +162,8 @@ class HiddenLayer(LinearLayer):
         active = self._before_activation(inputs, rows)
         if self._dropout is not None:
             # Zero before the activation is zero after it.
-            self._keep = self._dropout(active.shape[1], step)
-            _drop(active, self._keep)
+            self._masks = self._dropout(active.shape[1], step)
+            _drop(active, self._masks)
         output, self._kept = ACTIVATIONS[self._activation].forward(active)
         return output
 
@@ -175,7 +175,7 @@ class HiddenLayer(LinearLayer):
         activation = ACTIVATIONS[self._activation]
         gradient = activation.backward(gradient, self._kept)
         if self._dropout is not None and not activation.flat_at_zero:
-            _drop(gradient, self._keep)
+            _drop(gradient, self._masks)
         return self._backward_before_activation(gradient)
 
     def infer(self, inputs: Tensor) -> Tensor:
@@ -228,7 +228,7 @@ def gradient_of(parameter: Tensor) -> Tensor:
     return parameter.grad
 
 
-def _drop(value: Tensor, keep: Tensor) -> None:
-    """Set to zero, in place, what is not to be kept: as bits, which takes one pass."""
-    integers = torch.int32 if value.dtype == torch.float32 else torch.int64
-    value.view(integers).bitwise_and_(keep.to(integers))
+def _drop(value: Tensor, masks: Tensor) -> None:
+    """Set to zero, in place, what ``Dropout`` leaves out: as integers, which takes one pass."""
+    bits = value.view(torch.int32 if value.dtype == torch.float32 else torch.int64)
+    torch.ops.aten.threshold_backward.grad_input(bits, masks.to(bits.dtype), -1, grad_input=bits)

@@ -71,6 +71,8 @@ _ROWS_PER_WORD = 32
 # Probabilities are multiples of one over this: a random bit for every halving.
 _HALVINGS = 8
 _LEVELS = 2**_HALVINGS
+# Whose random numbers are drawn together, where steps are counted here.
+_STEPS_AT_A_TIME = 8
 
 
 class Dropout(nn.Module):
@@ -106,45 +108,61 @@ class Dropout(nn.Module):
         self._positions: Tensor | None = None
         self._drawn: tuple[int, int] | None = None
         self._masks: Tensor | None = None
+        self._block: tuple[int, int] | None = None
+        self._bits_of_steps = torch.empty(0)
         shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32).unsqueeze(1)
         self.register_buffer("_shifts", shifts, persistent=False)
         self.register_buffer("_streams", streams_of(seeds, layer), persistent=False)
 
     def forward(self, n_rows: int, step: int | Tensor) -> Tensor:
-        """Return an integer for every network, row and unit: all bits set to keep it, or none.
+        """Return an integer for every network, row and unit: below zero to leave the unit out.
 
-        As bits, because one operation on the bits of a number keeps it or makes it zero, and
-        because rows can share random numbers then. What a row gets does not depend on the rows
-        after it. A step that asks twice, for clean and for noisy inputs, gets the same.
+        Rows share random numbers: each looks at a bit of its own, shifted to where the sign is.
+        What a row gets does not depend on the rows after it. A step that asks twice, for clean and
+        for noisy inputs, gets the same.
         """
         if self._masks is not None and self._drawn == (n_rows, step):
             return self._masks
-        bits = self._kept_bits(-(-n_rows // _ROWS_PER_WORD), step)
+        bits = self._dropped_bits(-(-n_rows // _ROWS_PER_WORD), step)
         networks, words, units = bits.shape
         shape = (networks, words, _ROWS_PER_WORD, units)
         masks = self._workspace.tensor("masks", bits, shape)
         torch.bitwise_left_shift(bits.unsqueeze(2), self._shifts, out=masks)
-        # The sign, copied into every bit.
-        masks.bitwise_right_shift_(_ROWS_PER_WORD - 1)
         self._masks = masks.view(networks, words * _ROWS_PER_WORD, units)[:, :n_rows]
         # A step that is counted on a card is not known here.
         self._drawn = (n_rows, step) if isinstance(step, int) else None
         return self._masks
 
-    def _kept_bits(self, n_words: int, step: int | Tensor) -> Tensor:
-        """Return random words whose bits are set with the probability of keeping a unit."""
+    def _dropped_bits(self, n_words: int, step: int | Tensor) -> Tensor:
+        """Return random words whose bits are set with the probability of leaving a unit out."""
+        if not isinstance(step, int):
+            return ~self._kept_bits(n_words, step)
+        # For several steps at once: to start an operation takes longer than to do it for one.
+        block, number = divmod(step, _STEPS_AT_A_TIME)
+        if self._block != (n_words, block):
+            first = block * _STEPS_AT_A_TIME
+            steps = torch.arange(first, first + _STEPS_AT_A_TIME, device=self._streams.device)
+            self._bits_of_steps = ~self._kept_bits(n_words, steps.view(-1, 1, 1))
+            self._block = (n_words, block)
+        return self._bits_of_steps[number]
+
+    def _kept_bits(self, n_words: int, step: Tensor) -> Tensor:
+        """Return random words whose bits are set with the probability of keeping a unit.
+
+        Of shape (networks, words, units), behind an axis for the steps if there are several.
+        """
         lowest = (self._kept & -self._kept).bit_length() - 1
         fair = self._fair_bits(n_words, _HALVINGS - lowest, step)
         # The binary digits of the probability, from the last one that is not zero to the first:
         # "and" with a fair bit halves what there is, "or" halves it and adds one half.
-        bits = fair[:, :, 0]
+        bits = fair[..., 0, :]
         for number in range(1, _HALVINGS - lowest):
             is_set = self._kept >> (lowest + number) & 1
-            bits = bits | fair[:, :, number] if is_set else bits & fair[:, :, number]
+            bits = bits | fair[..., number, :] if is_set else bits & fair[..., number, :]
         return bits
 
-    def _fair_bits(self, n_words: int, n_bits: int, step: int | Tensor) -> Tensor:
-        """Return random integers of 32 bits of the shape (networks, words, bits, units)."""
+    def _fair_bits(self, n_words: int, n_bits: int, step: Tensor) -> Tensor:
+        """Return random integers of 32 bits of the shape (..., networks, words, bits, units)."""
         count = n_words * n_bits * self._n_units
         size = -(-count // 2)
         positions = self._positions
@@ -154,8 +172,8 @@ class Dropout(nn.Module):
             or positions.device != self._streams.device
         ):
             positions = self._positions = positions_of(self._streams, size)
-        words = random_words(positions[:, :size], step).view(torch.int32)[:, :count]
-        return words.reshape(len(words), n_words, n_bits, self._n_units)
+        words = random_words(positions[:, :size], step).view(torch.int32)[..., :count]
+        return words.reshape(*words.shape[:-1], n_words, n_bits, self._n_units)
 
 
 # Dropout takes the numbers of the layers, from zero on.
