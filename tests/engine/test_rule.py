@@ -31,13 +31,18 @@ def problem_of(prior):
     return TrainingData(np.zeros((prior.shape[0], 1)), prior, 0)
 
 
+def batch_of(table, rows):
+    """The candidates of a batch; rows as (problems, rows)."""
+    return table.of_steps(rows.unsqueeze(0))[0]
+
+
 def table_of(*problems, rows_in_batch=4, dtype=torch.float64):
     return CandidateTable(problems, 2, rows_in_batch, dtype, CPU)
 
 
 def test_the_candidates_of_a_batch_by_hand():
     table = table_of(problem_of([[0.5, 0, 0.5], [0, 1, 0], [0.2, 0.3, 0.5]]))
-    groups = table.of_rows(torch.tensor([[2, 1, 3, 0]]))
+    groups = batch_of(table, torch.tensor([[2, 1, 3, 0]]))
     assert groups.mask[0, 0].tolist() == [
         [True, True, True],
         [True, False, False],
@@ -58,7 +63,7 @@ def test_the_candidates_of_a_batch_agree_with_a_loop(seed, n_problems, n_rows):
     table = table_of(*problems, rows_in_batch=n_rows)
     generator = np.random.default_rng(seed)
     rows = generator.integers(9 * n_problems + 1, size=(n_problems, n_rows))
-    groups = table.of_rows(torch.as_tensor(rows))
+    groups = batch_of(table, torch.as_tensor(rows))
     widest = max(np.diff(problem.prior.indptr).max() for problem in problems)
     assert groups.columns.shape == (n_problems, 1, n_rows, widest)
     for problem, of_problem in enumerate(rows):
@@ -77,34 +82,35 @@ def test_the_candidates_of_a_batch_agree_with_a_loop(seed, n_problems, n_rows):
 
 def test_every_column_is_a_class_even_where_a_slot_is_not_used():
     problem = make_problem(30, n_classes=7)
-    columns = table_of(problem).of_rows(torch.arange(31).unsqueeze(0)).columns
+    columns = batch_of(table_of(problem), torch.arange(31).unsqueeze(0)).columns
     assert columns.min() >= 0
     assert columns.max() < 7
 
 
 def test_rows_with_all_classes_use_every_slot():
     table = table_of(problem_of([[0.25] * 4, [0.1, 0.2, 0.3, 0.4]]))
-    groups = table.of_rows(torch.tensor([[1, 0]]))
+    groups = batch_of(table, torch.tensor([[1, 0]]))
     assert groups.mask.all()
     assert groups.columns[0, 0].tolist() == [[0, 1, 2, 3], [0, 1, 2, 3]]
     assert groups.prior[0, 0].tolist() == [[0.1, 0.2, 0.3, 0.4], [0.25] * 4]
 
 
 def test_sets_of_one_need_one_slot():
-    groups = table_of(problem_of(np.eye(3))).of_rows(torch.tensor([[2, 0, 1]]))
+    groups = batch_of(table_of(problem_of(np.eye(3))), torch.tensor([[2, 0, 1]]))
     assert groups.columns[0, 0].tolist() == [[2], [0], [1]]
 
 
 def test_the_row_after_the_last_is_empty():
     table = table_of(make_problem(5), make_problem(6, seed=1))
-    groups = table.of_rows(torch.full((2, 3), 11))
+    groups = batch_of(table, torch.full((2, 3), 11))
     assert not groups.mask.any()
     assert (groups.prior == 0).all()
 
 
 def test_confidences_that_are_zero_are_candidates_all_the_same():
     prior = sparse.csr_array((np.array([0.0, 1.0, 1.0]), np.array([0, 2, 1]), np.array([0, 2, 3])))
-    groups = table_of(TrainingData(np.zeros((2, 1)), prior, 0)).of_rows(torch.tensor([[0, 1]]))
+    table = table_of(TrainingData(np.zeros((2, 1)), prior, 0))
+    groups = batch_of(table, torch.tensor([[0, 1]]))
     assert groups.mask[0, 0].tolist() == [[True, True], [True, False]]
     assert groups.prior[0, 0].tolist() == [[0, 1], [1, 0]]
 
@@ -121,13 +127,13 @@ def test_no_batch_has_more_candidates_than_the_largest_sets_of_one_problem(rows_
 def test_no_batch_drawn_at_random_has_more_candidates_than_it_says(seed, n_rows):
     table = table_of(make_problem(12, seed=seed), rows_in_batch=n_rows)
     rows = np.random.default_rng(seed).permutation(12)[:n_rows]
-    groups = table.of_rows(torch.as_tensor(rows).unsqueeze(0))
+    groups = batch_of(table, torch.as_tensor(rows).unsqueeze(0))
     assert groups.mask.sum() <= table.most_candidates
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_confidences_come_in_the_type_asked_for(dtype):
-    groups = table_of(make_problem(5), dtype=dtype).of_rows(torch.tensor([[0]]))
+    groups = batch_of(table_of(make_problem(5), dtype=dtype), torch.tensor([[0]]))
     assert groups.prior.dtype == dtype
     assert groups.columns.dtype == torch.int64
     assert groups.mask.dtype == torch.bool
@@ -136,10 +142,10 @@ def test_confidences_come_in_the_type_asked_for(dtype):
 def test_a_batch_can_be_changed_without_changing_the_table():
     table = table_of(make_problem(5))
     rows = torch.tensor([[0, 1]])
-    before = table.of_rows(rows)
-    for value in table.of_rows(rows)[1:4]:
+    before = batch_of(table, rows)
+    for value in batch_of(table, rows)[1:4]:
         value.zero_()
-    for value, again in zip(before[1:4], table.of_rows(rows)[1:4], strict=True):
+    for value, again in zip(before[1:4], batch_of(table, rows)[1:4], strict=True):
         assert torch.equal(value, again)
 
 
@@ -154,12 +160,12 @@ def test_what_is_written_of_a_batch_is_read_again_and_nothing_else_changes(seed,
     generator = np.random.default_rng(seed)
     rows = np.stack([generator.permutation(9)[:4], 9 + generator.permutation(7)[:4]])
     rows[1, -1] = 16
-    candidates = table.of_rows(torch.as_tensor(rows))
+    candidates = batch_of(table, torch.as_tensor(rows))
     real = candidates.mask if width is None else candidates.mask.any(-1, keepdim=True)
     values = torch.as_tensor(generator.random((2, 2, 4, width or candidates.mask.shape[-1])))
     candidates.write(state, values)
     torch.testing.assert_close(candidates.read(state), values * real)
-    others = table.of_rows(torch.as_tensor([sorted({*range(16)} - {*rows.flatten()})]))
+    others = batch_of(table, torch.as_tensor([sorted({*range(16)} - {*rows.flatten()})]))
     used = others.mask if width is None else torch.ones(1, dtype=torch.bool)
     assert (others.read(state)[used.expand_as(others.read(state))] == -1).all()
 
@@ -167,7 +173,7 @@ def test_what_is_written_of_a_batch_is_read_again_and_nothing_else_changes(seed,
 def test_a_table_begins_with_the_prior_or_a_number():
     problem = problem_of([[0.5, 0, 0.5], [0, 1, 0]])
     table = table_of(problem)
-    batch = table.of_rows(torch.tensor([[1, 0]]))
+    batch = batch_of(table, torch.tensor([[1, 0]]))
     begun = batch.read(table.new_state(RowState()))
     assert begun.tolist() == [[[[1, 0], [0.5, 0.5]]] * 2]
     assert batch.read(table.new_state(RowState(initial=2.0))).tolist() == [[[[2, 0], [2, 2]]] * 2]

@@ -156,19 +156,20 @@ class CandidateTable:
         # No batch has more candidates than this in all.
         self.most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
 
-    def of_rows(self, rows: Tensor) -> Candidates:
-        """Return the candidates of a batch; ``rows`` has the shape (problems, rows)."""
-        shape = (len(rows), 1, rows.shape[1], len(self._slots))
+    def of_steps(self, rows: Tensor) -> list[Candidates]:
+        """Return the candidates of every batch; ``rows`` has the shape (steps, problems, rows)."""
+        shape = (*rows.shape[:2], 1, rows.shape[2], len(self._slots))
         flat = rows.flatten()
         entries = (self._starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
         mask = (self._slots < self._sizes.index_select(0, flat).unsqueeze(-1)).view(shape)
-        return Candidates(
+        tables = Candidates(
             rows=rows,
             columns=self._columns.index_select(0, entries).view(shape),
             mask=mask,
             prior=self._prior.index_select(0, entries).view(shape).mul_(mask),
-            entries=entries,
+            entries=entries.view(len(rows), -1),
         )
+        return [Candidates(*of_step) for of_step in zip(*tables, strict=True)]
 
     def new_state(self, kind: RowState) -> Tensor:
         """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""

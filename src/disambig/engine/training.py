@@ -19,6 +19,7 @@ from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.history import EpochRecords, History
+from disambig.engine.prepared import Preparation, PreparedStep
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 
 
@@ -107,6 +108,9 @@ class Training:
         self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
         real = self._batches.real.repeat_interleave(self._n_networks, 1)
         self._rows_in_batch = RowsInBatch.from_real(real, dtype)
+        self._preparation = Preparation(
+            networks, self._features, self._rows_in_batch, self._candidates, self._n_networks, noise
+        )
         self._adam = Adam(networks.parameters(), settings.learning_rate)
         self._records = EpochRecords(self._batches, self._device)
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
@@ -211,11 +215,13 @@ class Training:
         phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
-        for _ in range(self._batches.n_steps):
-            if self._replayed is None:
-                self._train_step(_Step(phase, noisy))
-            else:
-                self._replayed(self._train_step, _Step(phase, noisy))
+        if self._replayed is None:
+            total = (self.epoch - 1) * self._batches.n_steps
+            for prepared in self._preparation.steps(self._rows, total, noisy):
+                self._train_step(prepared, phase)
+        else:
+            for _ in range(self._batches.n_steps):
+                self._replayed(self._replayed_step, _Step(phase, noisy))
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -229,22 +235,23 @@ class Training:
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
 
-    def _train_step(self, step: _Step) -> None:
+    def _replayed_step(self, step: _Step) -> None:
+        """Learn from the batch that the clock points to."""
+        prepared = self._preparation.present(self._rows, self._clock, step.noisy)
+        self._train_step(prepared, step.phase)
+
+    def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
         """Learn from one batch."""
-        rows = self._clock.at(self._rows)
-        rows_in_batch = self._rows_in_batch.at(self._clock)
-        features = self._features_of(rows)
-        logits = self._logits(features, rows_in_batch)
-        by_problem = (len(rows), self._n_networks, *logits.shape[1:])
-        candidates = self._candidates.of_rows(rows)
-        targets, log_probabilities = self._targets(logits.view(by_problem), candidates, step.phase)
-        if step.noisy and self.noise is not None:
-            features = self.noise(features, rows_in_batch, self._clock.total)
-            logits = self._logits(features, rows_in_batch)
+        rows, candidates = step.rows, step.candidates
+        logits = self.networks(step.inputs, rows, self._clock.total)
+        by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
+        targets, log_probabilities = self._targets(logits.view(by_problem), candidates, phase)
+        if step.noisy is not None:
+            logits = self.networks(step.noisy, rows, self._clock.total)
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
         gradient = _gradient(log_probabilities, targets, candidates.columns)
         # The loss is the mean over the real rows.
-        gradient = gradient.view_as(logits).mul_(rows_in_batch.averaging.mT)
+        gradient = gradient.view_as(logits).mul_(rows.averaging.mT)
         self.networks.backward(gradient)
         self._adam.update()
         self._clock.advance()
@@ -288,17 +295,6 @@ class Training:
             chosen=batch.losses.sum(1).min(-1).indices,
         )
         return targets, log_probabilities
-
-    def _logits(self, features: Tensor, rows: RowsInBatch) -> Tensor:
-        inputs = self.networks.prepare(features, rows)
-        logits: Tensor = self.networks(inputs, rows, self._clock.total)
-        return logits
-
-    def _features_of(self, rows: Tensor) -> Tensor:
-        problems, n_rows = rows.shape
-        for_every_network = rows.unsqueeze(1).expand(-1, self._n_networks, -1).flatten()
-        features = self._features.index_select(0, for_every_network)
-        return features.view(problems * self._n_networks, n_rows, -1)
 
     def _notify(self, event: str) -> None:
         for listener in self.listeners:

@@ -202,22 +202,45 @@ class SwapNoise:
         self._streams = streams_of(seeds, _PURPOSE)
         self._positions = torch.empty(0)
         self._row_numbers = torch.empty(0)
+        self._places = torch.empty(0)
 
     def __call__(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
-        """Return other features for a batch; those given are left as they are.
+        """Return other features for a batch, or for those of several steps; the given ones stay.
 
         Rows that only fill up, which come after the real ones, are never taken from.
+
+        Parameters
+        ----------
+        features : Tensor of shape (networks, rows, features)
+            Where there are several steps, the networks of the first one, then those of the second.
+        rows : RowsInBatch
+            Which rows are real; the first axis is the same.
+        step : int or Tensor of integers of shape (steps,)
+            Numbers of the steps.
         """
-        networks, n_rows, n_features = features.shape
+        stack, n_rows, n_features = features.shape
         count = n_rows * n_features
         n_words = -(-count // 2)
-        if self._positions.shape != (networks, n_words):
+        if self._positions.shape != (len(self._streams), n_words):
             self._positions = positions_of(self._streams.to(features.device), n_words)
+        if self._places.shape != (stack, 1, n_features):
+            self._places = _first_places(stack, n_rows, n_features, features.device)
         if self._row_numbers.numel() != n_rows:
             self._row_numbers = torch.arange(n_rows, device=features.device).view(1, -1, 1)
-        bits = random_words(self._positions, step).view(torch.int32)[:, :count].view_as(features)
+        counter = step.view(-1, 1, 1) if isinstance(step, Tensor) else step
+        words = random_words(self._positions, counter).view(stack, n_words)
+        bits = words.view(torch.int32)[:, :count].view_as(features)
         decides = bits.bitwise_and(_LOW_HALF) < self._limit
         # A random number below the number of real rows: that number times a random fraction.
         other = (bits >> _HALF_BITS).bitwise_and_(_LOW_HALF).to(torch.int64)
         other.mul_(rows.counts.to(torch.int64)).bitwise_right_shift_(_HALF_BITS)
-        return features.gather(1, torch.where(decides, other, self._row_numbers))
+        taken = torch.where(decides, other, self._row_numbers)
+        # As places in memory: on the CPU three times as fast as a gather.
+        places = taken.mul_(n_features).add_(self._places).flatten()
+        return features.reshape(-1).index_select(0, places).view_as(features)
+
+
+def _first_places(stack: int, n_rows: int, n_features: int, device: torch.device) -> Tensor:
+    """Return where every feature of every network begins: shape (networks, 1, features)."""
+    starts = torch.arange(stack, device=device).view(-1, 1, 1) * (n_rows * n_features)
+    return starts + torch.arange(n_features, device=device)

@@ -1,0 +1,118 @@
+"""What a step needs and no weight changes, made for several steps at once: rows, sets, inputs."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from disambig.engine.batches import Candidates, CandidateTable
+from disambig.engine.fast.layers import Prepared
+from disambig.engine.fast.random import SwapNoise
+from disambig.engine.fast.stack import Stack
+from disambig.engine.fast.step import Clock, RowsInBatch
+
+# On the CPU. To start an operation takes longer than to do it for the rows of one step; what is
+# made should not push everything else out of the cache.
+_MOST_STEPS = 8
+_MOST_NUMBERS = 2**18
+
+
+class PreparedStep(NamedTuple):
+    """All that a step works with besides the networks."""
+
+    rows: RowsInBatch
+    candidates: Candidates
+    inputs: Prepared  # what the networks take
+    noisy: Prepared | None  # the same with noise, where there is some
+
+
+class Preparation:
+    """Prepare steps from the rows of their batches.
+
+    Parameters
+    ----------
+    networks : Stack
+        Who takes the inputs.
+    features : Tensor of shape (rows, features)
+        Of all problems, and a row of zeros.
+    rows : RowsInBatch
+        Of every step of an epoch; the axes are (steps, networks, ...).
+    candidates : CandidateTable
+        Of all problems.
+    n_networks : int
+        Networks of every problem.
+    noise : SwapNoise, optional
+        What changes the features.
+    """
+
+    def __init__(
+        self,
+        networks: Stack,
+        features: Tensor,
+        rows: RowsInBatch,
+        candidates: CandidateTable,
+        n_networks: int,
+        noise: SwapNoise | None,
+    ) -> None:
+        self._networks = networks
+        self._features = features
+        self._rows = rows
+        self._candidates = candidates
+        self._n_networks = n_networks
+        self._noise = noise
+        _, stack, n_rows, _ = rows.real.shape
+        numbers = stack * n_rows * features.shape[1]
+        self._n_steps = max(1, min(_MOST_STEPS, _MOST_NUMBERS // numbers))
+
+    def steps(self, rows: Tensor, total: int, noisy: bool) -> Iterator[PreparedStep]:
+        """Yield the steps of an epoch, some prepared at a time.
+
+        ``rows`` has the shape (steps, problems, rows); ``total`` counts the steps before them.
+        """
+        for first in range(0, len(rows), self._n_steps):
+            chosen = slice(first, first + self._n_steps)
+            counters = torch.arange(total, total + len(rows), device=rows.device)[chosen]
+            of_steps = RowsInBatch(*(table[chosen] for table in self._rows))
+            yield from self._prepared(rows[chosen], of_steps, counters, noisy)
+
+    def present(self, rows: Tensor, clock: Clock, noisy: bool) -> PreparedStep:
+        """Return the present step of a clock; ``rows`` as in ``steps``."""
+        of_step = RowsInBatch(*(clock.at(table).unsqueeze(0) for table in self._rows))
+        counter = torch.as_tensor(clock.total)
+        return self._prepared(clock.at(rows).unsqueeze(0), of_step, counter, noisy)[0]
+
+    def _prepared(
+        self, rows: Tensor, of_steps: RowsInBatch, counters: Tensor, noisy: bool
+    ) -> list[PreparedStep]:
+        steps, problems, n_rows = rows.shape
+        # One network of every problem stands for all: they see the same.
+        first = RowsInBatch(*(table[:, :: self._n_networks].flatten(0, 1) for table in of_steps))
+        features = self._features.index_select(0, rows.flatten())
+        features = features.view(steps * problems, n_rows, -1)
+        inputs = [
+            self._for_networks(part, steps) for part in self._networks.prepare(features, first)
+        ]
+        with_noise: list[Prepared | None] = [None] * steps
+        if noisy and self._noise is not None:
+            every = RowsInBatch(*(table.flatten(0, 1) for table in of_steps))
+            features = self._for_networks(features, steps).flatten(0, 1)
+            parts = self._networks.prepare(self._noise(features, every, counters), every)
+            with_noise = list(zip(*(part.unflatten(0, (steps, -1)) for part in parts), strict=True))
+        return [
+            PreparedStep(RowsInBatch(*step[0]), *step[1:])
+            for step in zip(
+                zip(*of_steps, strict=True),
+                self._candidates.of_steps(rows),
+                zip(*inputs, strict=True),
+                with_noise,
+                strict=True,
+            )
+        ]
+
+    def _for_networks(self, part: Tensor, steps: int) -> Tensor:
+        """Return (steps, networks, ...) for (steps * problems, ...)."""
+        by_problem = part.unflatten(0, (steps, -1)).unsqueeze(2)
+        shape = [-1] * by_problem.ndim
+        shape[2] = self._n_networks
+        return by_problem.expand(shape).flatten(1, 2)
