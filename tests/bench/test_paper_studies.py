@@ -79,7 +79,7 @@ def test_the_ablation_follows_the_epochs_with_one_idea_switched_off_or_several_a
     assert study.protocol.by_epoch
     assert {method.shown_title: method.parameters for method in study.methods} == {
         "NCPD": {},
-        "NCPD+": {"hidden": 256} if quick else {},
+        "NCPD+": {},
         "w/o NC": {"cooperation": False},
         "w/o PD": {"progressive": False},
     }

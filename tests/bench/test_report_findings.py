@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from disambig.bench.conclusions import findings as any_findings
+from disambig.bench.conclusions import in_brief
 from disambig.bench.formats import list_markdown
 
 NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
@@ -247,3 +248,26 @@ def test_a_reference_that_equals_its_ceiling_is_as_good():
     scores = study({"zoo": {"ours": 0.7, "a": 0.6, "high": 0.7}}, roles=ROLES)
     scores["accuracy"] = scores["accuracy"].round(1)
     assert "ours is on average as good as high (ceiling)." in findings(scores, "ours")
+
+
+# In brief
+
+
+def test_three_sentences_say_who_is_ahead_what_tests_say_and_the_scale():
+    assert in_brief(study(MEANS, roles=ROLES), "ours") == (
+        "Mean accuracy over 3 datasets, the best first: ours 0.767, a 0.733, b 0.567.",
+        "ours is significantly better than another method in 5 of 6 comparisons, worse in 1; "
+        "less than one would come out so by chance.",
+        "For scale, the floor (low) has 0.400, the ceiling (high) has 0.867.",
+    )
+
+
+def test_less_is_said_where_there_is_less_to_compare():
+    alone = study({"zoo": {"ours": 0.7}})
+    assert in_brief(alone, "ours") == ("Mean accuracy, the best first: ours 0.700.",)
+
+
+def test_a_method_without_a_score_everywhere_has_no_mean():
+    missing = [("wine", "a", fold) for fold in range(5)]
+    first, *_ = in_brief(study(MEANS, roles=ROLES, missing=missing), "ours")
+    assert first == "Mean accuracy over 3 datasets, the best first: ours 0.767, b 0.567."

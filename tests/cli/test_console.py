@@ -1,8 +1,12 @@
 """What commands say to people."""
 
-import pytest
+import io
 
-from disambig.cli.console import say
+import pytest
+from rich.console import Console
+
+from disambig.bench.formats import Table
+from disambig.cli.console import print_table, say
 
 
 def test_people_are_spoken_to_on_standard_error(capsys):
@@ -22,3 +26,46 @@ def test_orders_to_the_terminal_are_not_passed_on(capsys, order):
     text = capsys.readouterr().err
     assert order not in text
     assert text.splitlines()[1] == "second line"
+
+
+TABLE = Table(
+    title="Accuracy: mean ± standard deviation",
+    header=("data", "NCPD", "a rival", "random candidate (floor)"),
+    rows=(
+        ("glass, p=0.1, r=2", "0.636 ± 0.100", "0.430 ± 0.200 •", "0.300 ± 0.100"),
+        ("ecoli, p=0.1, r=2", "0.872 ± 0.100", "0.717 ± 0.100", "0.500 ± 0.100"),
+        ("win/tie/loss", "", "1/1/0", ""),
+    ),
+    notes=("The first note.", "The second note."),
+    n_summary_rows=1,
+)
+
+
+def printed(width: int, **options: int) -> list[str]:
+    stream = io.StringIO()
+    print_table(TABLE, Console(file=stream, width=width), **options)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_table_with_room_is_printed_as_it_is():
+    lines = printed(120)
+    assert lines[0] == "Accuracy: mean ± standard deviation"
+    assert "0.430 ± 0.200 •" in lines[3]
+    assert lines[-3:-1] == ["The first note.", "The second note."]
+
+
+def test_without_room_deviations_are_left_out():
+    lines = printed(60, n_notes=1)
+    assert lines[0] == "Accuracy: mean"
+    assert "0.430 •" in lines[3]
+    assert "random candidate (floor)" in lines[1]
+    assert lines[-3] == "The first note."
+    assert lines[-2].startswith("Standard deviations are in the files")
+
+
+def test_with_less_room_names_are_short():
+    lines = printed(36)
+    assert lines[0] == "Accuracy: mean, p=0.1, r=2"
+    assert lines[1].split() == ["data", "NCPD", "a", "rival", "floor"]
+    assert lines[3].split() == ["glass", "0.636", "0.430•", "0.300"]
+    assert "win/tie/loss" in "".join(lines)

@@ -15,7 +15,7 @@ from disambig.bench.comparisons import (
     pairwise_tests,
     rank_methods,
 )
-from disambig.bench.run_table import RunTable
+from disambig.bench.run_table import DECIMALS, RunTable
 from disambig.bench.statistics import corrected_t_test
 from disambig.bench.wording import (
     count_by_dataset,
@@ -72,6 +72,53 @@ def findings(
     )
 
 
+def in_brief(
+    scores: Any, reference: str, metric: str = "accuracy", *, alpha: float = 0.05
+) -> tuple[str, ...]:
+    """Return what was found in three sentences at most: who is ahead, what tests say, the scale.
+
+    The parameters are those of ``findings``.
+    """
+    runs = RunTable.from_scores(scores, metric, reference)
+    means = {method: _mean_over_data(runs, method) for method in runs.methods + runs.bounds}
+    ordered = sorted(
+        (method for method in runs.methods if not np.isnan(means[method])),
+        key=lambda method: -direction(metric) * means[method],
+    )
+    sentences = []
+    if ordered:
+        each = [f"{runs.display_name(method)} {means[method]:.{DECIMALS}f}" for method in ordered]
+        over = f" over {plural(len(runs.data), runs.unit)}" if len(runs.data) > 1 else ""
+        sentences.append(f"Mean {metric_title(metric)}{over}, the best first: {', '.join(each)}.")
+    pairs = list(product(runs.data, runs.rivals(reference)))
+    tests = pairwise_tests(runs, reference)
+    made = [test for pair in pairs if (test := tests[pair]) is not None]
+    if made:
+        counts = WinTieLoss.count(made, alpha)
+        sentences.append(
+            f"{runs.display_name(reference)} is significantly better than another method in "
+            f"{counts.wins} of {plural(len(made), 'comparison')}, worse in {counts.losses}; "
+            f"{_by_chance(alpha, len(made))} would come out so by chance."
+        )
+    bounds = [
+        f"the {runs.roles[bound]} ({bound}) has {means[bound]:.{DECIMALS}f}"
+        for bound in runs.bounds
+        if not np.isnan(means[bound])
+    ]
+    if bounds:
+        sentences.append(f"For scale, {', '.join(bounds)}.")
+    return tuple(sentences)
+
+
+def _mean_over_data(runs: RunTable, method: str) -> float:
+    """Return the mean over data of the mean scores of a method; NaN where one is missing."""
+    return float(np.mean([runs.mean(data, method) for data in runs.data]))
+
+
+def _by_chance(alpha: float, n_tests: int) -> str:
+    return f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
+
+
 def _best(runs: RunTable, reference: str) -> list[str]:
     best = [runs.best_methods(data) for data in runs.data]
     counts = {method: sum(method in names for names in best) for method in runs.methods}
@@ -120,7 +167,7 @@ def _verdicts(
         return [f"{shown} cannot be tested against another method: {why}."]
     counts = WinTieLoss.count((tests[pair] for pair in pairs), alpha)
     fair = WinTieLoss.count((corrected[pair] for pair in pairs), alpha)
-    by_chance = f"about {alpha * n_tests:.0f}" if alpha * n_tests >= 1 else "less than one"
+    by_chance = _by_chance(alpha, n_tests)
     return [
         f"In {plural(n_tests, 'paired t-test')}, {shown} is significantly better in {counts.wins}, "
         f"worse in {counts.losses}, neither in {counts.ties}; corrected for training rows that "

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
+_NO_DEVIATIONS = "Standard deviations are in the files, for want of room here."
+_ROLE = re.compile(r"^.* \((floor|ceiling)\)$")
+_MARK = re.compile(r" ([•◦])$")
 
 
 def make_table(*header: str) -> RichTable:
@@ -35,13 +39,17 @@ def make_table(*header: str) -> RichTable:
     return table
 
 
-def print_table(table: "Table", console: Console) -> None:
-    """Print a table of a report; where it is too wide, without its standard deviations."""
-    shown = _filled(table, with_deviations=True)
-    notes = list(table.notes)
-    if _width(shown, console) > console.width and _has_deviations(table):
-        shown = _filled(table, with_deviations=False)
-        notes.append("Standard deviations are in the files, for want of room here.")
+def print_table(table: "Table", console: Console, *, n_notes: int | None = None) -> None:
+    """Print a table of a report with its notes, or the first few of them.
+
+    Where it is too wide, it is printed without standard deviations and then with short names.
+    """
+    notes = list(table.notes[:n_notes])
+    shown = _filled(table)
+    for shorter, note in ((_without_deviations, _NO_DEVIATIONS), (_with_short_names, None)):
+        if _width(shown, console) > console.width and (narrow := shorter(table)) != table:
+            table, shown = narrow, _filled(narrow)
+            notes += [note] if note else []
     console.print(table.title, style="italic", markup=False, highlight=False)
     console.print(shown)
     for note in notes:
@@ -54,18 +62,39 @@ def _width(shown: RichTable, console: Console) -> int:
     return console.measure(shown, options=console.options.update(width=10_000)).maximum
 
 
-def _has_deviations(table: "Table") -> bool:
-    return any(_DEVIATION.search(cell) for row in table.rows for cell in row)
+def _without_deviations(table: "Table") -> "Table":
+    rows = tuple(tuple(_DEVIATION.sub("", cell) for cell in row) for row in table.rows)
+    title = table.title.replace(" ± standard deviation", "")
+    return replace(table, title=title, rows=rows)
 
 
-def _filled(table: "Table", *, with_deviations: bool) -> RichTable:
+def _with_short_names(table: "Table") -> "Table":
+    """Name bounds by their role, leave out what all data has in common, put marks close."""
+    n_rows = len(table.rows) - table.n_summary_rows
+    names = [row[0] for row in table.rows[:n_rows]]
+    parts = [name.split(", ") for name in names]
+    common = ""
+    while parts and all(len(part) > 1 and part[-1] == parts[0][-1] for part in parts):
+        common = f", {parts[0][-1]}{common}"
+        parts = [part[:-1] for part in parts]
+    header = tuple(_ROLE.sub(r"\1", name) for name in table.header)
+    rows = tuple(
+        (
+            row[0].removesuffix(common) if i < n_rows else row[0],
+            *(_MARK.sub(r"\1", c) for c in row[1:]),
+        )
+        for i, row in enumerate(table.rows)
+    )
+    return replace(table, title=table.title + common, header=header, rows=rows)
+
+
+def _filled(table: "Table") -> RichTable:
     shown = make_table(*table.header)
     first_of_summary = len(table.rows) - table.n_summary_rows
     for i, row in enumerate(table.rows):
-        texts = row if with_deviations else [_DEVIATION.sub("", cell) for cell in row]
         cells = [
             f"[bold]{escape(text)}[/]" if (i, j) in table.emphasised else escape(text)
-            for j, text in enumerate(texts)
+            for j, text in enumerate(row)
         ]
         shown.add_row(*cells, end_section=i == first_of_summary - 1)
     return shown

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from disambig.bench.tables import Published
 
 STORE = Path("out/records")
+# Of a table of scores in a terminal.
+_MOST_ROWS = 20
 Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
 
 
@@ -109,28 +111,32 @@ def _report(
     published: "Published | None",
     missing: tuple[str, ...],
 ) -> None:
-    """Write the report, and print its first table, the paper's numbers and the findings."""
-    from rich.markdown import Markdown  # keeps --help quick
-
-    from disambig.bench.formats import list_markdown
+    """Write the report; print its main table, the paper's numbers, three sentences, where it is."""
+    # keeps --help quick
+    from disambig.bench.conclusions import in_brief
     from disambig.bench.report import NO_FIGURES, can_draw_figures, make_report, write_report
     from disambig.web.study_report import study_page
 
     report = make_report(result, published=published, missing=missing)
     html = study_page(report, command=command)
     page = write_report(report, folder, command=command, html=html)
-    for i, (name, table) in enumerate(report.tables.items()):
-        if i == 0 or name == "published":
-            print_table(table, console)
-    console.print(Markdown(list_markdown(report.findings)))
+    plan = result.plan.study
+    metric, tables = plan.metrics[0], report.tables
+    # All scores, unless there are so many that nobody would read them here.
+    main = metric if len(tables[metric].rows) <= _MOST_ROWS else next(iter(tables))
+    for name in (main, "published"):
+        if name in tables:
+            print_table(tables[name], console, n_notes=1)
+    for sentence in in_brief(report.scores, plan.reference_title, metric):
+        console.print(sentence, markup=False, highlight=False)
+    if not can_draw_figures():
+        say(NO_FIGURES, console)
     say(
-        f"\nThe whole report, with tables and figures: {page}, and for a browser "
-        f"{page.with_suffix('.html')}",
+        f"\nAll tables, tests and figures are in {folder}. The page for a browser:",
         console,
         wrap=False,
     )
-    if not can_draw_figures():
-        say(NO_FIGURES, console)
+    say(str(page.with_suffix(".html")), console, wrap=False)
 
 
 @with_option_groups

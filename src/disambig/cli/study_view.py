@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from disambig.bench.record import Record
 
 _SECONDS_BETWEEN_LINES = 10
+_SHARE_TO_JUDGE_BY = 0.05
 
 
 class TimeLeft:
@@ -63,6 +64,7 @@ class _Tally(StudyListener):
         self._console = console
         self._time_left = TimeLeft()
         self._failed = 0
+        self._ended = 0  # in this run
         self._running: set[str] = set()
         self._pending: dict[str, PlannedJob] = {}
         self._total = 0
@@ -86,6 +88,7 @@ class _Tally(StudyListener):
     def on_job_end(self, planned: "PlannedJob", record: "Record") -> None:
         """Count what has ended; say at once what failed."""
         self._running.discard(record.key)
+        self._ended += 1
         self._pending.pop(record.key, None)
         if record.is_done:
             self._time_left.learn(planned, record)
@@ -101,7 +104,10 @@ class _Tally(StudyListener):
     def _status(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
         seconds = self._time_left.seconds(self._pending.values(), time.monotonic() - self._started)
-        left = f", about {_duration(seconds)} left" if self._pending and seconds else ""
+        # Most of the first seconds goes into starting processes: that is not the pace of the rest.
+        is_early = self._ended < _SHARE_TO_JUDGE_BY * self._total
+        is_known = self._pending and seconds and not is_early
+        left = f", about {_duration(seconds)} left" if is_known else ""
         return f"{len(self._running)} running{failed}{left}"
 
     def __enter__(self) -> Self:
