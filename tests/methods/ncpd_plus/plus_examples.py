@@ -2,7 +2,12 @@
 
 from disambig import NCPDPlusClassifier
 
-SMALL = {"hidden": 16, "epochs": 12, "batch_size": 30, "random_state": 0, "device": "cpu"}
+SMALL = {
+    "hidden": 16, "epochs": 12, "batch_size": 30, "learning_rate": 0.001, "dropout": 0.5,
+    "random_state": 0, "device": "cpu",
+}  # fmt: skip
+# Of these epochs scouts take so many.
+SCOUTING = 4
 # All parts that one configuration can have.
 EVERY_PART = {
     "swap_noise": 0.3,

@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from disambig import CandidateLabels, NCPDPlusClassifier
 from disambig._core.errors import ParameterError
+from disambig.methods.ncpd_plus.members import Pace
 from disambig.methods.ncpd_plus.selection import (
     CONFIGURATIONS,
     Configuration,
@@ -29,15 +30,13 @@ every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 
 @every_configuration
 @pytest.mark.parametrize("epochs", [1, 2, 3, 7, 40, 100, 200])
-def test_a_ramp_ends_before_the_training_does(name, epochs):
-    found = CONFIGURATIONS[name].parameters(epochs)
-    assert 1 <= found["ramp_epochs"] <= found["epochs"] <= epochs
+def test_a_ramp_ends_before_configurations_are_compared(name, epochs):
+    assert 1 <= CONFIGURATIONS[name].parameters(epochs)["ramp_epochs"] <= epochs
 
 
 def test_parameters_by_hand():
-    configuration = Configuration(0.3, 0.1, "quantile", 0.5, prior_correction=0.7)
+    configuration = Configuration(0.3, 0.1, "quantile", prior_correction=0.7)
     assert configuration.parameters(40) == {
-        "epochs": 20,
         "second_view": "quantile",
         "swap_noise": 0.3,
         "prior_correction": 0.7,
@@ -47,14 +46,13 @@ def test_parameters_by_hand():
 
 @every_configuration
 def test_a_classifier_takes_all_that_a_configuration_says(name):
-    method = NCPDPlusClassifier(select="none", **CONFIGURATIONS[name].parameters(10))
-    assert method.fit(X[:4], Y[:4]).history_.n_epochs <= 10
+    parameters = CONFIGURATIONS[name].parameters(5)
+    method = NCPDPlusClassifier(select="none", epochs=5, **parameters)
+    assert method.fit(X[:4], Y[:4]).history_.n_epochs == 5
 
 
 def test_whatever_a_configuration_says_is_not_for_the_user_to_say():
-    said = CONFIGURATIONS["noisy_views"].parameters(200)
-    del said["epochs"]
-    for name, value in said.items():
+    for name, value in CONFIGURATIONS["noisy_views"].parameters(200).items():
         with pytest.raises(ParameterError, match=f"select='auto' decides '{name}'"):
             quick_mix(**{name: value}).fit(X, Y)
 
@@ -250,3 +248,49 @@ def test_a_model_that_is_certain_and_wrong_is_harmless():
     assert np.isfinite([own.log_mass for own in selection.values()]).all()
     assert "wrong" not in selection.weights
     assert selection["wrong"].covering_rate == 0
+
+
+def test_what_is_left_out_weighs_nothing_and_is_still_scored():
+    candidates, said = sets_and_probabilities()
+    whole = compare(candidates, said)
+    found = compare(candidates, said, left_out=["knows 0.9"])
+    assert found.choice == "knows 0.5"
+    assert "knows 0.9" not in found.weights
+    assert found["knows 0.9"].log_mass == whole["knows 0.9"].log_mass
+    others = {name: own for name, own in said.items() if name != "knows 0.9"}
+    assert found.weights == compare(candidates, others).weights
+    assert compare(candidates, said, left_out=list(said)).weights == {}
+
+
+def test_without_some_the_others_share_their_weight():
+    scores = {
+        name: ConfigurationScore(weight, -1.0, 0.5, 0.5)
+        for name, weight in {"a": 0.5, "b": 0.3, "c": 0.2}.items()
+    }
+    selection = Selection(scores)
+    assert selection.without([]).weights == selection.weights
+    assert selection.without(["a"]).weights == pytest.approx({"b": 0.6, "c": 0.4})
+    assert list(selection.without(["a"])) == ["b", "c", "a"]
+    assert selection.without(["a", "b", "c"]).weights == {}
+    replaced = selection.replaced_by("d")
+    assert replaced.weights == {"d": 1.0}
+    assert next(iter(replaced)) == replaced.choice == "d"
+    assert set(replaced) == {"a", "b", "c", "d"}
+
+
+# ---- pace
+
+
+@pytest.mark.parametrize(
+    ("epochs", "scouting", "by_members"),
+    [
+        (None, 30, (195, 112, 85)),
+        (200, 70, (200, 200, 200)),
+        (12, 4, (12, 12, 12)),
+        (1, 1, (1, 1, 1)),
+    ],
+)
+def test_pace_by_hand(epochs, scouting, by_members):
+    pace = Pace.of(epochs)
+    assert pace.scouting == scouting
+    assert tuple(pace.epochs(count) for count in (1, 2, 3)) == by_members

@@ -9,10 +9,11 @@ from disambig import CandidateLabels, NCPDClassifier
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
+from disambig.methods.ncpd_plus import members
 from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, compare
 from disambig.methods.scaling import FeatureScaler
 from methods.ncpd.examples import EASY, NEW_X, Diary, X, Y, assert_same_bits
-from methods.ncpd_plus.plus_examples import EVERY_PART, SMALL, quick_mix, quick_single
+from methods.ncpd_plus.plus_examples import EVERY_PART, SCOUTING, SMALL, quick_mix, quick_single
 
 # Of the rows to watch, of those held out from scouts, and of the trainings.
 _, SCOUT_SEED, MEMBER_SEED = spawn_seeds(0, 3)
@@ -121,39 +122,66 @@ def test_networks_of_a_mix_are_those_of_its_members_one_after_the_other(mix):
     assert len(found) == 2 * len(mix.members_)
 
 
-def test_members_are_what_their_parameters_give_alone(mix):
+def dealt_rows():
+    """The rows of scouts, and those held out."""
+    order = make_generator(SCOUT_SEED).permutation(60)
+    return order[12:], order[:12]
+
+
+def scout_of(name):
+    scout = quick_single(
+        **CONFIGURATIONS[name].parameters(SCOUTING), epochs=SCOUTING, random_state=MEMBER_SEED
+    )
+    scout._hands_on = True
+    rows, _ = dealt_rows()
+    return scout.fit(X[rows], Y[rows])
+
+
+def test_members_go_on_from_where_their_scouts_have_ended(mix):
     for name, member in mix.members_.items():
+        scout = scout_of(name)
         alone = quick_single(
-            **{**CONFIGURATIONS[name].parameters(12), "random_state": MEMBER_SEED}
-        ).fit(X, Y)
+            **CONFIGURATIONS[name].parameters(SCOUTING),
+            decay=1 - SCOUTING / 12,
+            random_state=MEMBER_SEED,
+        )
         assert alone.get_params() == member.get_params()
-        assert_same_bits(member, alone)
+        alone._begun = scout._handed_on
+        assert_same_bits(member, alone.fit(X, Y))
+        losses = member.history_["loss"]
+        assert losses[:SCOUTING].tolist() == scout.history_["loss"].tolist()
+        assert len(losses) == 12
 
 
 def test_the_selection_is_that_of_scouts_on_four_fifths_of_the_rows(mix):
-    order = make_generator(SCOUT_SEED).permutation(60)
-    held_out, scouted = order[:12], order[12:]
-    said = {
-        name: quick_single(**{**own.parameters(6), "random_state": MEMBER_SEED})
-        .fit(X[scouted], Y[scouted])
-        .predict_proba(X[held_out])
-        for name, own in CONFIGURATIONS.items()
-    }
+    _, held_out = dealt_rows()
+    said = {name: scout_of(name).predict_proba(X[held_out]) for name in CONFIGURATIONS}
     expected = compare(Y[held_out], said)
     assert dict(mix.selection_) == dict(expected)
     assert list(mix.selection_) == list(expected)
 
 
-def test_every_configuration_has_a_scout_and_every_member_a_training():
+def test_every_configuration_has_a_scout_and_every_member_goes_on():
     diary = Diary()
     fitted = quick_mix(callbacks=[diary]).fit(X, Y)
-    scouts = [own.parameters(6)["epochs"] for own in CONFIGURATIONS.values()]
-    members = [
-        own.parameters(12)["epochs"]
-        for name, own in CONFIGURATIONS.items()
-        if name in fitted.members_
-    ]
-    assert diary.epochs == [epoch for count in scouts + members for epoch in range(1, count + 1)]
+    scouts = 3 * list(range(1, SCOUTING + 1))
+    assert diary.epochs == scouts + len(fitted.members_) * list(range(SCOUTING + 1, 13))
+
+
+def test_the_fewer_members_there_are_the_longer_each_is_trained(monkeypatch):
+    monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
+    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    diary = Diary()
+    fitted = quick_mix(epochs=None, callbacks=[diary]).fit(X, Y)
+    length = 2 + 11 // len(fitted.members_)
+    assert {own.history_.n_epochs for own in fitted.members_.values()} == {length}
+    assert max(diary.epochs) == length
+
+
+def test_nothing_of_the_scouts_is_kept(mix):
+    for member in mix.members_.values():
+        assert member._begun is None
+        assert member._handed_on is None
 
 
 def test_the_history_is_that_of_the_heaviest_member(mix):

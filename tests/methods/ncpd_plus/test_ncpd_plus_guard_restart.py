@@ -5,11 +5,13 @@ import warnings
 import numpy as np
 import pytest
 
+from disambig import NCPDClassifier
+from disambig._core.parameters import spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
 from disambig.methods.ncpd_plus.collapse import CollapseGuard
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits
-from methods.ncpd_plus.plus_examples import quick_mix, quick_single
+from methods.ncpd_plus.plus_examples import SMALL, load_plus, quick_mix, quick_single
 
 NO_RAMP_LEFT = "parted from what it first learned, and no shorter ramp is left to try"
 LOOKED_AT = 5
@@ -119,14 +121,55 @@ def test_without_a_guard_a_training_goes_on_regardless():
     assert found.history_.n_epochs == 12
 
 
+def collapse_in_mix(monkeypatch, has_collapsed):
+    """Let ``has_collapsed(noisy, scouting)`` decide what the guard finds in every training."""
+
+    def look(guard, training):
+        scouting = len(guard._set_sizes[0]) < len(X)
+        guard._collapsed[:] = has_collapsed(training.noise is not None, scouting)
+        training.note("collapsed", guard._collapsed)
+
+    monkeypatch.setattr(CollapseGuard, "on_epoch_end", look)
+
+
+@pytest.mark.parametrize("where", ["scouts", "members"])
+def test_what_has_collapsed_is_left_out_of_a_mix(monkeypatch, where):
+    collapse_in_mix(monkeypatch, lambda noisy, scouting: noisy and scouting == (where == "scouts"))
+    message = "NCPD\\+ leaves out of its mix: noisy, noisy_views. The training has parted from"
+    with pytest.warns(UserWarning, match=message) as caught:
+        fitted = quick_mix().fit(X, Y)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert fitted.selection_.weights == {"plain": 1.0}
+    assert list(fitted.members_) == ["plain"]
+    assert set(fitted.selection_) == {"plain", "noisy", "noisy_views"}
+    expected = fitted.members_["plain"].predict_proba(NEW_X)
+    np.testing.assert_array_equal(fitted.predict_proba(NEW_X), expected)
+
+
+@pytest.mark.parametrize("where", ["scouts", "members"])
+def test_a_mix_of_which_nothing_is_left_is_ncpd(monkeypatch, tmp_path, where):
+    collapse_in_mix(monkeypatch, lambda _, scouting: scouting == (where == "scouts"))
+    with pytest.warns(UserWarning, match="mix: plain, noisy, noisy_views"):
+        fitted = quick_mix().fit(X, Y)
+    assert fitted.selection_.weights == {"ncpd": 1.0}
+    seed = spawn_seeds(0, 3)[2]
+    parameters = {**SMALL, "ramp_epochs": 6, "random_state": seed}
+    ncpd = NCPDClassifier(**parameters).fit(X, Y)
+    np.testing.assert_array_equal(fitted.predict_proba(NEW_X), ncpd.predict_proba(NEW_X))
+    fitted.save(tmp_path / "model")
+    loaded = load_plus(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(NEW_X), ncpd.predict_proba(NEW_X))
+    assert loaded.selection_.weights == {"ncpd": 1.0}
+    assert "ncpd" in str(loaded.selection_)
+
+
 @pytest.mark.usefixtures("everything_collapses")
-def test_a_mix_goes_through_all_ramps_of_its_members():
+def test_scouts_go_through_all_ramps():
     ramps = Ramps()
-    with pytest.warns(UserWarning, match=NO_RAMP_LEFT):
-        fitted = quick_mix(epochs=40, callbacks=[ramps]).fit(X, Y)
-    # "plain" has a ramp of 6 epochs, "noisy" one of 2; scouts half of that.
-    assert {ramp for ramp, _ in ramps.seen} == {6, 3, 2, 1}
-    assert np.isfinite(fitted.predict_proba(NEW_X)).all()
+    with pytest.warns(UserWarning, match="leaves out of its mix"):
+        quick_mix(epochs=40, callbacks=[ramps]).fit(X, Y)
+    # Of 14 epochs before configurations are compared, "plain" has a ramp of 4, the others of 1.
+    assert [ramp for ramp, _ in ramps.seen] == [4, 1, 1, 1, 20]
 
 
 def tasks_of(*row_counts):

@@ -129,12 +129,6 @@ def without_score(description):
     del description["selection"][first_of(description["members"])]
 
 
-def one_score_only(description):
-    name = first_of(description["members"])
-    description["selection"] = {name: {**description["selection"][name], "weight": 1.0}}
-    description["members"] = {name: description["members"][name]}
-
-
 def another_name(description):
     name = first_of(description["members"])
     description["members"]["other"] = description["members"].pop(name)
@@ -194,7 +188,6 @@ def member_with(name, value):
         lambda d: d["parameters"].update(select="worst"),
         without_member,
         without_score,
-        one_score_only,
         another_name,
         weight_moved,
         weight_of_first(0.0),

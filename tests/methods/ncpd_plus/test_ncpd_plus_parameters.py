@@ -52,6 +52,7 @@ def test_numbers_may_be_of_any_type(number):
 @pytest.mark.parametrize(
     ("parameters", "shown"),
     [
+        ({"decay": 0.5}, "decay=0.5"),
         ({"ramp_epochs": 10}, "ramp_epochs=10"),
         ({"second_view": "quantile"}, "second_view='quantile'"),
         ({"second_view": MinMaxScaler()}, r"second_view=MinMaxScaler\(\)"),
@@ -109,9 +110,10 @@ def test_a_ramp_of_ones_own_that_is_too_long_is_warned_of():
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_it_has_all_parameters_of_ncpd_with_the_same_defaults():
+def test_it_has_all_parameters_of_ncpd_and_its_own_size_and_pace():
     ours, theirs = NCPDPlusClassifier().get_params(), NCPDClassifier().get_params()
-    assert {name: ours[name] for name in theirs} == theirs
+    others = {name for name, value in theirs.items() if ours[name] != value}
+    assert others == {"dropout", "epochs", "hidden", "learning_rate"}
     assert set(ours) - set(theirs) == {
         "select", "second_view", "swap_noise", "noise_from", "prior_correction", "guard"
     }  # fmt: skip
@@ -120,3 +122,8 @@ def test_it_has_all_parameters_of_ncpd_with_the_same_defaults():
 def test_a_copy_has_the_same_parameters():
     method = quick_single(swap_noise=0.3, noise_from=4, prior_correction=0.2, guard=False)
     assert clone(method).get_params() == method.get_params()
+
+
+def test_one_configuration_is_trained_as_long_as_ncpd_unless_somebody_says_otherwise():
+    fitted = quick_single(epochs=None, hidden=2, ramp_epochs=100).fit(X[:8], Y[:8])
+    assert fitted.history_.n_epochs == NCPDClassifier().epochs == 200

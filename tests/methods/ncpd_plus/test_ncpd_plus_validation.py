@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -7,11 +5,10 @@ from disambig import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods.ncpd_plus import members
 from disambig.methods.ncpd_plus.members import WatchedRows, mixed_covering_rates
-from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.metrics import covering_rate
 from methods.ncpd.examples import X, Y, assert_same_bits
-from methods.ncpd_plus.plus_examples import quick_mix, quick_single
+from methods.ncpd_plus.plus_examples import SCOUTING, quick_mix, quick_single
 
 RATE = "validation_covering_rate"
 WATCHED = make_partial_label_dataset(40, 4, 3, average_candidates=1.7, overlap=0.3, random_state=5)
@@ -30,15 +27,24 @@ def test_the_last_rate_is_the_score_of_the_mix(watched):
     assert rates[-1] == covering_rate(PAIR[1], watched.predict(PAIR[0]))
 
 
-def test_rates_are_those_of_the_mix_and_not_of_its_members(watched):
-    weights, epoch = watched.selection_.weights, 5
-    probabilities = 0
-    for name, member in watched.members_.items():
-        # The same training, ended there.
-        ended = quick_single(**{**member.get_params(), "validation": None, "epochs": epoch})
-        probabilities = probabilities + weights[name] * ended.fit(X, Y).predict_proba(PAIR[0])
-    predicted = watched.classes_[probabilities.argmax(axis=1)]
-    assert watched.history_[RATE][epoch - 1] == covering_rate(PAIR[1], predicted)
+def test_rates_are_those_of_the_mix_and_not_of_its_members():
+    kept = {}
+
+    class Keep:
+        """Keeps what every configuration says of the watched rows, by epoch."""
+
+        def on_epoch_end(self, training):
+            monitor = next(m for m in training.listeners if isinstance(m, ValidationMonitor))
+            said = monitor.probabilities(training)
+            kept[training.noise is not None, training._features.shape[1], training.epoch] = said
+
+    fitted = quick_mix(validation=PAIR, callbacks=[Keep()]).fit(X, Y)
+    by_name = {"plain": (False, 4), "noisy": (True, 4), "noisy_views": (True, 8)}
+    weights = fitted.selection_.weights
+    for epoch in (1, SCOUTING, SCOUTING + 1, 12):
+        mixed = sum(w * kept[*by_name[name], epoch] for name, w in weights.items())
+        predicted = fitted.classes_[mixed.argmax(axis=1)]
+        assert fitted.history_[RATE][epoch - 1] == covering_rate(PAIR[1], predicted)
 
 
 def test_the_history_is_that_of_the_heaviest_member_but_for_the_rate(watched):
@@ -70,29 +76,17 @@ def test_a_share_of_the_rows_is_watched_and_neither_scouted_nor_trained_on():
     assert ((fitted.candidate_confidence_.toarray() > 0) == Y.to_mask()).all()
 
 
-# "plain" is the heaviest with seed 0, and trained for 12 epochs; with seed 2 it is "noisy_views",
-# which ends after 9 of them and stays as it is.
-@pytest.mark.parametrize(("seed", "choice", "n_epochs"), [(0, "plain", 12), (2, "noisy_views", 9)])
-def test_rates_go_on_to_the_end_of_the_longest_training(seed, choice, n_epochs):
-    fitted = quick_mix(validation=PAIR, random_state=seed).fit(X, Y)
-    assert fitted.selection_.choice == choice
-    assert fitted.members_[choice].history_.n_epochs == n_epochs
-    assert fitted.history_[RATE].shape == (12,)
+def test_rates_of_a_mix_have_one_length_however_many_are_in_it(monkeypatch):
+    # The folds of a study are laid side by side, and the fewer members the longer the training.
+    monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
+    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    fitted = quick_mix(validation=PAIR, epochs=None).fit(X, Y)
+    trained = 2 + 11 // len(fitted.members_)
+    assert trained < 13
+    assert fitted.history_[RATE].shape == (13,)
     assert np.isfinite(fitted.history_[RATE]).all()
     assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
-    assert np.isfinite(fitted.history_["loss"]).sum() == n_epochs
-
-
-def test_rates_of_a_mix_have_one_length_whoever_is_in_it(monkeypatch):
-    # The folds of a study are laid side by side, and "plain" alone is trained to the end.
-    score = ConfigurationScore(0.5, -1.0, 0.5, 0.5)
-    said_of = {"noisy": score, "noisy_views": score, "plain": replace(score, weight=0.0)}
-    monkeypatch.setattr(members, "_selections", lambda tasks: [Selection(said_of) for _ in tasks])
-    fitted = quick_mix(validation=PAIR, epochs=np.int64(12)).fit(X, Y)
-    assert set(fitted.members_) == {"noisy", "noisy_views"}
-    assert fitted.history_[RATE].shape == (12,)
-    assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
-    assert np.isfinite(fitted.history_["loss"]).sum() == 9
+    assert np.isfinite(fitted.history_["loss"]).sum() == trained
 
 
 def said(monitor, **by_epoch):

@@ -1,30 +1,64 @@
-"""Scouts weigh the configurations, then the members of the mix learn from all rows."""
+"""Scouts weigh the configurations; those worth it go on, on all rows, as members of the mix."""
 
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
+from disambig._core.errors import warn_caller
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig._core.typing import Features, FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
 from disambig.engine.training import Training
 from disambig.methods.ncpd import NCPDClassifier
-from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, Selection, compare
+from disambig.methods.ncpd_plus.collapse import has_collapsed
+from disambig.methods.ncpd_plus.selection import (
+    CONFIGURATIONS,
+    FALLBACK,
+    Selection,
+    compare,
+)
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.side_by_side import fit_copies
 from disambig.metrics import covering_rate
 
-# Scouts only have to show which configuration suits the data: fewer rows, half the epochs.
+# Rows that scouts are compared on; from then on they are trained on too.
 _HELD_OUT = 0.2
-_EPOCHS_DIVISOR = 2
+# Scouts train for so many epochs. Then members share the rest: the fewer there are, the longer each
+# is trained. (On sets of one or two steps an epoch, more epochs gained nothing.)
+_SCOUT_EPOCHS = 30
+_SHARED_EPOCHS = 165
+# NCPD alone, where no configuration is left, is trained as long as it is by itself.
+_NCPD_EPOCHS = 200
+# Where the user has given the epochs, scouts take this share of them.
+_SCOUT_SHARE = 0.35
 
 # NCPD+ itself: its members are classifiers of its own kind, with one configuration each.
 Member = TypeVar("Member", bound=NCPDClassifier)
+
+
+class Pace(NamedTuple):
+    """How many epochs a mix is trained for."""
+
+    scouting: int  # before configurations are compared
+    rest: tuple[int, ...]  # after that, for one member alone, for each of two, of three
+
+    def epochs(self, n_members: int) -> int:
+        """Return the epochs of a member, those that it was a scout for included."""
+        return self.scouting + self.rest[n_members - 1]
+
+    @classmethod
+    def of(cls, epochs: int | None) -> Self:
+        """Return the pace for members of so many epochs; without a number, the usual one."""
+        counts = range(1, len(CONFIGURATIONS) + 1)
+        if epochs is None:
+            return cls(_SCOUT_EPOCHS, tuple(_SHARED_EPOCHS // count for count in counts))
+        scouting = max(1, round(_SCOUT_SHARE * epochs))
+        return cls(scouting, tuple(int(epochs) - scouting for _ in counts))
 
 
 class Mix(NamedTuple, Generic[Member]):
@@ -44,7 +78,9 @@ class _Task(NamedTuple, Generic[Member]):
     watched: tuple[Features, CandidateLabels] | None
     scout_rows: IntArray
     held_out: IntArray
+    pace: Pace
     seed: int
+    said: "dict[str, WatchedRows]"  # of the watched rows, by configuration
 
 
 def fit_mixes(
@@ -52,31 +88,30 @@ def fit_mixes(
 ) -> list[Mix[Member]]:
     """Return the mix of every classifier; they are copies of one, each with its own data."""
     tasks = _tasks(methods, data)
-    selections = _selections(tasks)
+    scouts = _fit_scouts(tasks)
+    selections = [_compared(*task) for task in zip(tasks, scouts, strict=True)]
     members: list[dict[str, Member]] = [{} for _ in tasks]
-    watched: list[dict[str, WatchedRows]] = [{} for _ in tasks]
     for name in CONFIGURATIONS:
-        numbers = [n for n, selection in enumerate(selections) if name in selection.weights]
-        for n in numbers:
-            watched[n][name] = WatchedRows()
-            members[n][name] = _member(tasks[n], name, watched[n][name])
+        chosen = [n for n, selection in enumerate(selections) if name in selection.weights]
+        for n in chosen:
+            members[n][name] = _member(tasks[n], name, scouts[n][name], len(selections[n].weights))
         fit_copies(
-            [members[n][name] for n in numbers],
-            [(tasks[n].X, tasks[n].candidates) for n in numbers],
+            [members[n][name] for n in chosen],
+            [(tasks[n].X, tasks[n].candidates) for n in chosen],
         )
-    return [
-        _mix(task, selection, of_task, watchers)
-        for task, selection, of_task, watchers in zip(
-            tasks, selections, members, watched, strict=True
-        )
+    selections = [
+        _without_collapsed(*task) for task in zip(selections, scouts, members, strict=True)
     ]
+    _fall_back(tasks, selections, members)
+    return [_mix(*task) for task in zip(tasks, selections, members, strict=True)]
 
 
 def compare_scouts(
     methods: Sequence[Member], data: Sequence[tuple[Features, CandidateLabels]]
 ) -> list[Selection]:
     """Return how the configurations compare for every classifier, and train no members."""
-    return _selections(_tasks(methods, data))
+    tasks = _tasks(methods, data)
+    return [_compared(*task) for task in zip(tasks, _fit_scouts(tasks), strict=True)]
 
 
 def _tasks(
@@ -94,67 +129,115 @@ def _task(method: Member, X: Features, candidates: CandidateLabels) -> _Task[Mem
     held_out, scout_rows = order[:n_held_out], order[n_held_out:]
     if not n_held_out:
         held_out = scout_rows
-    return _Task(method, X, candidates, watched, scout_rows, held_out, member_seed)
+    return _Task(
+        method,
+        X,
+        candidates,
+        watched,
+        scout_rows,
+        held_out,
+        Pace.of(method.epochs),
+        member_seed,
+        {name: WatchedRows() for name in (*CONFIGURATIONS, FALLBACK)},
+    )
 
 
-def _selections(tasks: Sequence[_Task[Member]]) -> list[Selection]:
-    """Train a scout of every configuration for every task, and compare them."""
-    said: list[dict[str, Any]] = [{} for _ in tasks]
-    for name in CONFIGURATIONS:
-        scouts = fit_copies(
-            [_scout(task, name) for task in tasks],
+def _fit_scouts(tasks: Sequence[_Task[Member]]) -> list[dict[str, Member]]:
+    """Return a classifier of every configuration for every task, fitted to most of its rows."""
+    scouts: list[dict[str, Member]] = [{} for _ in tasks]
+    for name, configuration in CONFIGURATIONS.items():
+        for of_task, task in zip(scouts, tasks, strict=True):
+            epochs = task.pace.scouting
+            parameters = configuration.parameters(epochs)
+            of_task[name] = _configured(task, name, f"scout {name}", epochs, **parameters)
+            of_task[name]._hands_on = True
+        fit_copies(
+            [of_task[name] for of_task in scouts],
             [(task.X[task.scout_rows], task.candidates[task.scout_rows]) for task in tasks],
         )
-        for by_name, task, scout in zip(said, tasks, scouts, strict=True):
-            by_name[name] = scout._predict_proba(task.X[task.held_out])
-    return [
-        compare(task.candidates[task.held_out], by_name)
-        for task, by_name in zip(tasks, said, strict=True)
-    ]
+    return scouts
 
 
-def _scout(task: _Task[Member], name: str) -> Member:
-    epochs = max(1, task.method.epochs // _EPOCHS_DIVISOR)
-    return _configured(task, name, epochs, f"scout {name}", validation=None)
+def _compared(task: _Task[Member], scouts: dict[str, Member]) -> Selection:
+    """Weigh the scouts of a task by the rows held out; those that collapsed weigh nothing."""
+    rows = task.X[task.held_out]
+    said = {name: scout._predict_proba(rows) for name, scout in scouts.items()}
+    collapsed = [name for name, scout in scouts.items() if has_collapsed(scout.history_)]
+    return compare(task.candidates[task.held_out], said, left_out=collapsed)
 
 
-def _member(task: _Task[Member], name: str, watched: "WatchedRows") -> Member:
-    parameters: dict[str, Any] = {"validation": task.watched}
-    if task.watched is not None:
-        parameters["callbacks"] = [*(task.method.callbacks or ()), watched]
-    return _configured(task, name, task.method.epochs, name, **parameters)
+def _member(task: _Task[Member], name: str, scout: Member, n_members: int) -> Member:
+    """Return a classifier that goes on from where a scout has ended, with all rows."""
+    scouting, epochs = task.pace.scouting, task.pace.epochs(n_members)
+    parameters = CONFIGURATIONS[name].parameters(scouting)
+    member = _configured(task, name, name, epochs, decay=1 - scouting / epochs, **parameters)
+    member._begun = scout._handed_on
+    return member
 
 
 def _configured(
-    task: _Task[Member], name: str, epochs: int, role: str, **parameters: Any
+    task: _Task[Member], name: str, role: str, epochs: int, **parameters: Any
 ) -> Member:
+    """Return an unfitted copy of the classifier of a task, with one configuration."""
     path = task.method.checkpoint
     copy: Member = clone(task.method)
     copy.set_params(
         select="none",
         random_state=task.seed,
         checkpoint=None if path is None else f"{os.fspath(path)}.{role.replace(' ', '-')}",
-        **CONFIGURATIONS[name].parameters(epochs),
+        epochs=epochs,
+        validation=task.watched,
         **parameters,
     )
+    if task.watched is not None:
+        copy.callbacks = [*(task.method.callbacks or ()), task.said[name]]
     copy._title = f"NCPD+ {role}"
+    copy._in_mix = True
     return copy
 
 
-def _mix(
-    task: _Task[Member],
-    selection: Selection,
-    members: dict[str, Member],
-    watched: "dict[str, WatchedRows]",
-) -> Mix[Member]:
+def _without_collapsed(
+    selection: Selection, scouts: dict[str, Member], members: dict[str, Member]
+) -> Selection:
+    """Leave out of a mix what has collapsed, though no shorter ramp was left to try; and say so."""
+    last = scouts | members
+    collapsed = [name for name, classifier in last.items() if has_collapsed(classifier.history_)]
+    if collapsed:
+        warn_caller(
+            f"NCPD+ leaves out of its mix: {', '.join(collapsed)}. The training has parted from "
+            "what it first learned, so that its choices among the candidates are not to be "
+            "trusted. Say guard=False not to look."
+        )
+    return selection.without(collapsed)
+
+
+def _fall_back(
+    tasks: Sequence[_Task[Member]],
+    selections: list[Selection],
+    members: list[dict[str, Member]],
+) -> None:
+    """Train NCPD, in the places of these lists, where no configuration is left."""
+    alone = [n for n, selection in enumerate(selections) if not selection.weights]
+    for n in alone:
+        epochs = tasks[n].method.epochs or _NCPD_EPOCHS
+        parameters = {"ramp_epochs": max(1, epochs // 2), "guard": False}
+        members[n] = {FALLBACK: _configured(tasks[n], FALLBACK, FALLBACK, epochs, **parameters)}
+        selections[n] = selections[n].replaced_by(FALLBACK)
+    fit_copies(
+        [members[n][FALLBACK] for n in alone], [(tasks[n].X, tasks[n].candidates) for n in alone]
+    )
+
+
+def _mix(task: _Task[Member], selection: Selection, members: dict[str, Member]) -> Mix[Member]:
     weights = selection.weights
     history = members[selection.choice].history_
     if task.watched is not None:
-        said = [watched[name] for name in weights]
-        history = mixed_history(history, said, list(weights.values()), task.method.epochs)
-        for name, member in members.items():
-            watched[name].probabilities = {}  # they are large, and have served
-            member.callbacks = task.method.callbacks
+        said = [task.said[name] for name in weights]
+        longest = max(task.pace.epochs(1), history.n_epochs)
+        history = mixed_history(history, said, list(weights.values()), longest)
+    for member in members.values():
+        member.callbacks = task.method.callbacks  # and not those who watched this fit
+        member.__dict__.pop("_begun", None)
     return Mix(selection, {name: members[name] for name in weights}, history)
 
 
@@ -177,7 +260,8 @@ class WatchedRows:
         """Find the rows, and forget a training that was begun again."""
         monitors = [one for one in training.listeners if isinstance(one, ValidationMonitor)]
         self.monitor = monitors[0] if monitors else None
-        self.probabilities = {}
+        if training.epoch == 0:
+            self.probabilities = {}
 
     def on_epoch_end(self, training: Training) -> None:
         """Keep one epoch."""

@@ -1,7 +1,8 @@
 """The configurations of a mix, and their weights by candidate sets held out."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,13 +22,10 @@ class Configuration:
     swap_noise : float
         Share of inputs taken from other rows.
     ramp_share : float
-        Share of the epochs after which every loss counts as small. Short where there is noise:
-        see ``collapse.py``.
+        Share of the epochs before configurations are compared after which every loss counts as
+        small. Short where there is noise: see ``collapse.py``.
     second_view : str or None
         A second view of the features, beside that of the method's ``scaling``.
-    epochs_share : float
-        Share of the epochs that it is trained for: noise makes steps dearer and loses little by
-        fewer of them.
     prior_correction : float
         How strongly class shares are held in place.
     """
@@ -35,13 +33,11 @@ class Configuration:
     swap_noise: float
     ramp_share: float
     second_view: str | None = None
-    epochs_share: float = 1.0
     prior_correction: float = 0.5
 
     def parameters(self, epochs: int) -> dict[str, Any]:
-        """Return the parameters of its classifier, in a mix that trains for so many epochs."""
+        """Return the parameters of its classifier; configurations are compared after ``epochs``."""
         return {
-            "epochs": max(1, round(self.epochs_share * epochs)),
             "second_view": self.second_view,
             "swap_noise": self.swap_noise,
             "prior_correction": self.prior_correction,
@@ -51,14 +47,14 @@ class Configuration:
 
 CONFIGURATIONS = {
     # Features whose exact combination matters, such as measurements of a shape.
-    "plain": Configuration(swap_noise=0.0, ramp_share=0.15),
+    "plain": Configuration(swap_noise=0.0, ramp_share=0.3),
     # Many features that say the same thing in part, such as histograms or principal components.
-    "noisy": Configuration(swap_noise=0.2, ramp_share=0.05, epochs_share=0.75),
+    "noisy": Configuration(swap_noise=0.2, ramp_share=0.1),
     # The same with ranks beside the values, for features with heavy tails.
-    "noisy_views": Configuration(
-        swap_noise=0.2, ramp_share=0.05, epochs_share=0.75, second_view="quantile"
-    ),
+    "noisy_views": Configuration(swap_noise=0.2, ramp_share=0.1, second_view="quantile"),
 }
+# What is trained where all of them have collapsed.
+FALLBACK = "ncpd"
 
 
 _STEPS = 300
@@ -130,14 +126,14 @@ class Selection(Mapping[str, ConfigurationScore]):
     ----------
     choice : str
         The configuration with the largest weight.
-    runner_up : str
-        The one after it.
+    runner_up : str or None
+        The one after it, where there is one.
     """
 
     def __init__(self, scores: Mapping[str, ConfigurationScore]) -> None:
         ranked = sorted(scores.items(), key=lambda item: (-item[1].weight, -item[1].log_mass))
         self._scores = dict(ranked)
-        self.choice, self.runner_up, *_ = self._scores
+        self.choice, self.runner_up, *_ = (*self._scores, None)
 
     def __getitem__(self, name: str) -> ConfigurationScore:
         return self._scores[name]
@@ -152,6 +148,22 @@ class Selection(Mapping[str, ConfigurationScore]):
     def weights(self) -> dict[str, float]:
         """Weights of the configurations in the mix; they sum to one."""
         return {name: score.weight for name, score in self.items() if score.weight > 0}
+
+    def without(self, names: Collection[str]) -> Self:
+        """Return a selection in which these weigh nothing, and the others as much as is left."""
+        left = {name: weight for name, weight in self.weights.items() if name not in names}
+        total = sum(left.values())
+        return type(self)(
+            {
+                name: replace(score, weight=left[name] / total if name in left else 0.0)
+                for name, score in self.items()
+            }
+        )
+
+    def replaced_by(self, name: str) -> Self:
+        """Return a selection of something that was not compared, in the place of all others."""
+        unknown = ConfigurationScore(1.0, math.nan, math.nan, math.nan)
+        return type(self)({**self.without(list(self)), name: unknown})
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return plain numbers by name."""
@@ -178,7 +190,11 @@ class Selection(Mapping[str, ConfigurationScore]):
         return "\n".join(lines)
 
 
-def compare(candidates: CandidateLabels, probabilities: Mapping[str, FloatArray]) -> Selection:
+def compare(
+    candidates: CandidateLabels,
+    probabilities: Mapping[str, FloatArray],
+    left_out: Collection[str] = (),
+) -> Selection:
     """Weigh configurations by what they say of the same held-out rows.
 
     Parameters
@@ -187,9 +203,14 @@ def compare(candidates: CandidateLabels, probabilities: Mapping[str, FloatArray]
         Sets of these rows.
     probabilities : mapping of str to ndarray of shape (rows, classes)
         For every configuration, in the column order of ``candidates``.
+    left_out : collection of str
+        Configurations that are to weigh nothing.
     """
     masses = np.stack([_masses(candidates, said) for said in probabilities.values()])
-    weights = _without_small(mixture_weights(masses, _PSEUDO_ROWS))
+    weights = np.zeros(len(masses))
+    weighed = np.array([name not in left_out for name in probabilities])
+    if weighed.any():
+        weights[weighed] = _without_small(mixture_weights(masses[weighed], _PSEUDO_ROWS))
     log_masses = np.log(np.maximum(masses, SMALLEST_MASS)).mean(axis=1)
     return Selection(
         {

@@ -156,7 +156,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         verbose: int = 0,
     ) -> None:
         self.hidden = hidden
-        self.epochs = epochs
+        self.epochs: int | None = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.decay = decay
@@ -188,6 +188,11 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     @abstractmethod
     def _make_rule(self) -> Rule:
         """Return the rule by which networks learn; with others it may share a training."""
+
+    def _epoch_count(self) -> int:
+        """Return how many epochs there are; a method may leave ``epochs`` open."""
+        assert self.epochs is not None
+        return self.epochs
 
     def _network_count(self) -> int:
         """Return how many networks learn from the same rows."""
@@ -227,7 +232,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     # ---- what the base class of all methods calls
 
     def _check_parameters(self) -> None:
-        check_integer("epochs", self.epochs, minimum=1)
+        check_integer("epochs", self._epoch_count(), minimum=1)
         check_integer("batch_size", self.batch_size, minimum=2)
         check_real("learning_rate", self.learning_rate, minimum=0)
         check_real("decay", self.decay, minimum=0, maximum=1)
@@ -348,7 +353,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         seeds = [seed for plan in plans for seed in plan.seeds[2:]]
         noise, noise_from = self._swap_noise()
         settings = TrainingSettings(
-            self.epochs,
+            self._epoch_count(),
             self.batch_size,
             self.learning_rate,
             self.decay,
