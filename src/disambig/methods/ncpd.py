@@ -74,7 +74,8 @@ def disambiguated_confidences(losses: Tensor) -> Tensor:
     its proportions. In a row without any candidate, which only fills up a batch, nothing means
     anything.
     """
-    return torch.softmax(-losses, dim=-1)
+    # Over the last axis but one a CPU does many rows at a time.
+    return torch.softmax(-losses.mT, dim=-2).mT
 
 
 def group_confidences(losses: Tensor, prior: Tensor, simple: Tensor) -> Tensor:

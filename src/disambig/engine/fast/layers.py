@@ -74,6 +74,24 @@ def log_softmax(logits: Tensor) -> LogSoftmax:
 Prepared = tuple[Tensor, ...]
 
 
+class Kept:
+    """What a layer keeps from ``forward`` for its gradients.
+
+    Not in the layer itself: a module of torch looks closely at everything that is set on it, which
+    takes as long as a small operation.
+    """
+
+    inputs: Tensor
+    output: Tensor  # what the activation needs of it
+    masks: Tensor  # of dropout
+    # With batch norm:
+    rows: RowsInBatch
+    value: Tensor  # of the product with the weights
+    spread: Tensor  # the covariance of every input with every unit
+    per_deviation: Tensor  # one over the deviation of every unit
+    factor: Tensor  # gamma over the deviation
+
+
 class LinearLayer(nn.Module):
     """``scale * inputs @ weight + bias`` in every network.
 
@@ -94,10 +112,11 @@ class LinearLayer(nn.Module):
         self.bias = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
         self._workspace = Workspace()
+        self._kept = Kept()
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the outputs for a training batch, those of all rows side by side in memory."""
-        self._inputs = inputs
+        self._kept.inputs = inputs
         networks, rows, _ = inputs.shape
         outputs = inputs.new_empty(networks, self.weight.shape[2], rows).mT
         return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale, out=outputs)
@@ -107,20 +126,20 @@ class LinearLayer(nn.Module):
         torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
         of_weight = gradient_of(self.weight)
         if of_weight.device.type != "cpu" or of_weight.shape[1] < of_weight.shape[2]:
-            product(self._inputs.mT, gradient, self.scale, of_weight)
+            product(self._kept.inputs.mT, gradient, self.scale, of_weight)
             return gradient
         # A CPU multiplies into long rows: up to ten times as fast as into the short ones of a layer
         # with few outputs.
         networks, n_inputs, n_outputs = of_weight.shape
         memory = self._workspace.tensor("by output", of_weight, (networks, n_outputs, n_inputs))
-        product(gradient.mT, self._inputs, self.scale, memory)
+        product(gradient.mT, self._kept.inputs, self.scale, memory)
         for network, by_output in enumerate(memory):
             of_weight[network].copy_(by_output.T)
         return gradient
 
     def backward_input(self, gradient: Tensor) -> Tensor:
         """Take what ``backward_params`` returned, return the gradient of the inputs."""
-        inputs = self._workspace.tensor("gradient of inputs", gradient, self._inputs.shape)
+        inputs = self._workspace.tensor("gradient of inputs", gradient, self._kept.inputs.shape)
         return product(gradient, self.weight.mT, self.scale, inputs)
 
     def infer(self, inputs: Tensor) -> Tensor:
@@ -162,9 +181,9 @@ class HiddenLayer(LinearLayer):
         active = self._before_activation(inputs, rows)
         if self._dropout is not None:
             # Zero before the activation is zero after it.
-            self._masks = self._dropout(active.shape[1], step)
-            _drop(active, self._masks)
-        output, self._kept = ACTIVATIONS[self._activation].forward(active)
+            self._kept.masks = self._dropout(active.shape[1], step)
+            _drop(active, self._kept.masks)
+        output, self._kept.output = ACTIVATIONS[self._activation].forward(active)
         return output
 
     def backward_params(self, gradient: Tensor) -> Tensor:
@@ -173,9 +192,9 @@ class HiddenLayer(LinearLayer):
         It is overwritten.
         """
         activation = ACTIVATIONS[self._activation]
-        gradient = activation.backward(gradient, self._kept)
+        gradient = activation.backward(gradient, self._kept.output)
         if self._dropout is not None and not activation.flat_at_zero:
-            _drop(gradient, self._masks)
+            _drop(gradient, self._kept.masks)
         return self._backward_before_activation(gradient)
 
     def infer(self, inputs: Tensor) -> Tensor:
@@ -185,7 +204,7 @@ class HiddenLayer(LinearLayer):
     def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:  # noqa: ARG002
         """Return what goes into the activation; a subclass may look at the whole batch."""
         (inputs,) = prepared
-        self._inputs = inputs
+        self._kept.inputs = inputs
         active = self._hidden_memory("active", inputs)
         return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale, out=active)
 
