@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from disambig.engine.batches import Batches
-from disambig.engine.device import choose_device
+from disambig.engine.device import choose_device, runs_kernels
 from disambig.engine.fast.random import Dropout, SwapNoise
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.module_stack import ModuleStack
@@ -51,6 +51,7 @@ def modules_of(seeds=SEEDS):
 def train(
     device="cuda",
     capture=True,
+    fused=True,
     epochs=5,
     batch_size=10,
     problems=PROBLEMS,
@@ -62,19 +63,19 @@ def train(
         make().to(device),
         problems,
         rule or BelieveOthers(3),
-        TrainingSettings(epochs, batch_size, 1e-3, capture),
+        TrainingSettings(epochs, batch_size, 1e-3, capture=capture, fused=fused),
     )
     training.run()
     return training
 
 
-def noisy_training(device="cuda", capture=True, epochs=5):
+def noisy_training(device="cuda", capture=True, epochs=5, fused=True):
     # Noise begins before all losses count as small: three kinds of step are recorded.
     return Training(
         networks_of().to(device),
         PROBLEMS,
         BelieveLess(3),
-        TrainingSettings(epochs, 10, 1e-3, capture, noise_from=2),
+        TrainingSettings(epochs, 10, 1e-3, capture=capture, fused=fused, noise_from=2),
         noise=SwapNoise(0.3, SEEDS),
     )
 
@@ -116,6 +117,26 @@ def test_the_card_gives_what_the_processor_gives(capture):
 @pytest.mark.parametrize("capture", [True, False])
 def test_an_epoch_can_be_a_single_batch(capture):
     assert_same(train(capture=capture, batch_size=100), train("cpu", batch_size=100), 1e-3)
+
+
+@pytest.mark.parametrize("rule", [None, RememberProbabilities(), SpreadOverClasses()])
+def test_steps_of_our_kernels_give_what_those_of_torch_give(rule):
+    found = train(rule=rule)
+    assert (found._fused is not None) == runs_kernels(torch.device("cuda"))
+    assert_same(found, train(rule=rule, fused=False), 1e-4)
+
+
+def test_noisy_steps_of_our_kernels_give_what_those_of_torch_give():
+    found, expected = noisy_training(), noisy_training(fused=False)
+    found.run()
+    expected.run()
+    assert_same(found, expected, 1e-4)
+
+
+def test_the_same_training_gives_the_same_bits():
+    found, again = train(), train()
+    for name, value in found.state().items():
+        assert torch.equal(again.state()[name], value), name
 
 
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been():

@@ -147,10 +147,11 @@ class CandidateTable:
         # Beyond the last set there must be something to read, though never to use.
         columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
         values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
-        self._starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
-        self._sizes = torch.as_tensor(all_sizes, device=device)
-        self._columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
-        self._prior = torch.as_tensor(values, dtype=dtype, device=device)
+        self.starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
+        self.sizes = torch.as_tensor(all_sizes, device=device)
+        self.columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
+        self.prior = torch.as_tensor(values, dtype=dtype, device=device)
+        self.n_slots = widest
         self._slots = torch.arange(widest, device=device)
         self._n_networks = n_networks
         # No batch has more candidates than this in all.
@@ -160,13 +161,13 @@ class CandidateTable:
         """Return the candidates of every batch; ``rows`` has the shape (steps, problems, rows)."""
         shape = (*rows.shape[:2], 1, rows.shape[2], len(self._slots))
         flat = rows.flatten()
-        entries = (self._starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
-        mask = (self._slots < self._sizes.index_select(0, flat).unsqueeze(-1)).view(shape)
+        entries = (self.starts.index_select(0, flat).unsqueeze(-1) + self._slots).flatten()
+        mask = (self._slots < self.sizes.index_select(0, flat).unsqueeze(-1)).view(shape)
         tables = Candidates(
             rows=rows,
-            columns=self._columns.index_select(0, entries).view(shape),
+            columns=self.columns.index_select(0, entries).view(shape),
             mask=mask,
-            prior=self._prior.index_select(0, entries).view(shape).mul_(mask),
+            prior=self.prior.index_select(0, entries).view(shape).mul_(mask),
             entries=entries.view(len(rows), -1),
         )
         return [Candidates(*of_step) for of_step in zip(*tables, strict=True)]
@@ -174,7 +175,7 @@ class CandidateTable:
     def new_state(self, kind: RowState) -> Tensor:
         """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
         if kind.width is not None:
-            shape = (self._n_networks, len(self._sizes), kind.width)
-            return self._prior.new_full(shape, kind.initial or 0.0)
-        table = self._prior.expand(self._n_networks, -1).clone()
+            shape = (self._n_networks, len(self.sizes), kind.width)
+            return self.prior.new_full(shape, kind.initial or 0.0)
+        table = self.prior.expand(self._n_networks, -1).clone()
         return table if kind.initial is None else table.fill_(kind.initial)

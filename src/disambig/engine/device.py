@@ -1,7 +1,9 @@
 """Where to compute, and how numbers behave there."""
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -81,3 +83,17 @@ def ordinary_tensors() -> Iterator[None]:
     """
     with torch.inference_mode(False), torch.device("cpu"):
         yield
+
+
+@functools.cache
+def runs_kernels(device: torch.device) -> bool:
+    """Return whether a device is a CUDA card with TF32, and Triton, which comes with torch, there.
+
+    The first call of a kernel compiles it, which takes seconds; Triton keeps the result on disk.
+    """
+    return (
+        device.type == "cuda"
+        and torch.version.hip is None
+        and torch.cuda.get_device_capability(device)[0] >= 8
+        and find_spec("triton") is not None
+    )

@@ -96,9 +96,16 @@ class EpochRecords:
         """
         for tables, values in ((self._seen, seen), (self._measures, measures)):
             for name, value in values.items():
-                if name not in tables:
-                    tables[name] = value.new_zeros(len(self._real), *value.shape)
-                clock.put(tables[name], value)
+                clock.put(self._table(tables, name, value), value)
+
+    def table(self, name: str, like: Tensor) -> Tensor:
+        """Return where to note down what is seen under a name, whose first axis is the steps."""
+        return self._table(self._seen, name, like)
+
+    def _table(self, tables: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
+        if name not in tables:
+            tables[name] = like.new_zeros(len(self._real), *like.shape)
+        return tables[name]
 
     def measures(self, rows: Tensor) -> dict[str, FloatArray]:
         """Return the measures of the epoch for every problem, and remember the candidates chosen.

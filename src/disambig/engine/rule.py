@@ -49,6 +49,8 @@ class TrainingSettings:
         cosine.
     capture : bool, default=True
         Whether a step on a CUDA card is recorded once as a graph and replayed.
+    fused : bool, default=True
+        Whether a step is made of a few kernels of our own, where that can be.
     noise_from : int, default=1
         First epoch in which networks learn from noisy features, where there is noise.
     """
@@ -58,6 +60,7 @@ class TrainingSettings:
     learning_rate: float
     decay: float = 0.0
     capture: bool = True
+    fused: bool = True
     noise_from: int = 1
 
     def learning_rate_in(self, epoch: int) -> float:

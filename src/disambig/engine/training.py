@@ -16,9 +16,11 @@ from disambig.engine.device import denormals_flushed, threads_for
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.random import SwapNoise
-from disambig.engine.fast.stack import Stack
+from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
+from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
+from disambig.engine.loss import Seen, gradient_of_logits, log_likelihood, seen_in
 from disambig.engine.prepared import Preparation, PreparedStep
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 
@@ -116,10 +118,24 @@ class Training:
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
         self._rows = self._batches.rows_of(1)
-        self._clock = Clock()
+        is_replayed = settings.capture and networks.capturable and self._device.type == "cuda"
+        is_fused = settings.fused and can_be_fused(networks, n_rows, self._candidates.n_slots)
+        self._clock = Clock(self._device if is_replayed or is_fused else None)
+        self._fused: FusedStep | None = None
+        if is_fused:
+            assert isinstance(networks, NetworkStack)
+            self._fused = FusedStep(
+                networks,
+                self._adam,
+                self._features,
+                self._rows,
+                self._rows_in_batch,
+                self._candidates,
+                self._records,
+                self._clock,
+            )
         self._replayed: ReplayedStep | None = None
-        if settings.capture and networks.capturable and self._device.type == "cuda":
-            self._clock = Clock(self._device)
+        if is_replayed:
             self._replayed = ReplayedStep([*self.state().values(), *self._clock.on_device()])
 
     def run(self) -> None:
@@ -215,13 +231,17 @@ class Training:
         phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
-        if self._replayed is None:
+        if self._fused is None and self._replayed is None:
             total = (self.epoch - 1) * self._batches.n_steps
             for prepared in self._preparation.steps(self._rows, total, noisy):
                 self._train_step(prepared, phase)
         else:
+            step = _Step(phase, noisy)
             for _ in range(self._batches.n_steps):
-                self._replayed(self._replayed_step, _Step(phase, noisy))
+                if self._replayed is None:
+                    self._present_step(step)
+                else:
+                    self._replayed(self._present_step, step)
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -235,43 +255,54 @@ class Training:
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
 
-    def _replayed_step(self, step: _Step) -> None:
+    def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
-        prepared = self._preparation.present(self._rows, self._clock, step.noisy)
-        self._train_step(prepared, step.phase)
+        if self._fused is None:
+            prepared = self._preparation.present(self._rows, self._clock, step.noisy)
+            self._train_step(prepared, step.phase)
+            return
+        candidates, seen = self._fused.read_batch(), self._fused.forward()
+        targets = self._targets(seen, candidates, step.phase)
+        learned_from = self._fused.forward(self.noise) if step.noisy else seen
+        self._fused.learn(targets, seen, learned_from.log_probabilities)
 
     def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
-        """Learn from one batch."""
+        """Learn from one batch, by operations of torch."""
         rows, candidates = step.rows, step.candidates
         logits = self.networks(step.inputs, rows, self._clock.total)
         by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
-        targets, log_probabilities = self._targets(logits.view(by_problem), candidates, phase)
+        seen = seen_in(logits.view(by_problem), candidates)
+        targets = self._targets(seen, candidates, phase)
+        self._records.put(
+            self._clock,
+            targets.measures,
+            log_likelihood=log_likelihood(targets, seen),
+            covered=seen.is_predicted.any(-1),
+            predicted=seen.predicted,
+            chosen=seen.losses.sum(1).min(-1).indices,
+        )
+        log_probabilities = seen.log_probabilities
         if step.noisy is not None:
             logits = self.networks(step.noisy, rows, self._clock.total)
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        gradient = _gradient(log_probabilities, targets, candidates.columns)
+        gradient = gradient_of_logits(log_probabilities, targets, candidates.columns)
         # The loss is the mean over the real rows.
         gradient = gradient.view_as(logits).mul_(rows.averaging.mT)
         self.networks.backward(gradient)
         self._adam.update()
         self._clock.advance()
 
-    def _targets(
-        self, logits: Tensor, candidates: Candidates, phase: Hashable
-    ) -> tuple[Targets, Tensor]:
-        """Return what the networks are to learn, and the log-probabilities; note what was seen."""
-        log_probabilities, predicted = log_softmax(logits)
-        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
-        of_candidates = log_probabilities.gather(-1, columns)
+    def _targets(self, seen: Seen, candidates: Candidates, phase: Hashable) -> Targets:
+        """Return what the networks are to learn."""
         batch = Batch(
             rows=candidates.rows,
             columns=candidates.columns,
             mask=candidates.mask,
             prior=candidates.prior,
             most_candidates=self._candidates.most_candidates,
-            log_probabilities=log_probabilities,
-            losses=(-of_candidates).masked_fill_(~candidates.mask, torch.inf),
-            predicted=(columns == predicted) & candidates.mask,
+            log_probabilities=seen.log_probabilities,
+            losses=seen.losses,
+            predicted=seen.is_predicted,
             state={name: candidates.read(table) for name, table in self._row_state.items()},
             phase=phase,
         )
@@ -286,49 +317,10 @@ class Training:
             )
         for name, table in self._row_state.items():
             candidates.write(table, targets.state[name])
-        self._records.put(
-            self._clock,
-            targets.measures,
-            log_likelihood=_log_likelihood(targets, of_candidates, log_probabilities),
-            covered=batch.predicted.any(-1),
-            predicted=predicted.squeeze(-1),
-            chosen=batch.losses.sum(1).min(-1).indices,
-        )
-        return targets, log_probabilities
+        return targets
 
     def _notify(self, event: str) -> None:
         for listener in self.listeners:
             handle = getattr(listener, event, None)
             if handle is not None:
                 handle(self)
-
-
-def _log_likelihood(targets: Targets, of_candidates: Tensor, of_classes: Tensor) -> Tensor:
-    """Return minus the loss of every row: shape (problems, networks, rows)."""
-    if targets.losses is not None:
-        log_likelihood = -targets.losses
-    elif targets.slots is not None:
-        log_likelihood = (targets.slots * of_candidates).sum(-1)
-    else:
-        assert targets.classes is not None
-        log_likelihood = (targets.classes * of_classes).sum(-1)
-    if targets.row_weights is not None:
-        log_likelihood = log_likelihood * targets.row_weights
-    return log_likelihood
-
-
-def _gradient(log_probabilities: Tensor, targets: Targets, columns: Tensor) -> Tensor:
-    """Return the gradient of the loss of every row by its logits; the first is overwritten.
-
-    The loss is ``-sum(target * log p)``, so that its gradient is ``p * sum(target) - target``.
-    """
-    gradient = log_probabilities.exp_()
-    if targets.slots is not None:
-        # These sum to one.
-        columns = columns.expand(*gradient.shape[:-1], -1)
-        gradient.scatter_add_(-1, columns, -targets.slots)
-    elif targets.classes is not None:
-        gradient.mul_(targets.classes.sum(-1, keepdim=True)).sub_(targets.classes)
-    if targets.row_weights is not None:
-        gradient.mul_(targets.row_weights.unsqueeze(-1))
-    return gradient

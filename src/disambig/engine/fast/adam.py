@@ -24,16 +24,18 @@ class Adam:
     ----------
     learning_rate : float or Tensor of one number
         Size of the steps; on a card a tensor, which a recorded step reads anew every time.
+    steps : Tensor of shape (parameters,)
+        Steps done, the same number for all that were learned.
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
         self._parameters = list(parameters)
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
-        self._steps = [
-            torch.zeros((), dtype=torch.float32, device=p.device) for p in self._parameters
-        ]
         device = self._parameters[0].device
+        # One for every parameter, as torch wants it; side by side in memory.
+        self.steps = torch.zeros(len(self._parameters), device=device)
+        self._steps = list(self.steps.unbind())
         self._on_card = device.type == "cuda"
         self.learning_rate: float | Tensor = learning_rate
         if self._on_card:
@@ -67,6 +69,24 @@ class Adam:
             maximize=False,
         )
 
+    def memory_of(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what is kept of a parameter's gradient and of its square; not copies."""
+        number = self._number_of(parameter)
+        return self._means[number], self._squares[number]
+
+    def pad_rows(self, parameter: Tensor, length: int) -> None:
+        """Let the rows of a parameter and of its memory end with zeros, up to this length.
+
+        Only what lies in memory changes, not what anybody sees of it.
+        """
+        number = self._number_of(parameter)
+        parameter.data = _padded(parameter.data, length)
+        self._means[number] = _padded(self._means[number], length)
+        self._squares[number] = _padded(self._squares[number], length)
+
+    def _number_of(self, parameter: Tensor) -> int:
+        return next(n for n, known in enumerate(self._parameters) if known is parameter)
+
     def state(self) -> dict[str, Tensor]:
         """Return what the next step depends on, by name; not copies."""
         return {
@@ -78,3 +98,9 @@ class Adam:
             )
             for number, value in enumerate(values)
         }
+
+
+def _padded(value: Tensor, length: int) -> Tensor:
+    memory = value.new_zeros(*value.shape[:-1], length)
+    memory[..., : value.shape[-1]] = value
+    return memory[..., : value.shape[-1]]

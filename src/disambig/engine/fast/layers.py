@@ -160,12 +160,14 @@ class HiddenLayer(LinearLayer):
         Which units each step leaves out. The next layer scales the others up.
     """
 
+    dropout: Dropout | None
+
     def __init__(
         self, first: Tensor, scale: float, activation: str, dropout: Dropout | None
     ) -> None:
         super().__init__(first, scale)
-        self._activation = activation
-        self._dropout = dropout
+        self.activation = activation
+        self.dropout = dropout
 
     def prepare(self, inputs: Tensor, rows: RowsInBatch) -> Prepared:  # noqa: ARG002
         """Return what of a batch does not depend on the weights.
@@ -179,11 +181,11 @@ class HiddenLayer(LinearLayer):
     ) -> Tensor:
         """Return the outputs for a training batch; dropout follows from the number of the step."""
         active = self._before_activation(inputs, rows)
-        if self._dropout is not None:
+        if self.dropout is not None:
             # Zero before the activation is zero after it.
-            self._kept.masks = self._dropout(active.shape[1], step)
+            self._kept.masks = self.dropout(active.shape[1], step)
             _drop(active, self._kept.masks)
-        output, self._kept.output = ACTIVATIONS[self._activation].forward(active)
+        output, self._kept.output = ACTIVATIONS[self.activation].forward(active)
         return output
 
     def backward_params(self, gradient: Tensor) -> Tensor:
@@ -191,15 +193,15 @@ class HiddenLayer(LinearLayer):
 
         It is overwritten.
         """
-        activation = ACTIVATIONS[self._activation]
+        activation = ACTIVATIONS[self.activation]
         gradient = activation.backward(gradient, self._kept.output)
-        if self._dropout is not None and not activation.flat_at_zero:
+        if self.dropout is not None and not activation.flat_at_zero:
             _drop(gradient, self._kept.masks)
         return self._backward_before_activation(gradient)
 
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
-        return ACTIVATIONS[self._activation].forward(self._infer_before_activation(inputs))[0]
+        return ACTIVATIONS[self.activation].forward(self._infer_before_activation(inputs))[0]
 
     def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:  # noqa: ARG002
         """Return what goes into the activation; a subclass may look at the whole batch."""

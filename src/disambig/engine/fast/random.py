@@ -94,15 +94,23 @@ class Dropout(nn.Module):
     scale : float
         What the outputs of the layer are to be multiplied by, so that as much comes through as
         without dropout.
+    kept : int
+        Share of units that are kept, in parts of 256.
+    n_bits : int
+        Fair random bits that decide on a unit.
+    streams : Tensor of shape (networks,)
+        Random numbers of every network.
     """
 
-    _streams: Tensor
+    streams: Tensor
     _shifts: Tensor
 
     def __init__(self, share: float, n_units: int, seeds: Sequence[int], layer: int) -> None:
         super().__init__()
-        self._kept = min(max(round((1 - share) * _LEVELS), 1), _LEVELS - 1)
-        self.scale = _LEVELS / self._kept
+        self.kept = min(max(round((1 - share) * _LEVELS), 1), _LEVELS - 1)
+        self.scale = _LEVELS / self.kept
+        lowest_bit = (self.kept & -self.kept).bit_length() - 1
+        self.n_bits = _HALVINGS - lowest_bit
         self._n_units = n_units
         self._workspace = Workspace()
         self._positions: Tensor | None = None
@@ -112,7 +120,7 @@ class Dropout(nn.Module):
         self._bits_of_steps = torch.empty(0)
         shifts = torch.arange(_ROWS_PER_WORD, dtype=torch.int32).unsqueeze(1)
         self.register_buffer("_shifts", shifts, persistent=False)
-        self.register_buffer("_streams", streams_of(seeds, layer), persistent=False)
+        self.register_buffer("streams", streams_of(seeds, layer), persistent=False)
 
     def forward(self, n_rows: int, step: int | Tensor) -> Tensor:
         """Return an integer for every network, row and unit: below zero to leave the unit out.
@@ -141,7 +149,7 @@ class Dropout(nn.Module):
         block, number = divmod(step, _STEPS_AT_A_TIME)
         if self._block != (n_words, block):
             first = block * _STEPS_AT_A_TIME
-            steps = torch.arange(first, first + _STEPS_AT_A_TIME, device=self._streams.device)
+            steps = torch.arange(first, first + _STEPS_AT_A_TIME, device=self.streams.device)
             self._bits_of_steps = ~self._kept_bits(n_words, steps.view(-1, 1, 1))
             self._block = (n_words, block)
         return self._bits_of_steps[number]
@@ -151,29 +159,28 @@ class Dropout(nn.Module):
 
         Of shape (networks, words, units), behind an axis for the steps if there are several.
         """
-        lowest = (self._kept & -self._kept).bit_length() - 1
-        fair = self._fair_bits(n_words, _HALVINGS - lowest, step)
+        fair = self._fair_bits(n_words, step)
         # The binary digits of the probability, from the last one that is not zero to the first:
         # "and" with a fair bit halves what there is, "or" halves it and adds one half.
         bits = fair[..., 0, :]
-        for number in range(1, _HALVINGS - lowest):
-            is_set = self._kept >> (lowest + number) & 1
+        for number in range(1, self.n_bits):
+            is_set = self.kept >> (_HALVINGS - self.n_bits + number) & 1
             bits = bits | fair[..., number, :] if is_set else bits & fair[..., number, :]
         return bits
 
-    def _fair_bits(self, n_words: int, n_bits: int, step: Tensor) -> Tensor:
+    def _fair_bits(self, n_words: int, step: Tensor) -> Tensor:
         """Return random integers of 32 bits of the shape (..., networks, words, bits, units)."""
-        count = n_words * n_bits * self._n_units
+        count = n_words * self.n_bits * self._n_units
         size = -(-count // 2)
         positions = self._positions
         if (
             positions is None
             or positions.shape[1] < size
-            or positions.device != self._streams.device
+            or positions.device != self.streams.device
         ):
-            positions = self._positions = positions_of(self._streams, size)
+            positions = self._positions = positions_of(self.streams, size)
         words = random_words(positions[:, :size], step).view(torch.int32)[..., :count]
-        return words.reshape(*words.shape[:-1], n_words, n_bits, self._n_units)
+        return words.reshape(*words.shape[:-1], n_words, self.n_bits, self._n_units)
 
 
 # Dropout takes the numbers of the layers, from zero on.
@@ -195,15 +202,25 @@ class SwapNoise:
         Share of features to replace, above 0 and up to 1; to the nearest 1/65536.
     seeds : sequence of int
         One for every network.
+
+    Attributes
+    ----------
+    limit : int
+        The share, in parts of 65536.
     """
 
     def __init__(self, share: float, seeds: Sequence[int]) -> None:
-        self._limit = round(float(share) * 2**_HALF_BITS)
+        self.limit = round(float(share) * 2**_HALF_BITS)
         self._streams = streams_of(seeds, _PURPOSE)
         self._positions = torch.empty(0)
         # Numbers of the rows, and of every value of a batch in memory.
         self._rows = torch.empty(0)
         self._places = torch.empty(0)
+
+    def streams_on(self, device: torch.device) -> Tensor:
+        """Return the random numbers of every network, which move to where they are needed."""
+        self._streams = self._streams.to(device)
+        return self._streams
 
     def __call__(self, features: Tensor, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return other features for a batch, or for those of several steps; the given ones stay.
@@ -223,7 +240,7 @@ class SwapNoise:
         count = n_rows * n_features
         n_words = -(-count // 2)
         if self._positions.shape != (len(self._streams), n_words):
-            self._positions = positions_of(self._streams.to(features.device), n_words)
+            self._positions = positions_of(self.streams_on(features.device), n_words)
         if self._places.shape != features.shape:
             # Integers of 32 bits are quicker, where they are long enough.
             is_long = max(n_rows << _HALF_BITS, stack * count) > torch.iinfo(torch.int32).max
@@ -235,7 +252,7 @@ class SwapNoise:
         words = random_words(self._positions, counter).view(stack, n_words)
         bits = words.view(torch.int32)[:, :count].view_as(features)
         # All bits set where a feature is replaced: the sign of what is below the limit.
-        decides = bits.bitwise_and(_LOW_HALF).sub_(self._limit).bitwise_right_shift_(31)
+        decides = bits.bitwise_and(_LOW_HALF).sub_(self.limit).bitwise_right_shift_(31)
         # A random number below the number of real rows: that number times a random fraction.
         other = (bits >> _HALF_BITS).bitwise_and_(_LOW_HALF).to(self._rows.dtype)
         other.mul_(rows.counts.to(other.dtype)).bitwise_right_shift_(_HALF_BITS)

@@ -30,8 +30,9 @@ class Clock:
         self.step: int | Tensor = 0
         self.total: int | Tensor = 0
         if device is not None:
-            self.step = torch.zeros(1, dtype=torch.int64, device=device)
-            self.total = torch.zeros(1, dtype=torch.int64, device=device)
+            # Side by side in memory, as kernels of our own read them.
+            counts = torch.zeros(2, dtype=torch.int64, device=device)
+            self.step, self.total = counts[:1], counts[1:]
 
     def on_device(self) -> list[Tensor]:
         """Return the counts that lie on a device."""
