@@ -12,13 +12,13 @@ from zipfile import BadZipFile
 import numpy as np
 import pandas as pd
 
+import disambig
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.files import DISK_ERRORS, write_atomically
-from disambig._core.fingerprint import code_fingerprint, fingerprint_of
+from disambig._core.fingerprint import code_fingerprint, fingerprint_of, sha256_hex
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
-from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.files.formats import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
@@ -80,7 +80,9 @@ class WorkFolder:
         self._write_mark()  # another run may have ended here, and taken the folder along
         with write_atomically(self.part(name)) as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
-        self.checkpoint(name).unlink(missing_ok=True)
+        # A method of several trainings adds endings.
+        for state in self.path.glob(f"{self.checkpoint(name).name}*"):
+            state.unlink(missing_ok=True)
 
     def remove(self, *, if_empty: bool = False) -> None:
         """Remove the folder, unless it is gone or has become something else."""
@@ -137,14 +139,29 @@ def unfinished_work(
 
 
 def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings: object) -> str:
-    """Return a hash of the data, the method with its parameters, and the settings."""
+    """Return a hash of the data, the method with its parameters, the settings and the code."""
     versions = [version(name) for name in ("numpy", "scikit-learn", "torch")]
-    code = code_fingerprint(type(method), FeatureTransformer)
     return fingerprint_of(
-        [__version__, *versions, repr(type(method)), code],
+        [__version__, *versions, repr(type(method)), _code_of(type(method))],
         repr(sorted(method.get_params().items(), key=str)),
         repr(sorted(settings.items())),
         list(map(repr, task.values.columns)),
         pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
         task.candidates,
     )
+
+
+def _code_of(method: type[PartialLabelClassifier]) -> list[str]:
+    """Return hashes of all files of this package, which takes no time, and of code from elsewhere.
+
+    Results that are kept for good ask for the code that they depend on; these last for a while.
+    """
+    folder = Path(disambig.__file__).parent
+    files = sorted(folder.rglob("*.py"))
+    ours = [str(path.relative_to(folder)) for path in files]
+    is_ours = method.__module__.partition(".")[0] == disambig.__name__
+    return [
+        sha256_hex(*(path.read_bytes() for path in files)),
+        sha256_hex("\n".join(ours).encode()),
+        "" if is_ours else code_fingerprint(method),
+    ]
