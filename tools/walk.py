@@ -1,8 +1,8 @@
 """Trace real calls and print how each walks through our files, up to its first training step.
 
-Two calls are traced: ``disambig fit vehicles.csv --labels label --out model`` on the table that
-``disambig example`` writes, and ``NCPDClassifier.fit(X, y)`` on a ``CandidateLabels``, both with
-few epochs and small networks (``--set`` adds the few functions that read it).
+Two calls are traced: ``disambig fit vehicles.csv --labels label --method ncpd --out model`` on the
+table that ``disambig example`` writes, and ``NCPDClassifier.fit(X, y)`` on a ``CandidateLabels``,
+both with few epochs and small networks (``--set`` adds the few functions that read it).
 
 What counts
 -----------
@@ -40,7 +40,8 @@ SOURCE = Path(disambig.__file__).parent
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
 BEGIN, END = "<!-- the walk, by tools/walk.py -->", "<!-- end of the walk -->"
 
-COMMAND = ("fit", "vehicles.csv", "--labels", "label", "--out", "model")
+# By NCPD, of which the default, NCPD+, trains several.
+COMMAND = ("fit", "vehicles.csv", "--labels", "label", "--method", "ncpd", "--out", "model")
 # All in this process, on a machine with any number of cores.
 IN_ONE_PROCESS = ("--jobs", "1")
 # Small trainings: how much is computed does not change the walk.

@@ -12,7 +12,7 @@ from cli.command_runs import accepted, check_manners, contents, run_command_here
 from tabular.small_tables import three_clouds
 
 QUICK = ["--method=plknn", "--folds=2"]
-NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=8", "--folds=2"]
+NETWORK = ["--method=ncpd", "--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=8", "--folds=2"]
 OLD = b"an older result\n"
 READERS = ["audit", "fit", "clean", "predict"]
 LEARNERS = ["fit", "clean"]

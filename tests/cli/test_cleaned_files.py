@@ -12,7 +12,14 @@ from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
 from tabular.small_tables import three_clouds
 
 QUICK = ("--method=plknn", "--folds=2", "--ignore=truth")
-NETWORK = ("--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2", "--ignore=truth")
+NETWORK = (
+    "--method=ncpd",
+    "--set=epochs=4",
+    "--set=ramp_epochs=2",
+    "--set=hidden=8",
+    "--folds=2",
+    "--ignore=truth",
+)
 
 
 @pytest.fixture

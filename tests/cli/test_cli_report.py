@@ -8,7 +8,7 @@ from cli.command_runs import accepted, run_command_here, written
 from tabular.small_tables import three_clouds
 from web.page_checks import check_self_contained
 
-NETWORK = ("--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2")
+NETWORK = ("--method=ncpd", "--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2")
 OLDER = "<p>an older page</p>"
 
 

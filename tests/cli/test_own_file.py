@@ -69,7 +69,8 @@ def test_json_is_all_that_is_on_standard_output(table, run_main, command):
     assert json.loads(ended.out)["rows"] == 60
 
 
-MIX = ("--method", "ncpd_plus", "--set", "epochs=4", "--set", "hidden=8", "--folds", "0")
+# By the method that is the default.
+MIX = ("--set", "epochs=4", "--set", "hidden=8", "--folds", "0")
 
 
 def test_what_a_method_chose_by_itself_is_printed_and_predicts(table, run_main):
@@ -111,7 +112,16 @@ def test_settled_rows_count(table, run_main):
 
 def test_parameters_of_the_method_are_set(table, run_main):
     words = ("fit", table, "--ignore", "truth", "--out", "model", "--folds", "0")
-    parameters = ("--set", "epochs=2", "--set", "ramp_epochs=1", "--set", "hidden=[8, 8]")
+    parameters = (
+        "--method",
+        "ncpd",
+        "--set",
+        "epochs=2",
+        "--set",
+        "ramp_epochs=1",
+        "--set",
+        "hidden=[8, 8]",
+    )
     assert run_main(*words, *parameters).code == 0
     ended = run_main(*words, "--set", "epoch=2")
     assert ended.code == 2
@@ -203,7 +213,16 @@ def test_an_output_of_an_unknown_format_is_refused_before_the_work(table, run_ma
 
 def test_an_interrupted_clean_goes_on_where_it_was(table, run_main, monkeypatch):
     words = ("clean", table, "--ignore", "truth", "--out", "clean.csv", "--folds", "3")
-    words += ("--set", "epochs=4", "--set", "ramp_epochs=2", "--set", "hidden=8")
+    words += (
+        "--method",
+        "ncpd",
+        "--set",
+        "epochs=4",
+        "--set",
+        "ramp_epochs=2",
+        "--set",
+        "hidden=8",
+    )
     assert run_main(*words).code == 0
     files = [Path("clean.csv"), Path("clean.csv.details.json")]
     whole = [file.read_bytes() for file in files]
@@ -320,7 +339,7 @@ def test_folds_that_are_done_are_kept_when_the_table_cannot_be_written(table, ru
 
 def test_warnings_are_notes(table, run_main):
     words = ("fit", table, "--truth", "truth", "--out", "model", "--folds", "0")
-    ended = run_main(*words, "--set", "epochs=2", "--set", "hidden=8")
+    ended = run_main(*words, "--method", "ncpd", "--set", "epochs=2", "--set", "hidden=8")
     assert ended.code == 0
     assert "Note: Training ends after 2 epochs" in ended.err
     assert "UserWarning" not in ended.err

@@ -21,7 +21,7 @@ from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import read_cleaned
 from disambig.web.table_report import table_page
 
-TINY_NETWORK = ["--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=4"]
+TINY_NETWORK = ["--method=ncpd", "--set=epochs=2", "--set=ramp_epochs=1", "--set=hidden=4"]
 methods = st.sampled_from(
     [
         ["--method=plknn", "--set=n_neighbors=1"],

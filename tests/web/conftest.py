@@ -111,7 +111,16 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     table = written(folder / "birds.csv", frame)
-    small = ("--set", "epochs=6", "--set", "ramp_epochs=3", "--set", "hidden=16")
+    small = (
+        "--method",
+        "ncpd",
+        "--set",
+        "epochs=6",
+        "--set",
+        "ramp_epochs=3",
+        "--set",
+        "hidden=16",
+    )
     options = ("--id", "bird", "--ignore", "remark", "--folds", "2", "--errors-to-find", "0.95")
     accepted("clean", table, *options, *small, "--out", folder / "birds-clean.csv")
     return folder / "birds-clean.csv"

@@ -15,8 +15,7 @@ from web.review_process import ReviewProcess
 pytestmark = pytest.mark.browser
 
 KEPT_IN = os.environ.get("DISAMBIG_SCREENSHOTS")
-EPOCHS = ("epochs=40", "ramp_epochs=20") if KEPT_IN else ("epochs=4", "ramp_epochs=2")
-SETTINGS = ("--set", EPOCHS[0], "--set", EPOCHS[1], "--folds", "2")
+SETTINGS = ("--set", f"epochs={40 if KEPT_IN else 4}", "--folds", "2")
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def fit_table(
         The table, as ``read_table`` gives it.
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
         Where the candidate labels are.
-    method : str or PartialLabelClassifier, default="ncpd"
+    method : str or PartialLabelClassifier, default="ncpd_plus"
         What learns: a name from ``all_methods``, or a method with parameters of your choice.
     truth : str, optional
         Column of true labels, for the accuracy and nothing else; it may be mostly empty.
