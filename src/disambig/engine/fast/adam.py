@@ -34,7 +34,7 @@ class Adam:
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         device = self._parameters[0].device
         # One for every parameter, as torch wants it; side by side in memory.
-        self.steps = torch.zeros(len(self._parameters), device=device)
+        self.steps = torch.zeros(len(self._parameters), dtype=torch.float32, device=device)
         self._steps = list(self.steps.unbind())
         self._on_card = device.type == "cuda"
         self.learning_rate: float | Tensor = learning_rate
