@@ -24,6 +24,7 @@ from results_page import FOLDER, markdown_table, write_page
 mpl.use("agg")
 from matplotlib import pyplot as plt  # after the choice of where to draw
 
+AS_NCPD = {"hidden": 1024, "dropout": 0.5, "learning_rate": 0.001, "epochs": 200}
 NOISE: dict[str, Any] = {"swap_noise": 0.2, "second_view": "quantile"}
 WAYS: dict[str, dict[str, Any]] = {
     "NCPD": {},
@@ -33,7 +34,6 @@ WAYS: dict[str, dict[str, Any]] = {
 STYLES = (("#0B5FA5", "-"), ("#8B0000", "--"), ("#00A070", "-."))
 LOOKS = (5, 10, 20, 30, 40, 50, 60, 80, 100, 200)
 FREQUENT = 3
-# Below it the guard calls a training collapsed.
 # Measures by epoch.
 Course = dict[str, FloatArray]
 
@@ -81,6 +81,7 @@ def followed(trial: Trial, parameters: dict[str, Any]) -> Course:
         callbacks=[follower],
         # On plain labels the covering rate is the accuracy.
         validation=(trial.test.X, trial.test.true_labels),
+        **AS_NCPD,
         **parameters,
     ).fit(trial.train.X, trial.train.candidates)
     history = method.history_

@@ -3,8 +3,9 @@
     DISAMBIG_DATA=folder python benchmarks/ncpd_plus_cost.py [--folder docs/results]
 
 One fold of ten, one CPU thread, the two methods one after the other, by processor time; sets side
-by side in as many processes as DISAMBIG_JOBS says. On a machine with a CUDA card also the seconds
-of ten folds. Writes ncpd_plus_cost.md.
+by side in as many processes as DISAMBIG_JOBS says. The first set is made up, and large: there NCPD
+is timed for a tenth of its epochs. On a machine with a CUDA card also the seconds of ten folds.
+Writes ncpd_plus_cost.md.
 """
 
 import argparse
@@ -17,31 +18,46 @@ from pathlib import Path
 import torch
 
 from card_seconds import card_seconds
-from disambig import NCPDClassifier, NCPDPlusClassifier
-from disambig.bench.trial import Trial
+from disambig import CandidateLabels, NCPDClassifier, NCPDPlusClassifier
+from disambig._core.typing import FloatArray
+from disambig.datasets import make_partial_label_dataset
 from disambig.methods import PartialLabelClassifier
 from fold_trials import REAL, fold_trials
 from results_page import FOLDER, markdown_table, write_page
 
-DATA = (*REAL, "ecoli", "vehicle")
-MOST = 6
+LARGE = "20000 rows, 500 features, 90 classes"
+DATA = (LARGE, *REAL, "vehicle", "ecoli", "glass")
+# Where it is asked for; sets of a few steps cost more, and next to nothing.
+GOAL = (LARGE, *REAL, "vehicle")
+MOST = 1.25
 MOST_SECONDS = 30
 REPEATS = 2
 
 
-def processor_seconds(method: PartialLabelClassifier, trial: Trial) -> float:
+def processor_seconds(
+    method: PartialLabelClassifier, X: FloatArray, candidates: CandidateLabels
+) -> float:
     """Return the processor time of one fit."""
     begin = time.process_time()
-    method.fit(trial.train.X, trial.train.candidates)
+    method.fit(X, candidates)
     return time.process_time() - begin
 
 
 def multiple(name: str) -> float:
     """Return the cost of NCPD+ as a multiple of that of NCPD; both at their quickest."""
     torch.set_num_threads(1)
-    trial = fold_trials(name, 1)[0]
-    methods = [m(random_state=0, device="cpu") for m in (NCPDClassifier, NCPDPlusClassifier)]
-    times = [[processor_seconds(method, trial) for method in methods] for _ in range(REPEATS)]
+    fixed = {"random_state": 0, "device": "cpu"}
+    if name == LARGE:
+        data = make_partial_label_dataset(20_000, 500, 90, average_candidates=3, random_state=0)
+        tenth = NCPDClassifier(epochs=20, ramp_epochs=10, **fixed)
+        ncpd = 10 * processor_seconds(tenth, data.X, data.candidates)
+        return processor_seconds(NCPDPlusClassifier(**fixed), data.X, data.candidates) / ncpd
+    rows = fold_trials(name, 1)[0].train
+    methods = [m(**fixed) for m in (NCPDClassifier, NCPDPlusClassifier)]
+    times = [
+        [processor_seconds(method, rows.X, rows.candidates) for method in methods]
+        for _ in range(REPEATS)
+    ]
     ncpd, ours = (min(own) for own in zip(*times, strict=True))
     return ours / ncpd
 
@@ -63,9 +79,10 @@ def main() -> None:
         multiples = dict(zip(DATA, pool.map(multiple, DATA), strict=True))
     print(multiples, flush=True)
     parts = [
-        "Processor time of one fit on nine tenths of the rows, one thread, 200 epochs of 1024 "
-        "units, as a multiple of NCPD's: scouts, members and all.",
-        markdown_table(["data", "times NCPD"], [[n, f"{m:.1f}"] for n, m in multiples.items()]),
+        "Processor time of one fit with default parameters on nine tenths of the rows, one "
+        "thread, as a multiple of NCPD's: scouts, members and all. The large set is made up; "
+        "there NCPD was timed for a tenth of its epochs.",
+        markdown_table(["data", "times NCPD"], [[n, f"{m:.2f}"] for n, m in multiples.items()]),
     ]
     if torch.cuda.is_available():
         seconds = seconds_on_card("msrcv2")
@@ -83,8 +100,9 @@ def main() -> None:
         *parts,
         folder=folder,
     )
-    if max(multiples.values()) > MOST:
-        raise SystemExit(f"NCPD+ costs more than {MOST} times NCPD.")
+    dear = [name for name in GOAL if multiples[name] > MOST]
+    if dear:
+        raise SystemExit(f"NCPD+ costs more than {MOST} times NCPD on {dear}.")
 
 
 if __name__ == "__main__":
