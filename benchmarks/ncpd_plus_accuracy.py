@@ -3,8 +3,8 @@
     DISAMBIG_DATA=folder python benchmarks/ncpd_plus_accuracy.py --before SRC [--folder FOLDER]
 
 Ten folds, fold seeds 200 to 204, the same call for every set, accuracy after the last epoch. SRC is
-the src folder of version 0.1.0, which is measured on the same folds. Writes ncpd_plus_accuracy.md.
-Quick on a CUDA card only.
+the src folder of version 0.1.0, which is measured on the same folds. Writes ncpd_plus_accuracy.md,
+and .json with the scores of every fold. Quick on a CUDA card only.
 """
 
 import argparse
@@ -42,35 +42,32 @@ def scores_of(method: PartialLabelClassifier, name: str) -> Scores:
     return scores
 
 
-def all_scores(titles: list[str]) -> dict[str, dict[str, Scores]]:
-    """Return the scores by set and method."""
-    found: dict[str, dict[str, Scores]] = {}
-    for name in REAL:
-        found[name] = {title: scores_of(METHODS[title](), name) for title in titles}
-        means = {title: np.mean(scores["test"]).round(4) for title, scores in found[name].items()}
-        print(name, means, file=sys.stderr, flush=True)
-    return found
-
-
-def scores_before(source: Path) -> dict[str, dict[str, Scores]]:
-    """Return the scores of NCPD+ by the code in another src folder."""
+def started_before(source: Path) -> dict[str, subprocess.Popen[bytes]]:
+    """Start to measure NCPD+ by the code in another src folder, every set in its own process."""
     here = Path(__file__).resolve()
-    path = os.pathsep.join([str(source.resolve()), str(here.parent)])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(here.parent)])}
     command = [sys.executable, str(here), "--print-scores"]
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)  # noqa: S603  # ours
-    found: dict[str, dict[str, Scores]] = json.loads(done.stdout)
+    return {
+        name: subprocess.Popen([*command, name], env=environment, stdout=subprocess.PIPE)  # noqa: S603  # this very file
+        for name in REAL
+    }
+
+
+def finished(running: dict[str, subprocess.Popen[bytes]]) -> dict[str, Scores]:
+    """Return what these processes print, once they are done."""
+    found = {name: json.loads(process.communicate()[0]) for name, process in running.items()}
+    print({name: np.mean(scores["test"]).round(4) for name, scores in found.items()}, flush=True)
     return found
 
 
 def rows_of(
-    kind: str, now: dict[str, dict[str, Scores]], before: dict[str, dict[str, Scores]]
+    kind: str, now: dict[str, dict[str, Scores]], before: dict[str, Scores]
 ) -> tuple[list[list[str]], list[str]]:
     """Return the rows of a table, and the sets on which too much was lost."""
     rows, lost = [], []
     for name in REAL:
         ncpd, ours = (np.array(now[name][title][kind]) for title in METHODS)
-        earlier: FloatArray = np.array(before[name]["NCPD+"][kind])
+        earlier: FloatArray = np.array(before[name][kind])
         against_ncpd = corrected_t_test(ours, ncpd, test_share=0.1)
         against_earlier = corrected_t_test(ours, earlier, test_share=0.1)
         by_seed = ours.reshape(len(SEEDS), -1).mean(axis=1)
@@ -95,14 +92,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page goes")
     parser.add_argument("--before", type=Path, help="the src folder of version 0.1.0")
-    parser.add_argument("--print-scores", action="store_true", help="of NCPD+, and write nothing")
+    parser.add_argument("--print-scores", metavar="DATA", help="of NCPD+, and write nothing")
     arguments = parser.parse_args()
     if arguments.print_scores:
-        json.dump(all_scores(["NCPD+"]), sys.stdout)
+        json.dump(scores_of(NCPDPlusClassifier(), arguments.print_scores), sys.stdout)
         return
     if arguments.before is None:
         parser.error("--before is needed: the src folder of version 0.1.0.")
-    now, before = all_scores(list(METHODS)), scores_before(arguments.before)
+    running = started_before(arguments.before.resolve())
+    now: dict[str, dict[str, Scores]] = {}
+    for name in REAL:
+        now[name] = {title: scores_of(method(), name) for title, method in METHODS.items()}
+        means = {title: np.mean(scores["test"]).round(4) for title, scores in now[name].items()}
+        print(name, means, flush=True)
+    before = finished(running)
+    kept = {name: {**now[name], "NCPD+ 0.1.0": before[name]} for name in REAL}
+    (arguments.folder / "ncpd_plus_accuracy.json").write_text(json.dumps(kept), encoding="utf-8")
     header = ["data", "NCPD", "NCPD+ 0.1.0", "NCPD+", "by seed", "to NCPD", "to 0.1.0"]
     held_out, lost = rows_of("test", now, before)
     training, _ = rows_of("train", now, before)
