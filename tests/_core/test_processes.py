@@ -1,5 +1,6 @@
 """Processes that end with the one that started them, and limits of threads."""
 
+import gc
 import os
 import time
 
@@ -71,7 +72,21 @@ def test_a_process_ends_when_the_one_that_started_it_is_gone(monkeypatch):
     assert (ended, parents) == ([1], [])
 
 
-def test_setting_up_may_be_left_out(monkeypatch):
+@pytest.fixture
+def usual_collections():
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+def test_a_process_looks_for_garbage_less_often(usual_collections, monkeypatch):
+    monkeypatch.setattr(processes, "_end_with", lambda _: None)
+    gc.set_threshold(700)
+    processes._begin(1, None, ())
+    assert gc.get_threshold()[0] > 100_000
+
+
+def test_setting_up_may_be_left_out(usual_collections, monkeypatch):
     monkeypatch.setattr(processes, "_end_with", lambda _: None)
     done = []
     processes._begin(1, None, ())

@@ -135,7 +135,9 @@ def test_work_is_kept_until_the_model_is_saved(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("break_off_at", ["epoch 12 of 20", "second end"])
-def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, break_off_at):
+def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, break_off_at, monkeypatch):
+    monkeypatch.setattr("disambig.tabular.out_of_fold._ROWS_BETWEEN_CHECKPOINTS", 600)
+
     def fit(listener: FitListener, out: Path | None = None) -> TableModel:
         method = quick_network(epochs=20, ramp_epochs=10)
         return fit_table(

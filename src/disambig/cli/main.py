@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from disambig._core.errors import ClusterError, DisambigError, DownloadError, TrainingError
+from disambig._core.processes import collect_garbage_rarely
 from disambig._version import __version__
 from disambig.cli import (
     audit,
@@ -71,6 +72,7 @@ def _options(
 
 def main() -> None:
     """Run the command; whatever goes wrong ends in a message and an exit code."""
+    collect_garbage_rarely()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What an old console has no character for is shown as \u4e2d, as on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer, spawn_seeds
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 # Seen by people only, who do not tell a thousandth from another.
 _PER_NETWORK = np.float32
 _MEASURE = "history."
-_SET_FOR_ONE_FIT = ("callbacks", "checkpoint")
+_SET_FOR_ONE_FIT = ("callbacks", "checkpoint", "checkpoint_every")
+_ROWS_BETWEEN_CHECKPOINTS = 20_000
 
 History = Mapping[str, Sequence[float]]
 
@@ -172,6 +172,8 @@ class Folds:
         work: WorkFolder | None = None,
         per_network: bool = True,
     ) -> None:
+        from sklearn.model_selection import KFold  # slow to import, and not needed by a worker
+
         n_rows = len(task.candidates)
         if n_rows < n_folds:
             raise TableError(
@@ -188,7 +190,7 @@ class Folds:
                 plan=task.plan,
                 values=task.values,
                 candidates=task.candidates,
-                classifier=_copy_for_one_fit(method, fold_seed, work, f"fold-{number}"),
+                classifier=_copy_for_one_fit(method, len(train), fold_seed, work, f"fold-{number}"),
                 train=train,
                 test=test,
                 per_network=per_network,
@@ -234,7 +236,7 @@ def fit_all_rows(
     """Return a model of all rows."""
     title = "all rows"
     listener.on_fit_start(title)
-    classifier = _copy_for_one_fit(method, seed, work, "whole")
+    classifier = _copy_for_one_fit(method, len(task.candidates), seed, work, "whole")
     _report_epochs(classifier, listener, title)
     model, features = untrained_model(task.plan, task.values, classifier)
     classifier.fit(features, task.candidates)
@@ -264,9 +266,9 @@ def _report_epochs(classifier: PartialLabelClassifier, listener: FitListener, ti
 
 
 def _copy_for_one_fit(
-    method: PartialLabelClassifier, seed: int, work: WorkFolder | None, name: str
+    method: PartialLabelClassifier, n_rows: int, seed: int, work: WorkFolder | None, name: str
 ) -> PartialLabelClassifier:
-    """Return a copy that keeps its state and has a seed, where it can."""
+    """Return a copy for so many rows that keeps its state and has a seed, where it can."""
     classifier: PartialLabelClassifier = clone(method)
     parameters = classifier.get_params(deep=False)
     wanted: dict[str, object] = {}
@@ -274,6 +276,10 @@ def _copy_for_one_fit(
         wanted["random_state"] = seed
     if work is not None and parameters.get("checkpoint", "") is None:
         wanted["checkpoint"] = work.checkpoint(name)
+        # Of few rows an epoch is over sooner than its state is written.
+        wanted["checkpoint_every"] = max(
+            parameters["checkpoint_every"], _ROWS_BETWEEN_CHECKPOINTS // n_rows
+        )
     classifier.set_params(**wanted)
     return classifier
 
