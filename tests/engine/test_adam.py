@@ -65,6 +65,24 @@ def test_what_the_next_step_depends_on_can_be_kept_and_put_back():
         assert torch.equal(value, expected)
 
 
+def test_padding_a_parameter_in_memory_changes_nothing_that_is_seen():
+    parameters = parameters_of()
+    adam = Adam(parameters, 0.1)
+    run(parameters, adam.update, 2)
+    expected = {name: value.clone() for name, value in adam.state().items()}
+    before = parameters[0].detach().clone()
+    adam.pad_rows(parameters[0], 16)
+    for value in (parameters[0], *adam.memory_of(parameters[0])):
+        assert value.stride() == (16, 1)
+        assert not value.as_strided((3, 12), (16, 1), 4).any()
+    assert torch.equal(parameters[0], before)
+    for name, value in adam.state().items():
+        assert torch.equal(value, expected[name]), name
+    # Which would take the zeros for numbers.
+    with pytest.raises(AssertionError):
+        adam.update()
+
+
 def test_the_state_is_there_from_the_start_and_stays_in_its_memory():
     parameters = parameters_of()
     adam = Adam(parameters, 0.1)

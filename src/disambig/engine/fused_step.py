@@ -53,6 +53,8 @@ def covers(networks: NetworkStack, n_rows: int, n_slots: int) -> bool:
         and layers[0].activation == "relu"
         and weight.dtype == torch.float32
         and weight.shape[2] <= _MOST_CLASSES
+        # Places in memory are integers of 32 bits in the kernels.
+        and max(layer.weight.numel() for layer in (layers[0], networks.output)) < 2**30
         and n_rows <= _MOST_ROWS
         and n_slots <= _MOST_SLOTS
     )

@@ -30,6 +30,7 @@ class Adam:
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
         self._parameters = list(parameters)
+        self._is_padded = False
         self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         device = self._parameters[0].device
@@ -50,6 +51,7 @@ class Adam:
 
     def update(self) -> None:
         """Take one step; parameters without a gradient are left alone."""
+        assert not self._is_padded
         learned = [n for n, parameter in enumerate(self._parameters) if parameter.grad is not None]
         adam(
             [self._parameters[n] for n in learned],
@@ -77,8 +79,10 @@ class Adam:
     def pad_rows(self, parameter: Tensor, length: int) -> None:
         """Let the rows of a parameter and of its memory end with zeros, up to this length.
 
-        Only what lies in memory changes, not what anybody sees of it.
+        Only what lies in memory changes, not what anybody sees of it. For kernels of our own:
+        torch's arithmetic, in ``update``, would take the zeros for numbers.
         """
+        self._is_padded = True
         number = self._number_of(parameter)
         parameter.data = _padded(parameter.data, length)
         self._means[number] = _padded(self._means[number], length)
