@@ -388,6 +388,15 @@ def test_problems_of_one_training_go_on_in_others_and_with_more_rows():
             torch.testing.assert_close(found, value, rtol=1e-9, atol=1e-9)
 
 
+def test_problems_that_have_come_less_or_further_do_not_go_on_together():
+    pace = {"epochs": 2, "batch_size": 10}
+    problems = [make_problem(count, seed=count) for count in (41, 45)]
+    ends = [trained(networks_of(1, 2), [one], **pace) for one in (problems[0], make_problem(61))]
+    later = Training(networks_of(1, 2, 3, 4), problems, BelieveOthers(4), settings(**pace))
+    with pytest.raises(ValueError, match="as many epochs and steps"):
+        later.go_on_from([end.progress_of(0) for end in ends])
+
+
 def test_the_learning_rate_falls_at_the_end():
     seen = []
     note = Listener(lambda training: seen.append(training._adam.learning_rate))

@@ -37,6 +37,7 @@ class Progress(NamedTuple):
 
     learned: dict[str, Tensor]  # every tensor of their state that does not belong to single rows
     history: History
+    steps: int  # done in all
 
 
 class Training:
@@ -188,13 +189,16 @@ class Training:
                 # With a single problem all of it, in whatever form networks of the user have it.
                 whole = len(self.histories) == 1 or value.ndim == 0
                 learned[name] = (value if whole else value[part]).clone()
-        return Progress(learned, self.histories[number])
+        return Progress(learned, self.histories[number], steps=int(self._adam.steps.max()))
 
     def go_on_from(self, progress: Sequence[Progress]) -> None:
         """Begin where other trainings have ended, one for every problem, with these rows.
 
-        What was kept of every row is not taken over: these may be others.
+        All of them after as many epochs and steps. What was kept of every row is not taken over:
+        these may be others.
         """
+        if len({(one.history.n_epochs, one.steps) for one in progress}) > 1:
+            raise ValueError("Problems go on together only after as many epochs and steps each.")
         for name in progress[0].learned:
             values = [one.learned[name] for one in progress]
             whole = len(values) == 1 or values[0].ndim == 0

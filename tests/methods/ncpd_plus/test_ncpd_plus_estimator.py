@@ -9,7 +9,7 @@ from disambig import CandidateLabels, NCPDClassifier
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
-from disambig.methods.ncpd_plus import members
+from disambig.methods.ncpd_plus import members, selection
 from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, compare
 from disambig.methods.scaling import FeatureScaler
 from methods.ncpd.examples import EASY, NEW_X, Diary, X, Y, assert_same_bits
@@ -262,6 +262,30 @@ def test_many_side_by_side_learn_what_each_learns_alone(make):
     for fitted, (rows, sets, seed) in zip(found, tasks, strict=True):
         alone = make().set_params(random_state=seed).fit(rows, sets)
         assert_same_but_for_rounding(fitted, alone, rows)
+
+
+def test_mixes_side_by_side_are_trained_as_long_as_alone(monkeypatch):
+    monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
+    monkeypatch.setattr(members, "_SHARED_EPOCHS", 12)
+    counts = iter([1, 2, 3, 1, 1, 2, 3, 1])
+
+    def weigh_some(candidates, probabilities, left_out=()):
+        left_out = list(probabilities)[next(counts) :]
+        return compare(candidates, probabilities, left_out)
+
+    monkeypatch.setattr(members, "compare", weigh_some)
+    monkeypatch.setattr(selection, "_SMALLEST_WEIGHT", 0.0)
+    tasks = []
+    # The last two take 7 steps an epoch as members, and 5 or 6 as scouts.
+    for seed, n_rows in enumerate([64, 64, 64, 61]):
+        data = make_partial_label_dataset(n_rows, 4, 3, average_candidates=1.7, random_state=seed)
+        tasks.append((data.X, data.candidates, seed))
+    method = quick_mix(epochs=None, batch_size=10)
+    together, alone = (list(fit_many(method, tasks, at_once=at_once)) for at_once in (4, 1))
+    assert [len(fitted.members_) for fitted in together] == [1, 2, 3, 1]
+    for found, expected, (rows, _, _) in zip(together, alone, tasks, strict=True):
+        assert found.history_.n_epochs == 2 + 12 // len(found.members_)
+        assert_same_but_for_rounding(found, expected, rows)
 
 
 # One object, fitted again and again --------------------------------------------------------------

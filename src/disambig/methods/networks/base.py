@@ -343,7 +343,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         if any(follower is not None for follower in followers):
             return self  # something follows this training that cannot follow several at once
         n_rows, n_features = plan.data.features.shape
-        return n_features, plan.n_classes, steps_per_epoch(n_rows, self.batch_size)
+        n_steps = steps_per_epoch(n_rows, self.batch_size)
+        steps_done = 0 if plan.begun is None else plan.begun.progress.steps
+        return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count()
 
     def _training(self, plans: Sequence[TrainingPlan]) -> Training:
         """Return the training of a stack, and say what users should know before it begins."""
