@@ -1,3 +1,4 @@
+import dataclasses
 import os
 from importlib.util import find_spec
 
@@ -11,7 +12,7 @@ from disambig.engine import training as training_module
 from disambig.engine.device import runs_kernels
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack
-from disambig.engine.fused_step import can_be_fused, covers
+from disambig.engine.fused_step import can_be_fused
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import TrainingSettings
 from disambig.engine.training import Training
@@ -27,7 +28,7 @@ from engine.small_problems import (
 )
 
 SEEDS = (1, 2, 3, 4)
-EPOCHS = 2
+SETTINGS = TrainingSettings(2, 20, 1e-2, noise_from=2)
 
 
 def networks_of(n_features=4, n_classes=5, **changes):
@@ -51,16 +52,22 @@ def networks_of(n_features=4, n_classes=5, **changes):
     ids=str,
 )
 def test_kernels_cover_one_normalised_hidden_layer(changes, covered):
-    assert covers(networks_of(**changes), 128, 5) is covered
+    assert can_be_fused(networks_of(**changes), 128, 5) is covered
 
 
 @pytest.mark.parametrize(("n_rows", "n_slots"), [(257, 5), (128, 257)])
 def test_kernels_cover_batches_that_a_program_can_hold(n_rows, n_slots):
-    assert not covers(networks_of(), n_rows, n_slots)
+    assert not can_be_fused(networks_of(), n_rows, n_slots)
 
 
 def test_nothing_is_fused_away_from_a_card():
-    assert not can_be_fused(networks_of(), 128, 5)
+    assert Training(networks_of(), [make_problem()], BelieveOthers(2), SETTINGS)._fused is None
+
+
+def test_nothing_is_fused_where_the_settings_say_so(monkeypatch):
+    monkeypatch.setattr(training_module, "runs_kernels", lambda device: True)
+    unfused = dataclasses.replace(SETTINGS, fused=False)
+    assert Training(networks_of(), [make_problem()], BelieveOthers(2), unfused)._fused is None
 
 
 @pytest.mark.parametrize(
@@ -94,8 +101,7 @@ interpreted = pytest.mark.skipif(
 @pytest.fixture
 def card(monkeypatch):
     """Let the processor pass for a card."""
-    monkeypatch.setattr(training_module, "can_be_fused", covers)
-    monkeypatch.setattr(ranking, "runs_kernels", lambda device: True)
+    monkeypatch.setattr(training_module, "runs_kernels", lambda device: True)
 
 
 def trained(problems, rule, *, fused, noise=None, **changes):
@@ -104,7 +110,7 @@ def trained(problems, rule, *, fused, noise=None, **changes):
         networks_of(n_features, n_classes, **changes),
         problems,
         rule,
-        TrainingSettings(EPOCHS, 20, 1e-2, fused=fused, noise_from=2),
+        dataclasses.replace(SETTINGS, fused=fused),
         noise=None if noise is None else SwapNoise(noise, SEEDS),
     )
     assert (training._fused is not None) == fused

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from disambig.engine.batches import Candidates, CandidateTable
-from disambig.engine.device import runs_kernels
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.batch_norm import NormalisedLayer
 from disambig.engine.fast.random import SwapNoise
@@ -34,18 +33,10 @@ _UPDATE: dict[str, int] = {"TALL": 32, "WIDE": 64, "BLOCK": 32, "num_stages": 3,
 def can_be_fused(networks: Stack, n_rows: int, n_slots: int) -> bool:
     """Return whether ``FusedStep`` can train these networks with batches of this shape.
 
-    Needs perceptrons in float32 with one hidden layer, batch norm and ReLU, and a card that runs
-    kernels of ours.
+    They must be perceptrons in float32 with one hidden layer, batch norm and ReLU.
     """
-    return (
-        isinstance(networks, NetworkStack)
-        and runs_kernels(networks.output.weight.device)
-        and covers(networks, n_rows, n_slots)
-    )
-
-
-def covers(networks: NetworkStack, n_rows: int, n_slots: int) -> bool:
-    """Return whether the kernels are written for these networks and batches of this shape."""
+    if not isinstance(networks, NetworkStack):
+        return False
     layers, weight = networks.hidden, networks.output.weight
     return (
         len(layers) == 1

@@ -3,20 +3,17 @@
 import torch
 from torch import Tensor
 
-from disambig.engine.device import runs_kernels
-
 # The kernel looks at so many losses at a time, and decides on so many.
 _LOOKED_AT, _DECIDED = 512, 64
 
 
-def ranked_on_card(losses: Tensor, share: Tensor) -> Tensor | None:
+def ranked_on_card(losses: Tensor, share: Tensor) -> Tensor:
     """Return which losses are among the given share of smallest ones in their batch.
 
-    None where no kernel of ours can do it. ``losses`` have the shape (..., rows, slots) and are
-    infinite in slots that are not used; ``share`` is one float64.
+    ``losses`` are in float32, have the shape (..., rows, slots) and are infinite in slots that are
+    not used; ``share`` is one float64.
     """
-    if losses.dtype != torch.float32 or not runs_kernels(losses.device):
-        return None
+    # Only here: elsewhere Triton may be missing.
     from disambig.engine.fast import triton_kernels
 
     losses = losses.contiguous()

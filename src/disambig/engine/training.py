@@ -12,7 +12,7 @@ from torch import Tensor
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches, Candidates, CandidateTable
-from disambig.engine.device import denormals_flushed, threads_for
+from disambig.engine.device import denormals_flushed, runs_kernels, threads_for
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.random import SwapNoise
@@ -120,7 +120,11 @@ class Training:
         # can be replayed.
         self._rows = self._batches.rows_of(1)
         is_replayed = settings.capture and networks.capturable and self._device.type == "cuda"
-        is_fused = settings.fused and can_be_fused(networks, n_rows, self._candidates.n_slots)
+        is_fused = (
+            settings.fused
+            and runs_kernels(self._device)
+            and can_be_fused(networks, n_rows, self._candidates.n_slots)
+        )
         self._clock = Clock(self._device if is_replayed or is_fused else None)
         self._fused: FusedStep | None = None
         if is_fused:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
+from disambig.engine.device import runs_kernels
 from disambig.engine.ranking import ranked_on_card
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
@@ -59,9 +60,8 @@ def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tenso
     come. Parameters as in ``reliable_candidates``; the share is in double precision, so that
     ``floor`` cuts where the formula says.
     """
-    on_card = ranked_on_card(losses, share)
-    if on_card is not None:
-        return on_card
+    if losses.dtype == torch.float32 and runs_kernels(losses.device):
+        return ranked_on_card(losses, share)
     flat = losses.flatten(-2)
     n_candidates = flat.isfinite().sum(-1, keepdim=True)
     n_small = (share * n_candidates).to(torch.int64)
