@@ -29,6 +29,7 @@ from methods.ncpd.examples import EASY, NEW_X, X, Y, assert_same_bits, quick
         ),
         ({"epochs": 0}, "'epochs' must be an integer >= 1. Got 0"),
         ({"epochs": 10.0}, "'epochs' must be an integer >= 1. Got 10.0"),
+        ({"epochs": None}, "'epochs' must be an integer >= 1. Got None"),
         ({"ramp_epochs": 0}, "'ramp_epochs' must be an integer >= 1. Got 0"),
         ({"batch_size": 1}, "'batch_size' must be an integer >= 2. Got 1"),
         ({"learning_rate": -0.1}, "'learning_rate' must be a number >= 0. Got -0.1"),

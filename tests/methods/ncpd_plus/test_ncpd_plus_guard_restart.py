@@ -1,5 +1,7 @@
 """A training that has collapsed is begun again with a shorter ramp."""
 
+import json
+import math
 import warnings
 
 import numpy as np
@@ -9,6 +11,7 @@ from disambig import NCPDClassifier
 from disambig._core.parameters import spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
+from disambig.methods.ncpd_plus import members
 from disambig.methods.ncpd_plus.collapse import CollapseGuard
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import SMALL, load_plus, quick_mix, quick_single
@@ -161,6 +164,23 @@ def test_a_mix_of_which_nothing_is_left_is_ncpd(monkeypatch, tmp_path, where):
     np.testing.assert_array_equal(loaded.predict_proba(NEW_X), ncpd.predict_proba(NEW_X))
     assert loaded.selection_.weights == {"ncpd": 1.0}
     assert "ncpd" in str(loaded.selection_)
+    # Its scores are not known, which JSON cannot say by a number.
+    assert json.dumps(loaded.selection_.to_dict(), allow_nan=False)
+    assert math.isnan(loaded.selection_["ncpd"].log_mass)
+
+
+def test_ncpd_in_place_of_a_mix_is_watched_for_as_many_epochs(monkeypatch):
+    # A study lays its folds side by side, whichever of them have collapsed.
+    monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
+    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    collapse_in_mix(monkeypatch, lambda *_: True)
+    method = quick_mix(epochs=None, validation=(X, Y))
+    with pytest.warns(UserWarning, match="mix: plain, noisy, noisy_views"):
+        fitted = method.fit(X, Y)
+    assert list(fitted.members_) == ["ncpd"]
+    rates = fitted.history_["validation_covering_rate"]
+    assert rates.shape == (13,)
+    assert rates[-1] == fitted.score(X, Y)
 
 
 @pytest.mark.usefixtures("everything_collapses")

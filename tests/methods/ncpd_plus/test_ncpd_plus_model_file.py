@@ -166,7 +166,7 @@ def member_with(name, value):
         lambda d: set_all(d["selection"], "weight", "heavy"),
         lambda d: set_all(d["selection"], "colour", "red"),
         lambda d: set_all(d["selection"], "covering_rate", "high"),
-        lambda d: set_all(d["selection"], "approximated_accuracy", None),
+        lambda d: set_all(d["selection"], "approximated_accuracy", [0.5]),
         lambda d: set_all(d["selection"], "log_mass", 10**400),
         lambda d: d["history"]["loss"].__setitem__(0, 10**400),
         lambda d: d["classes"]["names"].__setitem__(0, 10**30),

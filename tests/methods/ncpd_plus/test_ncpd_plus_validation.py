@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,12 @@ def test_the_history_is_that_of_the_heaviest_member_but_for_the_rate(watched):
 def test_watching_other_rows_changes_nothing_that_is_learned(watched, mix):
     np.testing.assert_array_equal(watched.predict_proba(X), mix.predict_proba(X))
     assert dict(watched.selection_) == dict(mix.selection_)
+
+
+def test_what_was_said_in_every_epoch_is_not_kept(watched):
+    for member in watched.members_.values():
+        assert member.callbacks is None
+        assert b"WatchedRows" not in pickle.dumps(member)
 
 
 def test_a_share_of_the_rows_is_watched_and_neither_scouted_nor_trained_on():

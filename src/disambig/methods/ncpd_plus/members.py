@@ -32,8 +32,6 @@ _HELD_OUT = 0.2
 # is trained. (On sets of one or two steps an epoch, more epochs gained nothing.)
 _SCOUT_EPOCHS = 30
 _SHARED_EPOCHS = 165
-# NCPD alone, where no configuration is left, is trained as long as it is by itself.
-_NCPD_EPOCHS = 200
 # Where the user has given the epochs, scouts take this share of them.
 _SCOUT_SHARE = 0.35
 
@@ -219,7 +217,7 @@ def _fall_back(
     """Train NCPD, in the places of these lists, where no configuration is left."""
     alone = [n for n, selection in enumerate(selections) if not selection.weights]
     for n in alone:
-        epochs = tasks[n].method.epochs or _NCPD_EPOCHS
+        epochs = tasks[n].pace.epochs(1)
         parameters = {"ramp_epochs": max(1, epochs // 2), "guard": False}
         members[n] = {FALLBACK: _configured(tasks[n], FALLBACK, FALLBACK, epochs, **parameters)}
         selections[n] = selections[n].replaced_by(FALLBACK)
@@ -233,10 +231,10 @@ def _mix(task: _Task[Member], selection: Selection, members: dict[str, Member]) 
     history = members[selection.choice].history_
     if task.watched is not None:
         said = [task.said[name] for name in weights]
-        longest = max(task.pace.epochs(1), history.n_epochs)
-        history = mixed_history(history, said, list(weights.values()), longest)
+        history = mixed_history(history, said, list(weights.values()), task.pace.epochs(1))
     for member in members.values():
-        member.callbacks = task.method.callbacks  # and not those who watched this fit
+        # Not those who watched this fit, and keep what was said in every epoch of it.
+        member.callbacks = member._fitted_with["callbacks"] = task.method.callbacks
         member.__dict__.pop("_begun", None)
     return Mix(selection, {name: members[name] for name in weights}, history)
 

@@ -165,16 +165,21 @@ class Selection(Mapping[str, ConfigurationScore]):
         unknown = ConfigurationScore(1.0, math.nan, math.nan, math.nan)
         return type(self)({**self.without(list(self)), name: unknown})
 
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """Return plain numbers by name."""
-        return {name: asdict(score) for name, score in self.items()}
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return plain numbers by name; None is a score that is not known, as JSON has it."""
+        return {
+            name: {measure: None if math.isnan(v) else v for measure, v in asdict(score).items()}
+            for name, score in self.items()
+        }
 
     @classmethod
-    def from_dict(cls, scores: Mapping[str, Mapping[str, float]]) -> Self:
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float | None]]) -> Self:
         """Return what ``to_dict`` gave as a selection again."""
         return cls(
             {
-                name: ConfigurationScore(**{measure: float(v) for measure, v in score.items()})
+                name: ConfigurationScore(
+                    **{measure: math.nan if v is None else float(v) for measure, v in score.items()}
+                )
                 for name, score in scores.items()
             }
         )

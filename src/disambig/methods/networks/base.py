@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -191,8 +191,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
 
     def _epoch_count(self) -> int:
         """Return how many epochs there are; a method may leave ``epochs`` open."""
-        assert self.epochs is not None
-        return self.epochs
+        return cast("int", self.epochs)  # others are refused before a fit
 
     def _network_count(self) -> int:
         """Return how many networks learn from the same rows."""
