@@ -65,6 +65,12 @@ def test_a_model_of_several_trainings_never_moves_the_bar_back(view):
     assert seen[-1] <= 0.75
 
 
+def test_many_models_at_once_leave_room_for_the_bar(view):
+    for title in ("all rows", "fold 1 of 3", "fold 2 of 3"):
+        view.on_fit_start(title)
+    assert shown(view)[0] == "Training: 3 models"
+
+
 def test_a_method_without_epochs_moves_the_bar_too(view):
     view.on_fit_start("all rows")
     view.on_fit_end("all rows")

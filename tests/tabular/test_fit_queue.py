@@ -69,10 +69,12 @@ def done(fits: list[Work], listener: FitListener | None = None) -> dict[str, int
     with FitWorkers(2) as workers:
         workers.start(len(fits))
         queue = FitQueue(listener or FitListener(), workers)
-        queue.start(fits)
+        results: dict[str, int] = {}
+        queue.start(fits, results.__setitem__)
         for future in list(queue._under_way):
             future.exception()
-        return dict(queue.results())
+        queue.finish()
+    return results
 
 
 def test_a_table_gives_the_same_model_however_many_processes_train(tmp_path: Path) -> None:
@@ -114,6 +116,19 @@ def test_this_process_and_the_worker_share_the_work() -> None:
     found = done([Work(str(number)) for number in range(4)])
     assert len(found) == 4
     assert {os.getpid()} < set(found.values())
+
+
+def test_what_a_worker_has_done_is_known_while_this_process_still_fits() -> None:
+    results: dict[str, int] = {}
+    diary = Diary()
+    with FitWorkers(2) as workers:
+        queue = FitQueue(diary, workers.start(2))
+        queue.start([Work("one")], results.__setitem__)
+        for future in list(queue._under_way):
+            future.result()
+        queue.on_epoch_end("another", 1, 2)  # as a fit in this process reports
+    assert list(results) == ["one"]
+    assert diary.of("one") == ["start", "epoch 1 of 1", "end"]
 
 
 def test_what_a_worker_warned_of_is_a_warning_here() -> None:

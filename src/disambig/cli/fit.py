@@ -161,8 +161,9 @@ class FitView(FitListener):
         parts = [min(1.0, seen / max(1, self._expected)) for seen in self._epochs.values()]
         # A model may have several trainings: how many is known when one is done. Never go back.
         completed = max(self._bar.tasks[0].completed, self._n_done + sum(parts))
-        titles = " and ".join(self._epochs)
-        self._bar.update(self._task, description=f"Training: {titles}", completed=completed)
+        titles = list(self._epochs)
+        what = " and ".join(titles) if len(titles) <= 2 else f"{len(titles)} models"
+        self._bar.update(self._task, description=f"Training: {what}", completed=completed)
 
     def on_cleaned(self, summary: "BaseModel") -> None:
         """Keep what cleaning did."""

@@ -106,8 +106,9 @@ class _Tally(StudyListener):
         seconds = self._time_left.seconds(self._pending.values(), time.monotonic() - self._started)
         # Most of the first seconds goes into starting processes: that is not the pace of the rest.
         is_early = self._ended < _SHARE_TO_JUDGE_BY * self._total
-        is_known = self._pending and seconds and not is_early
-        left = f", about {_duration(seconds)} left" if is_known else ""
+        left = ""
+        if seconds and self._pending and not is_early:
+            left = f", about {_duration(seconds)} left"
         return f"{len(self._running)} running{failed}{left}"
 
     def __enter__(self) -> Self:

@@ -3,7 +3,7 @@
 import signal
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from importlib import import_module
@@ -114,28 +114,30 @@ class FitQueue(FitListener):
         self._waiting: deque[Fit] = deque()
         self._under_way: dict[Future[tuple[Any, list[str]]], Fit] = {}
         self._to_announce: deque[Fit] = deque()
+        self._take: Callable[[str, Any], None] = lambda *_: None
 
-    def start(self, fits: Sequence[Fit]) -> None:
-        """Let workers begin with some of the fits."""
+    def start(self, fits: Sequence[Fit], take: Callable[[str, Any], None]) -> None:
+        """Let workers begin; ``take`` is called with the title and the result of every fit."""
         self._waiting.extend(fits)
+        self._take = take
         for _ in range(self._workers.count):
             self._hand_over()
         self._hear()
 
-    def results(self) -> Iterator[tuple[str, Any]]:
-        """Do what is left, and yield the title and the result of every fit as they end."""
+    def finish(self) -> None:
+        """Do what is left, and wait for what workers do."""
         while True:
-            yield from self._ended()
-            with self._lock:
+            self._hear()
+            with self._lock:  # or a fit may be on its way to a worker, and be nowhere
                 fit = self._waiting.popleft() if self._waiting else None
+                under_way = list(self._under_way)
             if fit is not None:
                 self._listener.on_fit_start(fit.title)
                 result = fit(self)
                 self._listener.on_fit_end(fit.title)
-                yield fit.title, result
-            elif self._under_way:
-                wait(self._under_way, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
-                self._hear()
+                self._take(fit.title, result)
+            elif under_way:
+                wait(under_way, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
             else:
                 return
 
@@ -169,21 +171,18 @@ class FitQueue(FitListener):
             except RuntimeError:  # the processes have died or were ended: the rest is done here
                 self._waiting.appendleft(fit)
                 return
-            self._under_way[future] = fit
             self._to_announce.append(fit)
+            self._under_way[future] = fit
         future.add_done_callback(self._hand_over)
 
     def _hear(self) -> None:
-        """Tell the listener what workers have begun, and the epochs that they have done."""
+        """Pass on what workers have begun, the epochs that they have done, and their results."""
+        ended = [future for future in list(self._under_way) if future.done()]
         while self._to_announce:
             self._listener.on_fit_start(self._to_announce.popleft().title)
         while self._workers.news is not None and not self._workers.news.empty():
             self._listener.on_epoch_end(*self._workers.news.get())
-
-    def _ended(self) -> Iterator[tuple[str, Any]]:
-        """Yield what workers have finished; what a process died of is left for this one."""
-        self._hear()
-        for future in [future for future in list(self._under_way) if future.done()]:
+        for future in ended:
             with self._lock:
                 fit = self._under_way.pop(future)
             try:
@@ -200,7 +199,7 @@ class FitQueue(FitListener):
             for message in warned:
                 warn_caller(message)
             self._listener.on_fit_end(fit.title)
-            yield fit.title, result
+            self._take(fit.title, result)
 
 
 @contextmanager

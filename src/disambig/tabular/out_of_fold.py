@@ -202,7 +202,7 @@ class Folds:
         ]
         kept = {fit.title: self._kept(fit) for fit in self._fits}
         self._done = {title: done for title, done in kept.items() if done is not None}
-        queue.start([fit for fit in self._fits if fit.title not in self._done])
+        queue.start([fit for fit in self._fits if fit.title not in self._done], self._take)
 
     def _kept(self, fit: FoldFit) -> OutOfFoldPredictions | None:
         arrays = None if self._work is None else self._work.arrays(fit.name)
@@ -214,13 +214,15 @@ class Folds:
             self._queue.on_fit_end(fit.title)
         return kept
 
+    def _take(self, title: str, result: OutOfFoldPredictions) -> None:
+        if self._work is not None:
+            names = {fit.title: fit.name for fit in self._fits}
+            self._work.keep(names[title], result.to_arrays())
+        self._done[title] = result
+
     def predictions(self) -> OutOfFoldPredictions:
         """Do what is left, and return what is predicted for every row."""
-        names = {fit.title: fit.name for fit in self._fits}
-        for title, result in self._queue.results():
-            if self._work is not None:
-                self._work.keep(names[title], result.to_arrays())
-            self._done[title] = result
+        self._queue.finish()
         parts = ((fit.test, self._done[fit.title]) for fit in self._fits)
         return join_predictions(self._candidates, parts)
 
