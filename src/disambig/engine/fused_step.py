@@ -89,9 +89,10 @@ class FusedStep:
         clock: Clock,
     ) -> None:
         # Only here: elsewhere Triton may be missing.
-        from disambig.engine.fast import triton_kernels
+        from disambig.engine.fast import triton_backward, triton_forward
 
-        self._kernels: Any = triton_kernels
+        self._forward: Any = triton_forward
+        self._backward: Any = triton_backward
         self._adam, self._features, self._rows = adam, features, rows
         self._rows_in_batch, self._records, self._clock = rows_in_batch, records, clock
         self._table = candidates
@@ -133,7 +134,7 @@ class FusedStep:
     def read_batch(self) -> Candidates:
         """Return the rows of this step with their candidates."""
         found, table = self._candidates, self._table
-        self._kernels.read_candidates[self._problems, _ceil(self._n_rows, 32)](
+        self._forward.read_candidates[self._problems, _ceil(self._n_rows, 32)](
             self._clock.step, self._rows, table.starts, table.sizes, table.columns, table.prior,
             self._adam.steps, self._adam.learning_rate,
             *found, self._pace, self._n_rows, self._slots,
@@ -148,7 +149,7 @@ class FusedStep:
         """
         self._read_features(noise)
         hidden, output = self._hidden, self._output
-        self._kernels.hidden_forward[self._networks, _ceil(self._units, _FORWARD["UNITS"])](
+        self._forward.hidden_forward[self._networks, _ceil(self._units, _FORWARD["UNITS"])](
             self._clock.step, self._rows_in_batch.counts, self._streams, self._inputs,
             hidden.weight, hidden.gamma, hidden.bias, hidden.variance,
             self._value, self._active, self._deviation,
@@ -158,7 +159,7 @@ class FusedStep:
         cut = _LOGITS | {"ROWS": min(_LOGITS["ROWS"], self._padded_rows)}
         tiles = self._padded_rows // cut["ROWS"] * _ceil(self._padded_classes, cut["CLASSES"])
         parts = len(self._partial)
-        self._kernels.logits_forward[self._networks, tiles, parts](
+        self._forward.logits_forward[self._networks, tiles, parts](
             self._active, output.weight, self._partial,
             self._units, _ceil(self._units, parts * cut["BLOCK"]) * cut["BLOCK"],
             self._padded_classes, self._padded_rows, **cut,
@@ -166,7 +167,7 @@ class FusedStep:
         seen = self._seen
         if noise is not None:
             seen = seen._replace(log_probabilities=self._noisy_log_probabilities)
-        self._kernels.see[self._networks, _ceil(self._n_rows, _SEE["ROWS"])](
+        self._forward.see[self._networks, _ceil(self._n_rows, _SEE["ROWS"])](
             self._partial, output.bias, self._candidates.columns, self._candidates.mask, *seen,
             self._networks // self._problems, self._n_rows, self._padded_rows,
             self._classes, self._padded_classes, self._slots, output.scale,
@@ -185,10 +186,10 @@ class FusedStep:
             self._record_and_differentiate(targets, seen, log_probabilities)
         else:
             self._record_and_differentiate_slots(targets.slots, seen, log_probabilities)
-        self._backward()
+        self._take_step()
 
     def _read_features(self, noise: SwapNoise | None) -> None:
-        self._kernels.read_features[self._networks, _ceil(self._padded_features, _READ["BLOCK"])](
+        self._forward.read_features[self._networks, _ceil(self._padded_features, _READ["BLOCK"])](
             self._clock.step, self._rows, self._features, self._rows_in_batch.counts,
             self._streams if noise is None else noise.streams_on(self._features.device),
             self._hidden.input_mean, self._inputs,
@@ -207,7 +208,7 @@ class FusedStep:
             self._records.table("chosen", self._candidates.rows),
         ]
         blocks = self._padded_rows // _GRADIENT["ROWS"]
-        self._kernels.gradient_of_slots[self._problems, blocks](
+        self._backward.gradient_of_slots[self._problems, blocks](
             self._clock.step, self._rows_in_batch.counts, self._candidates.columns,
             slots.contiguous(), log_probabilities,
             seen.predicted, seen.of_candidates, seen.losses, seen.is_predicted,
@@ -234,10 +235,10 @@ class FusedStep:
         real = self._gradient[:, : self._n_rows, : self._classes]
         torch.mul(gradient.view_as(real), averaging, out=real)
 
-    def _backward(self) -> None:
+    def _take_step(self) -> None:
         """Take Adam's step with the gradient of the logits."""
         hidden, output, adam = self._hidden, self._output, self._adam
-        self._kernels.hidden_backward[self._networks, _ceil(self._units, _BACKWARD["UNITS"])](
+        self._backward.hidden_backward[self._networks, _ceil(self._units, _BACKWARD["UNITS"])](
             self._clock.step, self._rows_in_batch.counts,
             self._value, self._active, self._deviation, self._gradient, hidden.gamma, output.weight,
             self._of_value, self._of_bias, self._of_gamma,
@@ -247,7 +248,7 @@ class FusedStep:
         tall, wide = _UPDATE["TALL"], _UPDATE["WIDE"]
         of_hidden = _ceil(self._n_features, tall) * _ceil(self._units, wide)
         of_output = _ceil(self._units, tall) * _ceil(self._padded_classes, wide)
-        self._kernels.update[self._networks, 1 + of_hidden + of_output](
+        self._backward.update[self._networks, 1 + of_hidden + of_output](
             self._pace, self._inputs, self._of_value, self._active, self._gradient,
             self._of_bias, self._of_gamma,
             *self._with_memory(hidden.weight), *self._with_memory(output.weight),

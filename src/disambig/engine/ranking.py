@@ -14,14 +14,14 @@ def ranked_on_card(losses: Tensor, share: Tensor) -> Tensor:
     not used; ``share`` is one float64.
     """
     # Only here: elsewhere Triton may be missing.
-    from disambig.engine.fast import triton_kernels
+    from disambig.engine.fast import triton_backward
 
     losses = losses.contiguous()
     is_small = torch.empty_like(losses, dtype=torch.bool)
     n_losses = losses.shape[-2] * losses.shape[-1]
     if n_losses:
         rounds, blocks = -(-n_losses // _LOOKED_AT), -(-n_losses // _DECIDED)
-        triton_kernels.rank[losses.numel() // n_losses, blocks](
+        triton_backward.rank[losses.numel() // n_losses, blocks](
             losses, share, is_small, n_losses, ROUNDS=rounds, OTHERS=_LOOKED_AT, BLOCK=_DECIDED
         )
     return is_small
