@@ -20,6 +20,7 @@ from torch import Tensor
 from disambig import FeatureScaler, load_dataset
 from disambig.candidates import CandidateLabels
 from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
+from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack
 from disambig.engine.rule import TrainingData, TrainingSettings
 from disambig.engine.training import Training
@@ -30,10 +31,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 from ncpd_in_one_file import LiteralNCPD, MultiBirthGroups, make_perceptron
 
 HIDDEN, BATCH, DROPOUT, RAMP = 1024, 128, 0.5, 100
-AIM = 3
-GOALS = {"lost": 1.7, "msrcv2": 2.2, "birdsong": 1.5}
+AIM = 2.2
+# How many times faster than the literal one.
+GOALS = {"lost": 1.7, "msrcv2": 2.2, "birdsong": 1.5, "vehicle's shape": 1.5}
 SET_SIZES = (1, 2, 8, 32)
-EPOCHS = {"lost": 60, "msrcv2": 40, "birdsong": 20}
+EPOCHS = {"lost": 60, "msrcv2": 40, "birdsong": 20, "vehicle's shape": 80}
+NOISE = 0.2
 
 
 class TakingTurns:
@@ -63,9 +66,13 @@ class TakingTurns:
 
 
 def our_training(
-    X: Tensor, candidates: CandidateLabels, epochs: int, listener: object | None = None
+    X: Tensor,
+    candidates: CandidateLabels,
+    epochs: int,
+    listener: object | None = None,
+    noise: float = 0,
 ) -> Training:
-    """Return NCPD as ``NCPDClassifier`` trains it by default."""
+    """Return NCPD as ``NCPDClassifier`` trains it by default; with noise as in NCPD+."""
     networks = NetworkStack(
         X.shape[1],
         len(candidates.classes),
@@ -81,7 +88,19 @@ def our_training(
         ProgressiveCooperation(RAMP, cooperation=True, progressive=True),
         TrainingSettings(epochs, BATCH, 1e-3),
         [listener] if listener else [],
+        noise=SwapNoise(noise, (0, 1)) if noise else None,
     )
+
+
+def noisy_training(X: Tensor, candidates: CandidateLabels) -> Callable[[int], None]:
+    """Return an epoch with noise, in which every step has a second forward pass."""
+    training = our_training(X, candidates, 1000, noise=NOISE)
+
+    def run_epoch(epoch: int) -> None:  # noqa: ARG001
+        with torch.no_grad():
+            training._run_epoch()
+
+    return run_epoch
 
 
 def literal_training(X: Tensor, candidates: CandidateLabels) -> Callable[[int], None]:
@@ -98,7 +117,10 @@ def literal_training(X: Tensor, candidates: CandidateLabels) -> Callable[[int], 
 
 
 def matrix_products(n_rows: int, n_features: int, n_classes: int) -> Callable[[int], None]:
-    """Return the five matrix products of every step of an epoch, and nothing else."""
+    """Return the five matrix products of every step of an epoch, and nothing else.
+
+    Plainly arranged: ours have the classes first in memory, which is faster where they are few.
+    """
     inputs, weight = torch.randn(2, BATCH, n_features), torch.randn(2, n_features, HIDDEN)
     active, output = torch.randn(2, BATCH, HIDDEN), torch.randn(2, HIDDEN, n_classes)
     gradient = torch.randn(2, BATCH, n_classes)
@@ -123,18 +145,23 @@ def scaled(data: PartialLabelDataset) -> Tensor:
 
 def comparison(name: str) -> list[str]:
     """Return the ratios on one dataset."""
-    data = load_dataset(name)
+    if name in ("lost", "msrcv2", "birdsong"):
+        data = load_dataset(name)
+    else:
+        data = make_partial_label_dataset(846, 18, 4, average_candidates=2, random_state=0)
     X = scaled(data)
     turns = TakingTurns(
         {
+            "noisy": noisy_training(X, data.candidates),
             "literal": literal_training(X, data.candidates),
             "products": matrix_products(*X.shape, len(data.candidates.classes)),
         }
     )
     our_training(X, data.candidates, EPOCHS[name], turns).run()
     against_literal = turns.median("literal") / turns.median("ours")
-    against_products = turns.median("ours") / turns.median("products")
-    return [name, f"{against_literal:.2f}", f"{GOALS[name]:.1f}", f"{against_products:.2f}"]
+    products = turns.median("products")
+    multiples = [f"{turns.median(one) / products:.2f}" for one in ("ours", "noisy")]
+    return [name, f"{against_literal:.2f}", f"{GOALS[name]:.1f}", *multiples]
 
 
 def growth() -> list[list[str]]:
@@ -224,14 +251,25 @@ def main() -> None:
         "benchmarks/ncpd_cpu.py",
         f"Two networks of {HIDDEN} units, batch norm, dropout {DROPOUT}, mini-batches of {BATCH}, "
         "float32, one thread. *Literal*: rows duplicated, plain torch with autograd "
-        "(`examples/ncpd_in_one_file.py`). *Matrix products*: the five of a step, nothing else.",
+        "(`examples/ncpd_in_one_file.py`). *Matrix products*: the five of a step, nothing else, as "
+        "`torch.bmm` of tensors as they come.",
         markdown_table(
-            ["data", "times faster than literal", "goal", "multiple of the matrix products", "aim"],
-            [[*row, f"{AIM:.0f}"] for row in rows],
+            [
+                "data",
+                "times faster than literal",
+                "goal",
+                "multiple of the matrix products",
+                "with noise",
+                "aim",
+            ],
+            [[*row, f"{AIM}"] for row in rows],
         ),
         "What a step does beside its products: dropout, batch norm and activation, each a pass or "
         "two over the hidden layer, Adam, the confidences, and the start of some hundred small "
-        "operations. The fewer features, the smaller the products, and the larger the multiple.",
+        f"operations. With noise, as in NCPD+, {NOISE:.0%} of the inputs are swapped and every "
+        "step has a second forward pass. Our own products have the classes first in memory: with "
+        "few classes they take a fraction of the plain ones, and a whole step can take little more "
+        "than these.",
         "## How the time of an epoch grows",
         "50 features; as a multiple of the first row.",
         markdown_table(["data", "time"], growth()),
