@@ -98,7 +98,8 @@ class Preparation:
             every = RowsInBatch(*(table.flatten(0, 1) for table in of_steps))
             features = self._for_networks(features, steps).flatten(0, 1)
             parts = self._networks.prepare(self._noise(features, every, counters), every)
-            with_noise = list(zip(*(part.unflatten(0, (steps, -1)) for part in parts), strict=True))
+            by_step = (part.view(steps, -1, *part.shape[1:]) for part in parts)
+            with_noise = list(zip(*by_step, strict=True))
         return [
             PreparedStep(RowsInBatch(*step[0]), *step[1:])
             for step in zip(
@@ -112,7 +113,6 @@ class Preparation:
 
     def _for_networks(self, part: Tensor, steps: int) -> Tensor:
         """Return (steps, networks, ...) for (steps * problems, ...)."""
-        by_problem = part.unflatten(0, (steps, -1)).unsqueeze(2)
-        shape = [-1] * by_problem.ndim
-        shape[2] = self._n_networks
-        return by_problem.expand(shape).flatten(1, 2)
+        by_problem = part.view(steps, -1, 1, *part.shape[1:])
+        copies = by_problem.expand(-1, -1, self._n_networks, *part.shape[1:])
+        return copies.flatten(1, 2)
