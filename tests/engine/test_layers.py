@@ -8,7 +8,7 @@ import torch
 from disambig.engine.fast.layers import (
     ACTIVATIONS,
     HiddenLayer,
-    LinearLayer,
+    OutputLayer,
     init_weights,
     log_softmax,
 )
@@ -22,8 +22,8 @@ def generators(*seeds):
     return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
-def linear_layer(n_inputs=5, n_outputs=4, scale=1.0):
-    return LinearLayer(init_weights(n_inputs, n_outputs, generators(1, 2), torch.float64), scale)
+def output_layer(n_inputs=5, n_outputs=4, scale=1.0):
+    return OutputLayer(init_weights(n_inputs, n_outputs, generators(1, 2), torch.float64), scale)
 
 
 def hidden_layer(n_inputs=5, n_outputs=4, scale=1.0, activation="tanh", dropout=None):
@@ -49,8 +49,8 @@ def assert_gradients(layer, of_inputs, leaves):
         torch.testing.assert_close(found, leaf.grad, rtol=1e-12, atol=1e-14)
 
 
-def test_a_linear_layer_scales_its_inputs_in_training_only():
-    layer, inputs = linear_layer(scale=2.5), normal(2, 7, 5)
+def test_a_output_layer_scales_its_inputs_in_training_only():
+    layer, inputs = output_layer(scale=2.5), normal(2, 7, 5)
     with torch.no_grad():
         product = inputs @ layer.weight
         torch.testing.assert_close(layer(inputs), 2.5 * product + layer.bias)
@@ -65,8 +65,8 @@ def test_a_hidden_layer_scales_its_inputs_in_training_only():
         torch.testing.assert_close(layer.infer(inputs), (product + layer.bias).tanh())
 
 
-def test_the_gradients_of_a_linear_layer_are_those_of_autograd():
-    layer, inputs, gradient = linear_layer(scale=2.5), normal(2, 7, 5), normal(2, 7, 4, seed=1)
+def test_the_gradients_of_a_output_layer_are_those_of_autograd():
+    layer, inputs, gradient = output_layer(scale=2.5), normal(2, 7, 5), normal(2, 7, 4, seed=1)
     leaves = leaves_of(layer, inputs)
     (2.5 * leaves[0] @ leaves[1] + leaves[2]).backward(gradient)
     with torch.no_grad():
@@ -91,7 +91,7 @@ def test_the_gradients_of_a_hidden_layer_are_those_of_autograd(activation, share
     assert_gradients(layer, of_inputs, leaves)
 
 
-@pytest.mark.parametrize("make", [linear_layer, hidden_layer])
+@pytest.mark.parametrize("make", [output_layer, hidden_layer])
 def test_first_weights_lie_evenly_within_one_over_the_root_of_the_inputs(make):
     layer = make(25, 400)
     for values in (layer.weight.detach(), layer.bias.detach()):

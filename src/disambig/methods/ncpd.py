@@ -20,7 +20,7 @@ from torch import Tensor
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
 from disambig.engine.device import runs_kernels
-from disambig.engine.ranking import ranked_on_card
+from disambig.engine.ranking import ranked_on_card, smallest
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
@@ -63,11 +63,10 @@ def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tenso
     if losses.dtype == torch.float32 and runs_kernels(losses.device):
         return ranked_on_card(losses, share)
     flat = losses.flatten(-2)
-    n_candidates = flat.isfinite().sum(-1, keepdim=True)
+    n_candidates = (flat < torch.inf).sum(-1, keepdim=True)
     n_small = (share * n_candidates).to(torch.int64)
     # In front of the smallest loss stands one that nothing is below: the cut if none is to count.
-    ranked = flat.topk(most_candidates, largest=False, sorted=True).values
-    ranked = torch.nn.functional.pad(ranked, (1, 0), value=-torch.inf)
+    ranked = torch.nn.functional.pad(smallest(flat, most_candidates), (1, 0), value=-torch.inf)
     return losses <= ranked.gather(-1, n_small).unsqueeze(-1)
 
 

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
-from torch.optim.adam import adam
 
 
 class Adam:
     """Adam with its usual rates of forgetting, for parameters whose gradients lie in ``.grad``.
 
-    Calls torch's own arithmetic without the bookkeeping of ``torch.optim.Adam``, which on the CPU
-    takes as long as the arithmetic.
+    Calls torch's own arithmetic without the bookkeeping of ``torch.optim``, which on the CPU takes
+    as long as the arithmetic.
 
     Parameters
     ----------
@@ -37,9 +36,8 @@ class Adam:
         # One for every parameter, as torch wants it; side by side in memory.
         self.steps = torch.zeros(len(self._parameters), dtype=torch.float32, device=device)
         self._steps = list(self.steps.unbind())
-        self._on_card = device.type == "cuda"
         self.learning_rate: float | Tensor = learning_rate
-        if self._on_card:
+        if device.type == "cuda":
             self.learning_rate = torch.tensor(learning_rate, dtype=torch.float32, device=device)
 
     def set_learning_rate(self, value: float) -> None:
@@ -52,20 +50,24 @@ class Adam:
     def update(self) -> None:
         """Take one step; parameters without a gradient are left alone."""
         assert not self._is_padded
-        learned = [n for n, parameter in enumerate(self._parameters) if parameter.grad is not None]
-        adam(
+        gradients = [parameter.grad for parameter in self._parameters]
+        learned = [n for n, gradient in enumerate(gradients) if gradient is not None]
+        steps = [self._steps[n] for n in learned]
+        if len(steps) == len(self._steps):
+            self.steps.add_(1)
+        else:
+            torch._foreach_add_(steps, 1)
+        torch._fused_adam_(
             [self._parameters[n] for n in learned],
-            [gradient for p in self._parameters if (gradient := p.grad) is not None],
+            [gradient for gradient in gradients if gradient is not None],
             [self._means[n] for n in learned],
             [self._squares[n] for n in learned],
             [],
-            [self._steps[n] for n in learned],
-            fused=True,
-            capturable=self._on_card,
+            steps,
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,
-            lr=self.learning_rate,
+            lr=self.learning_rate,  # type: ignore[arg-type]  # a tensor will do too
             weight_decay=0.0,
             eps=1e-8,
             maximize=False,

@@ -114,27 +114,10 @@ class LinearLayer(nn.Module):
         self._workspace = Workspace()
         self._kept = Kept()
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Return the outputs for a training batch, those of all rows side by side in memory."""
-        self._kept.inputs = inputs
-        networks, rows, _ = inputs.shape
-        outputs = inputs.new_empty(networks, self.weight.shape[2], rows).mT
-        return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale, out=outputs)
-
     def backward_params(self, gradient: Tensor) -> Tensor:
         """Take the gradient of the outputs, return that of the product with the weights."""
         torch.sum(gradient, 1, keepdim=True, out=gradient_of(self.bias))
-        of_weight = gradient_of(self.weight)
-        if of_weight.device.type != "cpu" or of_weight.shape[1] < of_weight.shape[2]:
-            product(self._kept.inputs.mT, gradient, self.scale, of_weight)
-            return gradient
-        # A CPU multiplies into long rows: up to ten times as fast as into the short ones of a layer
-        # with few outputs.
-        networks, n_inputs, n_outputs = of_weight.shape
-        memory = self._workspace.tensor("by output", of_weight, (networks, n_outputs, n_inputs))
-        product(gradient.mT, self._kept.inputs, self.scale, memory)
-        for network, by_output in enumerate(memory):
-            of_weight[network].copy_(by_output.T)
+        product(self._kept.inputs.mT, gradient, self.scale, gradient_of(self.weight))
         return gradient
 
     def backward_input(self, gradient: Tensor) -> Tensor:
@@ -145,6 +128,25 @@ class LinearLayer(nn.Module):
     def infer(self, inputs: Tensor) -> Tensor:
         """Return the outputs for rows that nothing is learned from."""
         return torch.baddbmm(self.bias, inputs, self.weight)
+
+
+class OutputLayer(LinearLayer):
+    """The last layer, whose outputs are classes. Parameters are those of ``LinearLayer``.
+
+    In memory classes come first, in weights and logits alike: a CPU takes up to ten times as long
+    for a product whose rows are as short as there are classes.
+    """
+
+    def __init__(self, first: Tensor, scale: float) -> None:
+        super().__init__(first, scale)
+        self.weight = nn.Parameter(self.weight.detach().mT.contiguous().mT)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return the outputs for a training batch."""
+        self._kept.inputs = inputs
+        networks, rows, _ = inputs.shape
+        outputs = inputs.new_empty(networks, self.weight.shape[2], rows).mT
+        return torch.baddbmm(self.bias, inputs, self.weight, alpha=self.scale, out=outputs)
 
 
 class HiddenLayer(LinearLayer):
@@ -176,9 +178,7 @@ class HiddenLayer(LinearLayer):
         """
         return (inputs,)
 
-    def forward(  # type: ignore[override]  # it must know more of the batch than a linear layer
-        self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor
-    ) -> Tensor:
+    def forward(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the outputs for a training batch; dropout follows from the number of the step."""
         active = self._before_activation(inputs, rows)
         if self.dropout is not None:

@@ -9,7 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from disambig.engine.fast.batch_norm import NarrowNormalisedLayer, NormalisedLayer
-from disambig.engine.fast.layers import HiddenLayer, LinearLayer, Prepared, init_weights
+from disambig.engine.fast.layers import (
+    HiddenLayer,
+    LinearLayer,
+    OutputLayer,
+    Prepared,
+    init_weights,
+)
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
 
@@ -114,7 +120,7 @@ class NetworkStack(Stack):
     """
 
     capturable: ClassVar[bool] = True
-    output: LinearLayer
+    output: OutputLayer
 
     def __init__(
         self,
@@ -155,7 +161,7 @@ class NetworkStack(Stack):
         # A plain list tells the type checker what is in it; this tells torch.
         self.hidden = nn.ModuleList(self._hidden_layers)
         last = hidden[-1] if hidden else n_inputs
-        self.output = LinearLayer(init_weights(last, n_outputs, generators, dtype), scale)
+        self.output = OutputLayer(init_weights(last, n_outputs, generators, dtype), scale)
 
     def __len__(self) -> int:
         return len(self.seeds)
