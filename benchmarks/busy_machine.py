@@ -24,7 +24,7 @@ from results_page import markdown_table, write_page
 BUSY_PROCESSES = 4
 REPEATS = 3
 MOST = 1.3
-MOST_SECONDS = 60
+MOST_SECONDS = 40
 MULTIPLICATIONS_PER_THREAD_BEFORE = 8_000_000
 
 METHODS = {"NCPD": NCPDClassifier, "NCPD+": NCPDPlusClassifier}

@@ -27,7 +27,7 @@ from disambig._core.parameters import (
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
-from disambig.engine.device import choose_device, ordinary_tensors
+from disambig.engine.device import choose_device, ordinary_tensors, threads_for
 from disambig.engine.fast.layers import ACTIVATIONS
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
@@ -45,6 +45,9 @@ from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling
 
 _ROWS_AT_A_TIME = 8192
+# Threads wait for each other at every operation, and to ask networks takes a tenth of those of a
+# training step: as much work is worth ten times as much to them.
+_STEPS_OF_INFERENCE = 10
 
 
 class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
@@ -360,7 +363,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             self.decay,
             noise_from=noise_from,
         )
-        with ordinary_tensors():
+        with ordinary_tensors(), threads_for(0):
             networks = self._make_networks(n_features, n_classes, seeds).to(device)
             rule = self._make_rule()
             for message in rule.warnings(settings):
@@ -453,8 +456,14 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         inputs = self._views.transform(X).clip(-LARGEST_INPUT, LARGEST_INPUT)
         features = torch.as_tensor(inputs, dtype=dtype, device="cpu")
         for rows in _slices(len(features)):
-            with torch.no_grad(), torch.autocast(device.type, enabled=False):
-                logits = networks.infer(features[rows].to(device))
+            asked = features[rows].to(device)
+            work = _STEPS_OF_INFERENCE * len(asked) * networks.multiplications_per_row()
+            with (
+                torch.no_grad(),
+                torch.autocast(device.type, enabled=False),
+                threads_for(work),
+            ):
+                logits = networks.infer(asked)
             yield logits.cpu().double().numpy()
 
     # ---- copying
