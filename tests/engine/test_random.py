@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disambig.engine.fast import random as random_numbers
 from disambig.engine.fast.random import Dropout, SwapNoise, positions_of, random_words, streams_of
 from engine.plain_network import rows_of_batch
 
@@ -398,6 +399,24 @@ def test_batches_of_changing_shape_get_the_noise_they_would_get_alone():
         features = numbered(1, n_rows, n_features)
         found = noise(features, rows_of_batch([n_rows], n_rows), 3)
         assert torch.equal(found, noisy_features(features, step=3))
+
+
+def test_several_steps_at_once_get_the_noise_that_each_gets_alone():
+    features, counts, seeds = numbered(6, 9, 4), [9, 7, 8, 9, 1, 5], (1, 2)
+    rows = rows_of_batch(counts, 9)
+    found = SwapNoise(0.5, seeds)(features, rows, torch.tensor([3, 4, 9]))
+    for number, step in enumerate((3, 4, 9)):
+        networks = slice(2 * number, 2 * number + 2)
+        alone = noisy_features(features[networks], 0.5, seeds, step, counts[networks])
+        assert torch.equal(found[networks], alone)
+
+
+def test_places_beyond_integers_of_32_bits_are_found(monkeypatch):
+    # Without a batch of gigabytes: as if integers were that short.
+    features = numbered(2, 20, 5)
+    expected = noisy_features(features, 0.5, (1, 2))
+    monkeypatch.setattr(random_numbers, "_LONGEST", 100)
+    assert torch.equal(noisy_features(features, 0.5, (1, 2)), expected)
 
 
 def test_noise_is_independent_of_the_global_generator_and_leaves_it_alone():

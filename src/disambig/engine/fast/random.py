@@ -188,6 +188,7 @@ _PURPOSE = 2**16
 # A random integer of 32 bits is cut into one half that decides and one that names the other row.
 _HALF_BITS = 16
 _LOW_HALF = 2**_HALF_BITS - 1
+_LONGEST = 2**31 - 1
 
 
 class SwapNoise:
@@ -243,7 +244,7 @@ class SwapNoise:
             self._positions = positions_of(self.streams_on(features.device), n_words)
         if self._places.shape != features.shape:
             # Integers of 32 bits are quicker, where they are long enough.
-            is_long = max(n_rows << _HALF_BITS, stack * count) > torch.iinfo(torch.int32).max
+            is_long = max(n_rows << _HALF_BITS, stack * count) > _LONGEST
             kind = torch.int64 if is_long else torch.int32
             places = torch.arange(stack * count, dtype=kind, device=features.device)
             self._places = places.view_as(features)
