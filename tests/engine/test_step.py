@@ -65,17 +65,6 @@ def test_what_layers_need_follows_from_which_rows_are_real(dtype):
         assert torch.equal(getattr(rows, name), torch.tensor(values, dtype=dtype))
 
 
-def test_steps_on_the_first_axis_can_be_had_one_by_one():
-    steps = torch.stack([REAL, REAL.flip(0)])
-    table = RowsInBatch.from_real(steps, torch.float64)
-    clock = Clock()
-    for step in range(2):
-        alone = RowsInBatch.from_real(steps[step], torch.float64)
-        for found, expected in zip(table.at(clock), alone, strict=True):
-            assert torch.equal(found, expected)
-        clock.advance()
-
-
 # ---- workspace
 
 

@@ -86,10 +86,6 @@ class RowsInBatch(NamedTuple):
             unbiased=counts / (counts - 1).clamp(min=1),
         )
 
-    def at(self, clock: Clock) -> Self:
-        """Return the present step, where the first axis of everything is the steps."""
-        return type(self)(*(clock.at(table) for table in self))
-
 
 class Workspace:
     """Uninitialised tensors by name; a name means the same memory every time.

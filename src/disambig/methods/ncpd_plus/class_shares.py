@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from disambig._core.typing import Sparse
 from disambig.engine.rule import Batch, TrainingData
 from disambig.methods.ncpd import ProgressiveCooperation, group_confidences
 
@@ -74,6 +75,12 @@ def _log_shares(shares: Tensor) -> Tensor:
     return shares.clamp(min=_SMALLEST_SHARE).log()
 
 
+def _has_weights(prior: Sparse) -> bool:
+    """Return whether any candidate weighs more than another of its row."""
+    largest = prior.max(axis=1).toarray().ravel()
+    return bool((prior.data != np.repeat(largest, np.diff(prior.indptr))).any())
+
+
 class BalancedCooperation(ProgressiveCooperation):
     """NCPD's rule, with two corrections in Eq. 1.
 
@@ -101,6 +108,7 @@ class BalancedCooperation(ProgressiveCooperation):
         """Take the shares that the candidate sets imply."""
         super().start(problems, device)
         self.shares = ClassShares(problems, self.strength, device)
+        self._weighted = any(_has_weights(problem.prior) for problem in problems)
 
     def begin_epoch(self, epoch: int) -> bool:
         """Take over what the last epoch found."""
@@ -114,7 +122,9 @@ class BalancedCooperation(ProgressiveCooperation):
     def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
         # Networks of the user may be of another precision, and are taught in their own.
         corrections = self.shares.corrections_of(batch.columns).to(batch.losses.dtype)
-        corrected = batch.losses - corrections - batch.log_weights()
+        corrected = batch.losses - corrections
+        if self._weighted:
+            corrected -= batch.log_weights()
         found = group_confidences(corrected, batch.prior, simple)
         self.shares.add(batch.columns, found)
         return found
