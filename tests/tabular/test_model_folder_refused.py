@@ -231,12 +231,13 @@ def test_another_version_of_scikit_learn_is_said_once(folder):
 
 
 def works_or_is_refused(folder):
-    try:
-        found = load_model(folder)
-    except ModelFileError:
-        return
-    probabilities = found.predict_proba(TABLE)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-4)
+    for only_predict in (False, True):
+        try:
+            found = load_model(folder, only_predict=only_predict)
+        except ModelFileError:
+            continue
+        probabilities = found.predict_proba(TABLE)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-4)
 
 
 QUICK = settings(
