@@ -20,7 +20,8 @@ _MOST_ROWS, _MOST_CLASSES, _MOST_SLOTS = 256, 512, 256
 # Features and classes are padded to a multiple of this with zeros, so that rows of numbers begin
 # where several can be loaded at once.
 _ALIGNED = 16
-# How the kernels cut up their work: what did best in trials of single kernels on an H200.
+# How the kernels cut up their work: what did best when each was timed on an H200, before rows of
+# output weights were padded. Panels backwards are as wide as those forwards, not timed since.
 _READ = {"BLOCK": 32}
 _FORWARD: dict[str, int] = {"UNITS": 32, "BLOCK": 32, "num_stages": 3, "maxnreg": 168}
 _LOGITS: dict[str, int] = {"ROWS": 64, "CLASSES": 32, "BLOCK": 64, "num_stages": 3}
