@@ -11,6 +11,7 @@ from disambig.datasets import make_partial_label_dataset
 from disambig.methods import fit_many
 from disambig.methods.ncpd_plus import members, selection
 from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, compare
+from disambig.methods.networks.plan import Start
 from disambig.methods.scaling import FeatureScaler
 from methods.ncpd.examples import EASY, NEW_X, Diary, X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import EVERY_PART, SCOUTING, SMALL, quick_mix, quick_single
@@ -132,6 +133,7 @@ def scout_of(name):
     scout = quick_single(
         **CONFIGURATIONS[name].parameters(SCOUTING), epochs=SCOUTING, random_state=MEMBER_SEED
     )
+    scout._start = Start(scout._fitted_views(X))
     scout._hands_on = True
     rows, _ = dealt_rows()
     return scout.fit(X[rows], Y[rows])
@@ -146,7 +148,7 @@ def test_members_go_on_from_where_their_scouts_have_ended(mix):
             random_state=MEMBER_SEED,
         )
         assert alone.get_params() == member.get_params()
-        alone._begun = scout._handed_on
+        alone._start = scout._handed_on
         assert_same_bits(member, alone.fit(X, Y))
         losses = member.history_["loss"]
         assert losses[:SCOUTING].tolist() == scout.history_["loss"].tolist()
@@ -178,9 +180,23 @@ def test_the_fewer_members_there_are_the_longer_each_is_trained(monkeypatch):
     assert max(diary.epochs) == length
 
 
+@pytest.mark.parametrize("kind", ["half", "quantile"])
+def test_features_are_scaled_by_all_rows_that_members_train_on(kind):
+    # A value that no scout has seen must not come to its member as large as it is.
+    _, held_out = dealt_rows()
+    rows = np.column_stack([X, np.zeros(60)])
+    rows[held_out[0], 4] = 1e13
+    fitted = quick_mix(scaling=kind).fit(rows, Y)
+    expected = FeatureScaler(kind).fit(rows).to_arrays()
+    for member in fitted.members_.values():
+        found = member._views.scalers[0].to_arrays()
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value)
+
+
 def test_nothing_of_the_scouts_is_kept(mix):
     for member in mix.members_.values():
-        assert member._begun is None
+        assert member._start is None
         assert member._handed_on is None
 
 

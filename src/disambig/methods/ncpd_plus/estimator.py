@@ -237,7 +237,8 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     def _can_begin_again(self) -> bool:
         """Whether there is a shorter ramp to try."""
-        return self.progressive and self.ramp_epochs > 1 and self._begun is None
+        goes_on = self._start is not None and self._start.progress is not None
+        return self.progressive and self.ramp_epochs > 1 and not goes_on
 
     @classmethod
     def _to_be_repeated(cls, trainers: Mapping[Self, Self]) -> dict[Self, Self]:

@@ -22,6 +22,7 @@ from disambig.methods.ncpd_plus.selection import (
     Selection,
     compare,
 )
+from disambig.methods.networks.plan import Start
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.side_by_side import fit_copies
 from disambig.metrics import covering_rate
@@ -147,8 +148,11 @@ def _fit_scouts(tasks: Sequence[_Task[Member]]) -> list[dict[str, Member]]:
         for of_task, task in zip(scouts, tasks, strict=True):
             epochs = task.pace.scouting
             parameters = configuration.parameters(epochs)
-            of_task[name] = _configured(task, name, f"scout {name}", epochs, **parameters)
-            of_task[name]._hands_on = True
+            scout = _configured(task, name, f"scout {name}", epochs, **parameters)
+            # Features of rows held out are scaled like the others, because members train on them.
+            scout._start = Start(scout._fitted_views(task.X))
+            scout._hands_on = True
+            of_task[name] = scout
         fit_copies(
             [of_task[name] for of_task in scouts],
             [(task.X[task.scout_rows], task.candidates[task.scout_rows]) for task in tasks],
@@ -169,7 +173,7 @@ def _member(task: _Task[Member], name: str, scout: Member, n_members: int) -> Me
     scouting, epochs = task.pace.scouting, task.pace.epochs(n_members)
     parameters = CONFIGURATIONS[name].parameters(scouting)
     member = _configured(task, name, name, epochs, decay=1 - scouting / epochs, **parameters)
-    member._begun = scout._handed_on
+    member._start = scout._handed_on
     return member
 
 
@@ -235,7 +239,7 @@ def _mix(task: _Task[Member], selection: Selection, members: dict[str, Member]) 
     for member in members.values():
         # Not those who watched this fit, and keep what was said in every epoch of it.
         member.callbacks = member._fitted_with["callbacks"] = task.method.callbacks
-        member.__dict__.pop("_begun", None)
+        member.__dict__.pop("_start", None)
     return Mix(selection, {name: members[name] for name in weights}, history)
 
 

@@ -39,7 +39,7 @@ from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
-from disambig.methods.networks.plan import Begun, FeatureViews, TrainingPlan
+from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.scaling import check_scaling
@@ -130,11 +130,11 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     )  # fmt: skip
     # What a progress bar calls the training.
     _title: str | None = None
-    # What another classifier has learned from some of the rows, to go on from.
-    _begun: Begun | None = None
+    # What its training begins with: how features are scaled, what another one has learned.
+    _start: Start | None = None
     # Whether to keep what another classifier needs to go on, and what that is.
     _hands_on: bool = False
-    _handed_on: Begun | None = None
+    _handed_on: Start | None = None
 
     def __init__(
         self,
@@ -317,17 +317,19 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         trained, held_out = (X, candidates), None
         if self.validation is not None:
             trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
-        if self._begun is None:
-            views = FeatureViews.fitted(list(self._scalings().values()), trained[0])
-        else:
-            views = self._begun.views
+        start = self._start or Start(self._fitted_views(trained[0]))
+        views = start.views
         data = TrainingData(views.inputs(trained[0]), trained[1].prior(), seeds[0])
         monitor = None
         if held_out is not None:
             monitor = ValidationMonitor(
                 views.inputs(held_out[0]), held_out[1], candidates.classes, self.early_stopping
             )
-        return TrainingPlan(data, len(candidates.classes), views, monitor, self._begun, seeds)
+        return TrainingPlan(data, len(candidates.classes), views, monitor, start.progress, seeds)
+
+    def _fitted_views(self, X: Features) -> FeatureViews:
+        """Return how features are scaled, learned from these rows."""
+        return FeatureViews.fitted(list(self._scalings().values()), X)
 
     def _seeds(self) -> list[int]:
         """Return seeds of order, split and networks; those of a checkpoint if none was given."""
@@ -346,7 +348,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             return self  # something follows this training that cannot follow several at once
         n_rows, n_features = plan.data.features.shape
         n_steps = steps_per_epoch(n_rows, self.batch_size)
-        steps_done = 0 if plan.begun is None else plan.begun.progress.steps
+        steps_done = 0 if plan.progress is None else plan.progress.steps
         return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count()
 
     def _training(self, plans: Sequence[TrainingPlan]) -> Training:
@@ -376,9 +378,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
             )
-            begun = [plan.begun.progress for plan in plans if plan.begun is not None]
-            if begun:
-                training.go_on_from(begun)
+            progress = [plan.progress for plan in plans if plan.progress is not None]
+            if progress:
+                training.go_on_from(progress)
             return training
 
     def _listeners(self, plans: Sequence[TrainingPlan]) -> list[Any]:
@@ -407,7 +409,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         self._views = plan.views
         self.history_: History = training.histories[number]
         if self._hands_on:
-            self._handed_on = Begun(plan.views, training.progress_of(number))
+            self._handed_on = Start(plan.views, training.progress_of(number))
         # What is set after a fit does not change what was fitted.
         self._fitted_with = self.get_params(deep=False)
 

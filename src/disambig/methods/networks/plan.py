@@ -78,11 +78,11 @@ class FeatureViews:
         )
 
 
-class Begun(NamedTuple):
-    """What a classifier has learned from some of the rows, for another to go on from."""
+class Start(NamedTuple):
+    """What a training begins with, where it does not begin with nothing."""
 
-    views: FeatureViews  # what its networks take features by
-    progress: Progress
+    views: FeatureViews  # how features are scaled, learned from more rows than it trains on
+    progress: Progress | None = None  # how far another training has come, to go on from
 
 
 @dataclass(frozen=True)
@@ -93,5 +93,5 @@ class TrainingPlan:
     n_classes: int
     views: FeatureViews  # what turned features into inputs of the networks
     monitor: ValidationMonitor | None  # watches the rows held out
-    begun: Begun | None  # what to go on from
+    progress: Progress | None  # what to go on from
     seeds: list[int]  # of the order of the rows, of the split, and of every network
