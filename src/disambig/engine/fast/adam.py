@@ -67,7 +67,7 @@ class Adam:
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,
-            lr=self.learning_rate,  # type: ignore[arg-type]  # a tensor will do too
+            lr=self.learning_rate,
             weight_decay=0.0,
             eps=1e-8,
             maximize=False,
