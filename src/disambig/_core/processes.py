@@ -10,17 +10,10 @@ from threading import Thread
 from typing import Any
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_OBJECTS_BETWEEN_COLLECTIONS = 200_000
+# How often a process that is ours from its start looks for garbage. The default, after 700 objects,
+# takes a third of the time of imports: libraries make hundreds of thousands that stay.
+OBJECTS_BETWEEN_COLLECTIONS = 200_000
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def collect_garbage_rarely() -> None:
-    """Let this process look for garbage less often: a third of all imports is spent on looking.
-
-    For a process that is ours from its start. Python's default is every 700 objects, and libraries
-    make hundreds of thousands that stay.
-    """
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def available_cores() -> int:
@@ -58,7 +51,7 @@ def start_processes(
 
 
 def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    collect_garbage_rarely()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     Thread(target=_end_with, args=(parent,), daemon=True).start()
     if set_up is not None:
         set_up(*arguments)

@@ -1,5 +1,6 @@
 """The command ``disambig`` and how it ends: 0 done, 1 the work failed, 2 bad input."""
 
+import gc
 import io
 import os
 import sys
@@ -8,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from disambig._core.errors import ClusterError, DisambigError, DownloadError, TrainingError
-from disambig._core.processes import collect_garbage_rarely
+from disambig._core.processes import OBJECTS_BETWEEN_COLLECTIONS
 from disambig._version import __version__
 from disambig.cli import (
     audit,
@@ -72,7 +73,7 @@ def _options(
 
 def main() -> None:
     """Run the command; whatever goes wrong ends in a message and an exit code."""
-    collect_garbage_rarely()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What an old console has no character for is shown as \u4e2d, as on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
