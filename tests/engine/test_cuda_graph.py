@@ -29,6 +29,14 @@ SEEDS = (1, 2, 3, 4)
 PROBLEMS = [make_problem(45, seed=1), make_problem(41, seed=2)]
 
 
+@pytest.fixture(autouse=True)
+def kernels_are_switched_on(monkeypatch):
+    monkeypatch.setenv("DISAMBIG_KERNELS", "1")
+    runs_kernels.cache_clear()
+    yield
+    runs_kernels.cache_clear()
+
+
 def networks_of(seeds=SEEDS, hidden=(16,)):
     return NetworkStack(
         4, 5, hidden=hidden, seeds=seeds, activation="relu", dropout=0.5, batch_norm=True

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from disambig.engine import device as device_module
-from disambig.engine import ranking
+from disambig.engine import loss
 from disambig.engine import training as training_module
 from disambig.engine.device import runs_kernels
 from disambig.engine.fast.random import SwapNoise
@@ -71,16 +71,20 @@ def test_nothing_is_fused_where_the_settings_say_so(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("capability", "hip", "triton", "expected"),
+    ("switch", "capability", "hip", "triton", "expected"),
     [
-        ((9, 0), None, True, True),
-        ((7, 5), None, True, False),
-        ((9, 0), "6.0", True, False),
-        ((9, 0), None, False, False),
+        ("1", (9, 0), None, True, True),
+        ("0", (9, 0), None, True, False),
+        ("1", (7, 5), None, True, False),
+        ("1", (9, 0), "6.0", True, False),
+        ("1", (9, 0), None, False, False),
     ],
-    ids=["new card", "old card", "another maker", "no Triton"],
+    ids=["new card", "switched off", "old card", "another maker", "no Triton"],
 )
-def test_kernels_run_on_new_cards_with_triton(capability, hip, triton, expected, monkeypatch):
+def test_kernels_run_on_new_cards_with_triton_where_somebody_asks_for_them(
+    switch, capability, hip, triton, expected, monkeypatch
+):
+    monkeypatch.setenv("DISAMBIG_KERNELS", switch)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(device_module, "find_spec", lambda name: object() if triton else None)
@@ -155,4 +159,4 @@ def test_losses_are_ranked_as_without_kernels(n_rows, n_slots, share, card):
     share = torch.tensor([share], dtype=torch.float64)
     # In double precision nothing runs on a card.
     expected = has_small_loss(losses.double(), share, n_rows * n_slots)
-    assert torch.equal(ranking.ranked_on_card(losses, share), expected)
+    assert torch.equal(loss.ranked_on_card(losses, share), expected)

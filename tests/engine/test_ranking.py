@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from disambig.engine.ranking import smallest
+from disambig.engine.loss import smallest
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

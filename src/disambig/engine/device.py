@@ -1,6 +1,7 @@
 """Where to compute, and how numbers behave there."""
 
 import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -87,12 +88,15 @@ def ordinary_tensors() -> Iterator[None]:
 
 @functools.cache
 def runs_kernels(device: torch.device) -> bool:
-    """Return whether a device is a CUDA card with TF32, and Triton, which comes with torch, there.
+    """Return whether our kernels are to be used on a device, and can be.
 
-    The first call of a kernel compiles it, which takes seconds; Triton keeps the result on disk.
+    That is a CUDA card with TF32, where Triton, which comes with torch, is there. They are an
+    experiment: the environment must say ``DISAMBIG_KERNELS=1``. The first call of a kernel compiles
+    it, which takes seconds; Triton keeps the result on disk.
     """
     return (
         device.type == "cuda"
+        and os.environ.get("DISAMBIG_KERNELS") == "1"
         and torch.version.hip is None
         and torch.cuda.get_device_capability(device)[0] >= 8
         and find_spec("triton") is not None

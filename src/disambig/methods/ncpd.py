@@ -20,7 +20,7 @@ from torch import Tensor
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
 from disambig.engine.device import runs_kernels
-from disambig.engine.ranking import ranked_on_card, smallest
+from disambig.engine.loss import ranked_on_card, smallest
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
