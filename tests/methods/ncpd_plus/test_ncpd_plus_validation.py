@@ -6,7 +6,7 @@ import pytest
 from disambig import CandidateLabels
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods.ncpd_plus import members
-from disambig.methods.ncpd_plus.members import WatchedRows, mixed_covering_rates
+from disambig.methods.ncpd_plus.mixed_history import WatchedRows, mixed_covering_rates
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.metrics import covering_rate
 from methods.ncpd.examples import X, Y, assert_same_bits

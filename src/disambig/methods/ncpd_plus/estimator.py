@@ -73,14 +73,14 @@ class NCPDPlusClassifier(NCPDClassifier):
         count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
     guard : bool, default=True
         Whether a training that parts from its own first choices is stopped and begun again with
-        a ramp ten times shorter. Where none is left, a mix leaves the training out; a mix of which
-        nothing is left is NCPD. See ``collapse.py``.
+        a ramp ten times shorter. A mix leaves out what that does not mend, and what collapses after
+        configurations were compared; where nothing is left, it is NCPD. See ``collapse.py``.
     hidden : int or sequence of int, default=512
         Units of the hidden layer, or of each of them.
     epochs : int, optional
-        Times that every row is seen. By default 30 before configurations are compared, and 165 that
-        those left share: 85 in all for each of three, 112 for each of two. With ``select="none"``
-        200.
+        Times that every row is seen; a third of them before configurations are compared. By default
+        30 before, and 165 that those left share: 85 in all for each of three, 112 for each of two.
+        With ``select="none"`` 200.
     learning_rate : float, default=0.004
         Of Adam. With ``select="auto"`` it falls to zero once configurations have been compared.
     dropout : float, default=0.25
@@ -105,7 +105,8 @@ class NCPDPlusClassifier(NCPDClassifier):
     history_ : History
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
         training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
-        mix that of the heaviest member, with the ``validation_covering_rate`` of the mix.
+        mix that of the heaviest member. With ``validation`` it has the covering rate of the mix,
+        for as many epochs as a member alone would have; other measures end with the member.
 
     Examples
     --------

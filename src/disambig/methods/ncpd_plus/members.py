@@ -1,31 +1,23 @@
 """Scouts weigh the configurations; those worth it go on, on all rows, as members of the mix."""
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-import numpy as np
 from sklearn.base import clone
 
 from disambig._core.errors import warn_caller
 from disambig._core.parameters import make_generator, spawn_seeds
-from disambig._core.typing import Features, FloatArray, IntArray
+from disambig._core.typing import Features, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
-from disambig.engine.training import Training
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.collapse import has_collapsed
-from disambig.methods.ncpd_plus.selection import (
-    CONFIGURATIONS,
-    FALLBACK,
-    Selection,
-    compare,
-)
+from disambig.methods.ncpd_plus.mixed_history import WatchedRows, mixed_history
+from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, FALLBACK, Selection, compare
 from disambig.methods.networks.plan import Start
-from disambig.methods.networks.validation import ValidationMonitor, split_rows
+from disambig.methods.networks.validation import split_rows
 from disambig.methods.side_by_side import fit_copies
-from disambig.metrics import covering_rate
 
 # Rows that scouts are compared on; from then on they are trained on too.
 _HELD_OUT = 0.2
@@ -79,7 +71,7 @@ class _Task(NamedTuple, Generic[Member]):
     held_out: IntArray
     pace: Pace
     seed: int
-    said: "dict[str, WatchedRows]"  # of the watched rows, by configuration
+    said: dict[str, WatchedRows]  # of the watched rows, by configuration
 
 
 def fit_mixes(
@@ -201,16 +193,18 @@ def _configured(
 def _without_collapsed(
     selection: Selection, scouts: dict[str, Member], members: dict[str, Member]
 ) -> Selection:
-    """Leave out of a mix what has collapsed, though no shorter ramp was left to try; and say so."""
+    """Leave out of a mix what has collapsed and was not to be mended by a shorter ramp; say so."""
     last = scouts | members
     collapsed = [name for name, classifier in last.items() if has_collapsed(classifier.history_)]
+    left = selection.without(collapsed)
     if collapsed:
+        instead = "" if left.weights else "Nothing else is left, so NCPD is trained instead. "
         warn_caller(
             f"NCPD+ leaves out of its mix: {', '.join(collapsed)}. The training has parted from "
             "what it first learned, so that its choices among the candidates are not to be "
-            "trusted. Say guard=False not to look."
+            f"trusted. {instead}Say guard=False not to look."
         )
-    return selection.without(collapsed)
+    return left
 
 
 def _fall_back(
@@ -241,72 +235,3 @@ def _mix(task: _Task[Member], selection: Selection, members: dict[str, Member]) 
         member.callbacks = member._fitted_with["callbacks"] = task.method.callbacks
         member.__dict__.pop("_start", None)
     return Mix(selection, {name: members[name] for name in weights}, history)
-
-
-class WatchedRows:
-    """Keep the probabilities of the watched rows after every epoch: a callback of a member.
-
-    Attributes
-    ----------
-    monitor : ValidationMonitor or None
-        Whose rows these are: another listener of the training.
-    probabilities : dict of int to ndarray of shape (rows, classes)
-        By epoch.
-    """
-
-    def __init__(self) -> None:
-        self.monitor: ValidationMonitor | None = None
-        self.probabilities: dict[int, FloatArray] = {}
-
-    def on_fit_start(self, training: Training) -> None:
-        """Find the rows, and forget a training that was begun again."""
-        monitors = [one for one in training.listeners if isinstance(one, ValidationMonitor)]
-        self.monitor = monitors[0] if monitors else None
-        if training.epoch == 0:
-            self.probabilities = {}
-
-    def on_epoch_end(self, training: Training) -> None:
-        """Keep one epoch."""
-        if self.monitor is not None:
-            self.probabilities[training.epoch] = self.monitor.probabilities(training)
-
-    def said_after(self, epoch: int) -> FloatArray | None:
-        """Return the probabilities after an epoch, or after the last one if that was before."""
-        if not self.probabilities:
-            return None
-        return self.probabilities.get(min(epoch, max(self.probabilities)))
-
-
-def mixed_history(
-    heaviest: History, members: Sequence[WatchedRows], weights: Sequence[float], n_epochs: int
-) -> History:
-    """Return the history of the heaviest member, with the covering rate of the mix.
-
-    It is as long as the training of a mix can be, whoever is in it, so that those of several data
-    can be laid side by side; what was not measured is not a number.
-    """
-    columns = {
-        name: values + [math.nan] * (n_epochs - len(values))
-        for name, values in heaviest.to_dict().items()
-    }
-    columns["validation_covering_rate"] = mixed_covering_rates(members, weights, n_epochs).tolist()
-    return History(columns)
-
-
-def mixed_covering_rates(
-    members: Sequence[WatchedRows], weights: Sequence[float], n_epochs: int
-) -> FloatArray:
-    """Return the covering rate of the mix in every epoch; not a number where one was not watched.
-
-    A member that is done stays as it is. One that was resumed from a file has not watched the
-    epochs before.
-    """
-    monitor = members[0].monitor
-    rates = np.full(n_epochs, np.nan)
-    for epoch in range(1, n_epochs + 1):
-        said = [member.said_after(epoch) for member in members]
-        if monitor is not None and all(one is not None for one in said):
-            mixed = sum(w * one for w, one in zip(weights, said, strict=True) if one is not None)
-            predicted = monitor.classes[np.asarray(mixed).argmax(axis=1)]
-            rates[epoch - 1] = covering_rate(monitor.candidates, predicted)
-    return rates
