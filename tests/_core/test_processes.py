@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import time
 
 import pytest
@@ -92,3 +93,10 @@ def test_setting_up_may_be_left_out(usual_collections, monkeypatch):
     processes._begin(1, None, ())
     processes._begin(1, done.append, (3,))
     assert done == [3]
+
+
+def test_torch_is_left_alone_where_it_is_not_loaded(several_threads, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch")
+    with at_most_threads(1):
+        assert "torch" not in sys.modules
+    assert set(threads()) == {3}
