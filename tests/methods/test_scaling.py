@@ -110,6 +110,18 @@ def test_quantile_agrees_with_scikit_learn_between_and_beyond_the_training_rows(
     np.testing.assert_allclose(scaler.transform(query), expected.transform(query), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_rows", [2, 3, 300, 1000])
+def test_quantile_gives_equal_values_the_mean_of_their_ranks(n_rows):
+    X = np.random.default_rng(0).integers(0, [2, 5, 100], size=(n_rows, 3)).astype(float)
+    X[0], X[1] = 0, [1, 4, 99]
+    shares = (stats.rankdata(X, axis=0) - 1) / (n_rows - 1)
+    # Unless they are the smallest or the largest: scikit-learn has these at the ends.
+    shares = np.select([X.min(axis=0) == X, X.max(axis=0) == X], [0, 1], shares)
+    expected = stats.norm.ppf(np.clip(shares, 1e-7, 1 - 1e-7))
+    found = FeatureScaler(kind="quantile").fit_transform(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_quantile_keeps_a_thousand_quantiles_of_all_rows():
     X = np.random.default_rng(0).normal(size=(20_000, 1))
     scaler = FeatureScaler(kind="quantile").fit(X)

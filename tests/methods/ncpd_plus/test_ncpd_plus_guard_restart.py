@@ -227,3 +227,25 @@ def test_a_checkpoint_of_a_training_that_was_begun_again_goes_on(tmp_path, long_
     resumed = quick_single(**parameters, checkpoint=path, callbacks=[ramps]).fit(X, Y)
     assert ramps.seen == [(30, LOOKED_AT), (3, 30)]
     assert_same_bits(resumed, expected)
+
+
+# The scout of "plain" has a ramp of 2: it collapses after 5 epochs, and takes 7 when begun again.
+@pytest.mark.parametrize("epochs", [8, 30], ids=["begun again", "gone on"])
+def test_a_mix_whose_scout_was_begun_again_goes_on_to_the_same_bits(monkeypatch, tmp_path, epochs):
+    collapse_where(monkeypatch, lambda _, ramp: ramp > 1)
+    expected = quick_mix(epochs=20).fit(X, Y)
+    assert "plain" in expected.members_
+
+    class Interruption:
+        left = epochs
+
+        def on_epoch_end(self, training):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+
+    parameters = {"epochs": 20, "checkpoint": tmp_path / "run", "checkpoint_every": 1}
+    with pytest.raises(KeyboardInterrupt):
+        quick_mix(**parameters, callbacks=[Interruption()]).fit(X, Y)
+    assert (tmp_path / "run.scout-plain.ramp1").exists()
+    assert_same_bits(quick_mix(**parameters).fit(X, Y), expected)
