@@ -47,6 +47,8 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/ncpd_cpu.py
+	$(BIN)/python benchmarks/ncpd_plus_cost.py
+	$(BIN)/python benchmarks/busy_machine.py
 	$(BIN)/python benchmarks/own_file_cleaning.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
 	$(BIN)/python benchmarks/report_at_scale.py
