@@ -16,7 +16,8 @@ def run(parameters, update, n_steps, first=0):
             # Gradients of very different sizes, and exactly none now and then.
             gradient = normal(*parameter.shape, seed=10 * step + number) * 10.0 ** (step % 5 - 3)
             gradient.flatten()[step % 3] = 0
-            parameter.grad = gradient.to(parameter.dtype)
+            # In memory it lies as the parameter does, which autograd and our layers see to.
+            parameter.grad = torch.empty_like(parameter).copy_(gradient)
         with torch.no_grad():
             update()
 
@@ -30,6 +31,15 @@ def test_steps_are_those_of_torch(learning_rate):
     run(found, Adam(found, learning_rate).update, 20)
     for value, plain in zip(found, expected, strict=True):
         torch.testing.assert_close(value, plain, rtol=1e-12, atol=1e-14)
+
+
+def test_parameters_that_lie_in_memory_by_columns_are_learned_like_others():
+    expected = [torch.nn.Parameter(normal(2, 3, 4))]
+    run(expected, Adam(expected, 0.1).update, 5)
+    found = [torch.nn.Parameter(normal(2, 3, 4).mT.contiguous().mT)]
+    assert not found[0].is_contiguous()
+    run(found, Adam(found, 0.1).update, 5)
+    assert torch.equal(found[0], expected[0])
 
 
 def test_the_first_step_by_hand():
