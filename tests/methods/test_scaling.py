@@ -223,6 +223,17 @@ def test_tiny_and_huge_features_side_by_side_by_hand(form):
         np.testing.assert_allclose(FeatureScaler(kind=kind).fit(X).scale_, scale)
 
 
+def test_quantile_ranks_the_smallest_numbers_that_there_are():
+    # As of probabilities that vanish.
+    X = np.array([[0.0], [5e-324], [1e-321], [1e-312], [1e-300], [1e-9], [1.0]])
+    between = (X[:-1] + X[1:]) / 2
+    scaler = FeatureScaler(kind="quantile").fit(X)
+    found = scaler.transform(np.sort(np.vstack([X, between]), axis=0))[:, 0]
+    assert np.isfinite(found).all()
+    assert (np.diff(found) >= 0).all()
+    np.testing.assert_allclose(scaler.transform([[5e-313]]), stats.norm.ppf(2.5 / 6), rtol=1e-6)
+
+
 def test_quantile_ranks_narrow_features_and_unseen_values_far_away():
     X = np.array([[1.0], [2.0], [3.0]]) * 1e-300
     scaler = FeatureScaler(kind="quantile").fit(X)

@@ -21,6 +21,8 @@ LARGEST_INPUT = 1e12
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
+# A power of two far from the smallest double and below the largest.
+_LARGE_EXPONENT = 900
 # The normal score of rank 0 would be infinite.
 _SMALLEST_RANK = 1e-7
 
@@ -133,8 +135,12 @@ def _normal_scores(X: FloatArray, quantiles: FloatArray) -> FloatArray:
     """
     low, high = quantiles[0], quantiles[-1]
     places = np.linspace(0, 1, len(quantiles))
+    # In a large unit, or the slope between the smallest numbers that there are would be infinite.
+    _, exponents = np.frexp(np.maximum(-low, high))
+    exponents = _LARGE_EXPONENT - exponents
+    quantiles = np.ldexp(quantiles, exponents)
     ranks = np.empty(X.shape)
-    for feature, values in enumerate(X.T):
+    for feature, values in enumerate(np.ldexp(np.clip(X, low, high), exponents).T):
         known = quantiles[:, feature]
         # Among equal quantiles one side finds the first and the other the last: their mean.
         from_below = np.interp(values, known, places)
