@@ -3,8 +3,10 @@
     DISAMBIG_DATA=folder python benchmarks/ncpd_plus_accuracy.py --before SRC [--folder FOLDER]
 
 Ten folds, fold seeds 200 to 204, the same call for every set, accuracy after the last epoch. SRC is
-the src folder of version 0.1.0, which is measured on the same folds. Writes ncpd_plus_accuracy.md,
-and .json with the scores of every fold. Quick on a CUDA card only.
+the src folder of version 0.1.0, which is measured on the same folds; or a file that this script has
+written: then NCPD and 0.1.0 are taken from there, and only NCPD+ is measured. Writes
+ncpd_plus_accuracy.md, and .json with the scores of every fold. On a CUDA card the folds of a set are
+trained together; elsewhere DISAMBIG_JOBS says how many seeds at once.
 """
 
 import argparse
@@ -12,9 +14,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from disambig import NCPDClassifier, NCPDPlusClassifier
 from disambig._core.typing import FloatArray
@@ -31,15 +37,28 @@ METHODS = {"NCPD": NCPDClassifier, "NCPD+": NCPDPlusClassifier}
 Scores = dict[str, list[float]]
 
 
-def scores_of(method: PartialLabelClassifier, name: str) -> Scores:
+def scores_of(method: PartialLabelClassifier, name: str, seeds: Sequence[int] = SEEDS) -> Scores:
     """Return both accuracies on every fold."""
-    trials = trials_of(name, SEEDS)
+    trials = trials_of(name, seeds)
     scores: Scores = {"test": [], "train": []}
     tasks = [trial.task(method) for trial in trials]
     for trial, fitted in zip(trials, fit_many(method, tasks), strict=True):
         scores["test"].append(accuracy(trial.test.true_labels, fitted.predict(trial.test.X)))
         scores["train"].append(accuracy(trial.train.true_labels, fitted.disambiguate()))
     return scores
+
+
+def scores_by_seed(name: str) -> Scores:
+    """Return the scores of NCPD+, seed by seed in as many processes as DISAMBIG_JOBS says."""
+    jobs = int(os.environ.get("DISAMBIG_JOBS", "1"))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        parts = list(pool.map(_scores_of_seed, [name] * len(SEEDS), SEEDS))
+    return {kind: [score for part in parts for score in part[kind]] for kind in parts[0]}
+
+
+def _scores_of_seed(name: str, seed: int) -> Scores:
+    torch.set_num_threads(1)
+    return scores_of(NCPDPlusClassifier(), name, [seed])
 
 
 def started_before(source: Path) -> dict[str, subprocess.Popen[bytes]]:
@@ -91,21 +110,27 @@ def main() -> None:
     """Measure, write the page, and say what was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page goes")
-    parser.add_argument("--before", type=Path, help="the src folder of version 0.1.0")
+    parser.add_argument("--before", type=Path, help="src folder of 0.1.0, or scores")
     parser.add_argument("--print-scores", metavar="DATA", help="of NCPD+, and write nothing")
     arguments = parser.parse_args()
     if arguments.print_scores:
         json.dump(scores_of(NCPDPlusClassifier(), arguments.print_scores), sys.stdout)
         return
     if arguments.before is None:
-        parser.error("--before is needed: the src folder of version 0.1.0.")
-    running = started_before(arguments.before.resolve())
+        parser.error("--before is needed: the src folder of version 0.1.0, or a file of scores.")
     now: dict[str, dict[str, Scores]] = {}
-    for name in REAL:
-        now[name] = {title: scores_of(method(), name) for title, method in METHODS.items()}
-        means = {title: np.mean(scores["test"]).round(4) for title, scores in now[name].items()}
-        print(name, means, flush=True)
-    before = finished(running)
+    if arguments.before.is_file():
+        kept = json.loads(arguments.before.read_text(encoding="utf-8"))
+        for name in REAL:
+            now[name] = {"NCPD": kept[name]["NCPD"], "NCPD+": scores_by_seed(name)}
+            print(name, np.mean(now[name]["NCPD+"]["test"]).round(4), flush=True)
+        before = {name: kept[name]["NCPD+ 0.1.0"] for name in REAL}
+    else:
+        running = started_before(arguments.before.resolve())
+        for name in REAL:
+            now[name] = {title: scores_of(method(), name) for title, method in METHODS.items()}
+            print(name, np.mean(now[name]["NCPD+"]["test"]).round(4), flush=True)
+        before = finished(running)
     kept = {name: {**now[name], "NCPD+ 0.1.0": before[name]} for name in REAL}
     (arguments.folder / "ncpd_plus_accuracy.json").write_text(json.dumps(kept), encoding="utf-8")
     header = ["data", "NCPD", "NCPD+ 0.1.0", "NCPD+", "by seed", "to NCPD", "to 0.1.0"]
