@@ -4,9 +4,9 @@
 
 Ten folds, fold seeds 200 to 204, the same call for every set, accuracy after the last epoch. SRC is
 the src folder of version 0.1.0, which is measured on the same folds; or a file that this script has
-written: then NCPD and 0.1.0 are taken from there, and only NCPD+ is measured. Writes
-ncpd_plus_accuracy.md, and .json with the scores of every fold. On a CUDA card the folds of a set are
-trained together; elsewhere DISAMBIG_JOBS says how many seeds at once.
+written: then NCPD and 0.1.0 are taken from there, and only NCPD+ is measured, in as many processes
+as DISAMBIG_JOBS says. Writes ncpd_plus_accuracy.md, and .json with the scores of every fold. All at
+once is quick on a CUDA card only.
 """
 
 import argparse
