@@ -42,6 +42,32 @@ def test_parameters_that_lie_in_memory_by_columns_are_learned_like_others():
     assert torch.equal(found[0], expected[0])
 
 
+@pytest.mark.parametrize(
+    "lay_out",
+    [
+        lambda value: value,
+        lambda value: value.T.contiguous().T,
+        lambda value: torch.cat([value, value], 1)[:, : value.shape[1]],
+    ],
+    ids=["as it comes", "turned", "with gaps"],
+)
+def test_steps_are_those_of_torch_for_modules_however_their_parameters_lie(lay_out):
+    # Of two types, one without a gradient.
+    values = [normal(3, 4), normal(2, 3, seed=1, dtype=torch.float32), normal(3, 2, seed=2)]
+    found = [torch.nn.Parameter(lay_out(value)) for value in values]
+    expected = [torch.nn.Parameter(value.clone()) for value in values]
+    adam, optimizer = Adam(found, 0.1), torch.optim.Adam(expected, 0.1, foreach=False)
+    for step in range(3):
+        for parameters, update in ((found, adam.update), (expected, optimizer.step)):
+            for number, parameter in enumerate(parameters[:2]):
+                parameter.grad = None
+                (parameter * normal(*parameter.shape, seed=step + number)).square().sum().backward()
+            with torch.no_grad():
+                update()
+    for value, plain in zip(found, expected, strict=True):
+        torch.testing.assert_close(value, plain, rtol=1e-6, atol=1e-6)
+
+
 def test_the_first_step_by_hand():
     parameter = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
     parameter.grad = torch.tensor([0.5, -4, 0], dtype=torch.float64)

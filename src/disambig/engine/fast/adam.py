@@ -30,10 +30,18 @@ class Adam:
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
         self._parameters = list(parameters)
         self._is_padded = False
+        self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
+        for parameter, mean in zip(self._parameters, self._means, strict=True):
+            # A view with gaps: torch's arithmetic would write into them.
+            if parameter.stride() != mean.stride():
+                parameter.data = parameter.data.clone()
         self._is_turned = [
             p.ndim > 1 and not p.is_contiguous() and p.mT.is_contiguous() for p in self._parameters
         ]
-        self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
+        # A card takes parameters of one type at a time; modules of the user may have several.
+        self._by_type: dict[torch.dtype, list[int]] = {}
+        for number, parameter in enumerate(self._parameters):
+            self._by_type.setdefault(parameter.dtype, []).append(number)
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         device = self._parameters[0].device
         # One for every parameter, as torch wants it; side by side in memory.
@@ -53,27 +61,30 @@ class Adam:
     def update(self) -> None:
         """Take one step; parameters without a gradient are left alone."""
         assert not self._is_padded
-        learned = [n for n, parameter in enumerate(self._parameters) if parameter.grad is not None]
-        steps = [self._steps[n] for n in learned]
-        if len(steps) == len(self._steps):
-            self.steps.add_(1)
-        else:
-            torch._foreach_add_(steps, 1)
-        torch._fused_adam_(
-            [self._as_it_lies(self._parameters[n], n) for n in learned],
-            [self._as_it_lies(self._parameters[n].grad, n) for n in learned],
-            [self._as_it_lies(self._means[n], n) for n in learned],
-            [self._as_it_lies(self._squares[n], n) for n in learned],
-            [],
-            steps,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=self.learning_rate,
-            weight_decay=0.0,
-            eps=1e-8,
-            maximize=False,
-        )
+        for numbers in self._by_type.values():
+            learned = [n for n in numbers if self._parameters[n].grad is not None]
+            steps = [self._steps[n] for n in learned]
+            if len(steps) == len(self._steps):
+                self.steps.add_(1)
+            elif steps:
+                torch._foreach_add_(steps, 1)
+            else:
+                continue
+            torch._fused_adam_(
+                [self._as_it_lies(self._parameters[n], n) for n in learned],
+                [self._as_it_lies(self._parameters[n].grad, n) for n in learned],
+                [self._as_it_lies(self._means[n], n) for n in learned],
+                [self._as_it_lies(self._squares[n], n) for n in learned],
+                [],
+                steps,
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                lr=self.learning_rate,
+                weight_decay=0.0,
+                eps=1e-8,
+                maximize=False,
+            )
 
     def _as_it_lies(self, value: Tensor | None, number: int) -> Tensor:
         """Return a view of a parameter, or of what is kept of it, in the order of its memory.
