@@ -73,13 +73,28 @@ def test_networks_of_a_problem_see_the_same_and_only_noise_tells_them_apart():
         assert not torch.equal(noisy[0], noisy[1])
 
 
-def test_steps_with_many_numbers_are_prepared_one_by_one(monkeypatch):
-    looked_at = []
-    monkeypatch.setattr(prepared, "_MOST_NUMBERS", 4 * BATCH_SIZE * 4)
-    preparation, rows = preparation_of(make_stack(seeds=SEEDS), 4, None)
-    of_steps = preparation._candidates.of_steps
-    monkeypatch.setattr(
-        preparation._candidates, "of_steps", lambda r: looked_at.append(len(r)) or of_steps(r)
-    )
-    list(preparation.steps(rows, 0, False))
-    assert looked_at == [1] * N_STEPS
+@pytest.mark.parametrize(
+    ("networks", "numbers_of_step"),
+    [
+        # Inputs of four networks, or the sets of two problems, in a batch.
+        (make_stack(seeds=SEEDS), BATCH_SIZE * 4 * 4),
+        (make_stack(1, seeds=SEEDS), BATCH_SIZE * 2 * 5),
+    ],
+    ids=["inputs", "sets"],
+)
+def test_as_many_steps_are_prepared_at_once_as_memory_allows(
+    monkeypatch, networks, numbers_of_step
+):
+    for steps, expected in ((1, [1] * N_STEPS), (2, [2, 2, 1])):
+        looked_at = []
+        monkeypatch.setattr(prepared, "_MOST_NUMBERS", steps * numbers_of_step)
+        n_features = networks.hidden[0].weight.shape[1]
+        preparation, rows = preparation_of(networks, n_features, None)
+        of_steps = preparation._candidates.of_steps
+        monkeypatch.setattr(
+            preparation._candidates,
+            "of_steps",
+            lambda r, seen=looked_at, whole=of_steps: seen.append(len(r)) or whole(r),
+        )
+        list(preparation.steps(rows, 0, False))
+        assert looked_at == expected

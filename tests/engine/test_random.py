@@ -205,6 +205,16 @@ def test_batches_of_changing_size_get_the_masks_they_would_get_alone():
         np.testing.assert_array_equal(found, kept_of(0.3, n_rows, 5, seeds=(1, 2), step=step))
 
 
+@pytest.mark.parametrize(("most_words", "count"), [(1, 1), (300, 3), (2**20, 8)])
+def test_steps_are_drawn_together_only_as_far_as_memory_allows(monkeypatch, most_words, count):
+    expected = [Dropout(0.5, 32, [5, 6], 0)(80, torch.tensor([step])) for step in range(20)]
+    monkeypatch.setattr(random_numbers, "_MOST_WORDS", most_words)
+    dropout = Dropout(0.5, 32, [5, 6], 0)
+    for step in (*range(20), 7):
+        assert torch.equal(dropout(80, step), expected[step])
+        assert len(dropout._bits_of_steps) == count
+
+
 def test_a_step_that_asks_twice_gets_the_same_masks_and_no_other_step_does():
     dropout = Dropout(0.3, 5, (1, 2), 0)
     for step, n_rows in [(0, 40), (0, 40), (0, 7), (1, 7), (9, 40), (0, 40), (0, 7), (17, 7)]:

@@ -62,7 +62,8 @@ class Preparation:
         self._n_networks = n_networks
         self._noise = noise
         _, stack, n_rows, _ = rows.real.shape
-        numbers = stack * n_rows * features.shape[1]
+        of_sets = stack // n_networks * candidates.n_slots
+        numbers = n_rows * max(stack * features.shape[1], of_sets)
         self._n_steps = max(1, min(_MOST_STEPS, _MOST_NUMBERS // numbers))
 
     def steps(self, rows: Tensor, total: int, noisy: bool) -> Iterator[PreparedStep]:
@@ -72,9 +73,10 @@ class Preparation:
         """
         for first in range(0, len(rows), self._n_steps):
             chosen = slice(first, first + self._n_steps)
-            counters = torch.arange(total, total + len(rows), device=rows.device)[chosen]
+            some = rows[chosen]
             of_steps = RowsInBatch(*(table[chosen] for table in self._rows))
-            yield from self._prepared(rows[chosen], of_steps, counters, noisy)
+            counters = torch.arange(len(some), device=rows.device) + (total + first)
+            yield from self._prepared(some, of_steps, counters, noisy)
 
     def present(self, rows: Tensor, clock: Clock, noisy: bool) -> PreparedStep:
         """Return the present step of a clock; ``rows`` as in ``steps``."""

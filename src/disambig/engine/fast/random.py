@@ -71,8 +71,10 @@ _ROWS_PER_WORD = 32
 # Probabilities are multiples of one over this: a random bit for every halving.
 _HALVINGS = 8
 _LEVELS = 2**_HALVINGS
-# Whose random numbers are drawn together, where steps are counted here.
-_STEPS_AT_A_TIME = 8
+# Steps whose random numbers are drawn together, where steps are counted here; and the most numbers
+# of 64 bits that this may take, unless a single step needs more.
+_MOST_STEPS = 8
+_MOST_WORDS = 2**20
 
 
 class Dropout(nn.Module):
@@ -146,13 +148,19 @@ class Dropout(nn.Module):
         if not isinstance(step, int):
             return ~self._kept_bits(n_words, step)
         # For several steps at once: to start an operation takes longer than to do it for one.
-        block, number = divmod(step, _STEPS_AT_A_TIME)
+        size = len(self.streams) * self._words_of_step(n_words)
+        count = max(1, min(_MOST_STEPS, _MOST_WORDS // size))
+        block, number = divmod(step, count)
         if self._block != (n_words, block):
-            first = block * _STEPS_AT_A_TIME
-            steps = torch.arange(first, first + _STEPS_AT_A_TIME, device=self.streams.device)
+            first = block * count
+            steps = torch.arange(first, first + count, device=self.streams.device)
             self._bits_of_steps = ~self._kept_bits(n_words, steps.view(-1, 1, 1))
             self._block = (n_words, block)
         return self._bits_of_steps[number]
+
+    def _words_of_step(self, n_words: int) -> int:
+        """Return how many random numbers of 64 bits a network draws in a step."""
+        return -(-n_words * self.n_bits * self._n_units // 2)
 
     def _kept_bits(self, n_words: int, step: Tensor) -> Tensor:
         """Return random words whose bits are set with the probability of keeping a unit.
@@ -171,7 +179,7 @@ class Dropout(nn.Module):
     def _fair_bits(self, n_words: int, step: Tensor) -> Tensor:
         """Return random integers of 32 bits of the shape (..., networks, words, bits, units)."""
         count = n_words * self.n_bits * self._n_units
-        size = -(-count // 2)
+        size = self._words_of_step(n_words)
         positions = self._positions
         if (
             positions is None
