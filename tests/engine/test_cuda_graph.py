@@ -29,9 +29,9 @@ SEEDS = (1, 2, 3, 4)
 PROBLEMS = [make_problem(45, seed=1), make_problem(41, seed=2)]
 
 
-@pytest.fixture(autouse=True)
-def kernels_are_switched_on(monkeypatch):
-    monkeypatch.setenv("DISAMBIG_KERNELS", "1")
+@pytest.fixture(autouse=True, params=["0", "1"], ids=["kernels of torch", "our kernels"])
+def kernels_that_are_used(request, monkeypatch):
+    monkeypatch.setenv("DISAMBIG_KERNELS", request.param)
     runs_kernels.cache_clear()
     yield
     runs_kernels.cache_clear()

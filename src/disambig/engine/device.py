@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any
 
@@ -69,11 +69,28 @@ def threads_for(multiplications: float) -> Iterator[None]:
     later: blocks in several Python threads do not disturb each other.
     """
     before = torch.get_num_threads()
-    torch.set_num_threads(int(min(before, 1 + multiplications // _MULTIPLICATIONS_PER_THREAD)))
+    torch.set_num_threads(int(min(before, 1 + multiplications / _MULTIPLICATIONS_PER_THREAD)))
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def quiet_surroundings(device: torch.device, multiplications: float) -> Iterator[None]:
+    """Train in the same way whatever the settings of torch are, and leave them as they were.
+
+    ``multiplications`` as in ``threads_for``.
+    """
+    with (
+        torch.inference_mode(False),
+        torch.no_grad(),
+        torch.autocast(device.type, enabled=False),
+        torch.cuda.device(device) if device.type == "cuda" else nullcontext(),
+        denormals_flushed(),
+        threads_for(multiplications),
+    ):
+        yield
 
 
 @contextmanager

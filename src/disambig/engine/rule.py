@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -164,6 +164,17 @@ class Targets(NamedTuple):
     losses: Tensor | None = None
     state: Mapping[str, Tensor] = MappingProxyType({})
     measures: Mapping[str, Tensor] = MappingProxyType({})
+
+    def check(self, row_state: Collection[str]) -> None:
+        """Refuse targets that lack something, or state under other names than these."""
+        if (self.slots is None) == (self.classes is None):
+            came = "neither" if self.slots is None else "both"
+            raise ValueError(f"Targets must have either 'slots' or 'classes'. Got {came}.")
+        if set(self.state) != set(row_state):
+            raise ValueError(
+                f"Targets must have the state that row_state names: {sorted(row_state)}. "
+                f"Got {sorted(self.state)}."
+            )
 
 
 class RowState(NamedTuple):

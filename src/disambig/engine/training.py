@@ -1,7 +1,6 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches, Candidates, CandidateTable
-from disambig.engine.device import denormals_flushed, runs_kernels, threads_for
+from disambig.engine.device import quiet_surroundings, runs_kernels
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.random import SwapNoise
@@ -147,7 +146,9 @@ class Training:
         """Train until all epochs are done or a listener stops it."""
         try:
             self._notify("on_fit_start")
-            with self._quiet_surroundings():
+            # Of the matrix products of a step.
+            work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
+            with quiet_surroundings(self._device, work):
                 while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
                     self._notify("on_epoch_end")
@@ -216,21 +217,6 @@ class Training:
             value.copy_(state[name])
         self.histories = list(histories)
         self.epoch = self.histories[0].n_epochs
-
-    @contextmanager
-    def _quiet_surroundings(self) -> Iterator[None]:
-        """Train in the same way whatever the settings of torch are, and leave them as they were."""
-        work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
-        on_card = torch.cuda.device(self._device) if self._device.type == "cuda" else nullcontext()
-        with (
-            torch.inference_mode(False),
-            torch.no_grad(),
-            torch.autocast(self._device.type, enabled=False),
-            on_card,
-            denormals_flushed(),
-            threads_for(work),
-        ):
-            yield
 
     def _run_epoch(self) -> None:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
@@ -315,14 +301,7 @@ class Training:
             phase=phase,
         )
         targets = self.rule.targets(batch)
-        if (targets.slots is None) == (targets.classes is None):
-            came = "neither" if targets.slots is None else "both"
-            raise ValueError(f"Targets must have either 'slots' or 'classes'. Got {came}.")
-        if set(targets.state) != set(self._row_state):
-            raise ValueError(
-                f"Targets must have the state that row_state names: {sorted(self._row_state)}. "
-                f"Got {sorted(targets.state)}."
-            )
+        targets.check(self._row_state)
         for name, table in self._row_state.items():
             candidates.write(table, targets.state[name])
         return targets
