@@ -11,10 +11,10 @@ import torch
 
 from disambig._core.errors import ParameterError
 
-# On an idle machine two threads gain from a hundredth of this on. But every operation ends with
-# threads waiting for each other, and where other processes want the same cores, each wait lasts
-# until the system lets the last thread run: below this, steps took several times as long on two
-# threads as on one (benchmarks/busy_machine.py).
+# On an idle machine two threads gained from a hundredth of this on, when that was tried. But every
+# operation ends with threads waiting for each other, and where other processes want the same cores,
+# each wait lasts until the system lets the last thread run: below this, steps took several times as
+# long on two threads as on one (benchmarks/busy_machine.py).
 _MULTIPLICATIONS_PER_THREAD = 4_000_000_000
 
 

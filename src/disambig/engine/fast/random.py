@@ -112,7 +112,7 @@ class Dropout(nn.Module):
         self.kept = min(max(round((1 - share) * _LEVELS), 1), _LEVELS - 1)
         self.scale = _LEVELS / self.kept
         lowest_bit = (self.kept & -self.kept).bit_length() - 1
-        self.n_bits = _HALVINGS - lowest_bit
+        self.n_bits: int = _HALVINGS - lowest_bit
         self._n_units = n_units
         self._workspace = Workspace()
         self._positions: Tensor | None = None

@@ -99,7 +99,8 @@ class NetworkStack(Stack):
     """Perceptrons of one shape, trained and asked together.
 
     Every product is a batched one over the networks, and nothing passes between them: a network
-    learns the same in a stack of one and in a stack of a hundred.
+    learns the same in a stack of one and in one of a hundred, but for rounding, which can depend on
+    where a matrix begins in memory.
 
     Parameters
     ----------
