@@ -84,6 +84,7 @@ def test_another_method_and_other_classes_are_for_the_method_to_refuse(path, tmp
         {"parameters": {}},
         {"members": {"plain": {}}},
         {"selection": {}, "members": {}},
+        {"selection": [1], "members": [1]},
     ],
     ids=str,
 )
@@ -95,7 +96,10 @@ def test_a_description_that_does_not_fit_is_for_the_method_to_refuse(path, chang
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("networks.hidden.0.variance", lambda array: array - 100),
+        ("networks.hidden.0.variance", lambda array: array * 0 - 1e-6),
+        ("networks.hidden.0.bias", lambda array: array[..., :1]),
+        ("networks.output.bias", lambda array: array[:1]),
+        ("networks.output.bias", lambda array: array.long()),
         ("networks.hidden.0.weight", lambda array: array[:, :-1]),
         ("networks.output.weight", lambda array: array[:, :, :-1]),
         ("networks.output.bias", lambda array: array * float("nan")),
@@ -110,3 +114,35 @@ def test_arrays_that_do_not_fit_are_for_the_method_to_refuse(path, name, change)
 def test_arrays_that_do_not_belong_are_for_the_method_to_refuse(path):
     rewrite(path, lambda tensors, _: tensors.update({"networks.other": torch.ones(3)}))
     assert read(path) is None
+
+
+def test_networks_without_scales_take_no_memory(path):
+    def without_scales(tensors, description):
+        description["n_features"] = 10**12
+        for name in [name for name in tensors if name.startswith("views.")]:
+            del tensors[name]
+
+    rewrite(path, without_scales)
+    assert read(path) is None
+
+
+def test_layers_of_different_numbers_of_networks_are_for_the_method_to_refuse(path):
+    def one_output(tensors, _):
+        for name in ("networks.output.weight", "networks.output.bias"):
+            tensors[name] = tensors[name][:1].clone()
+
+    rewrite(path, one_output)
+    assert read(path) is None
+
+
+@pytest.mark.parametrize("weights", [{"plain": 2.0}, {"plain": float("nan")}, {"another": 0.5}])
+def test_weights_that_do_not_fit_are_for_the_method_to_refuse(tmp_path, weights):
+    fitted = INSTANCES["ncpd_plus"].fit(X, Y)
+    fitted.save(tmp_path / "model")
+
+    def change(_, description):
+        for name, weight in weights.items():
+            description["selection"].setdefault(name, {})["weight"] = weight
+
+    rewrite(tmp_path / "model", change)
+    assert read(tmp_path / "model", "ncpd_plus") is None

@@ -99,9 +99,11 @@ def read_predictor(
             return None
         parts = [(1.0, arrays, description)]
         if "members" in description:
-            weights = {name: of["weight"] for name, of in description["selection"].items()}
-            described = description["members"].items()
-            parts = [(weights[name], take_part(arrays, name), of) for name, of in described]
+            scores, described = dict(description["selection"]), dict(description["members"])
+            weights = {name: of["weight"] for name, of in scores.items() if of["weight"] > 0}
+            if set(weights) != set(described):
+                return None
+            parts = [(weights[name], take_part(arrays, name), of) for name, of in described.items()]
         if abs(sum(weight for weight, _, _ in parts) - 1) > 1e-6:
             return None
         # What is not a number here would be one nowhere.
@@ -130,15 +132,26 @@ def _perceptrons(arrays: dict[str, AnyArray], description: Mapping[str, Any]) ->
     hidden = range(len({name.split(".")[1] for name in state if name.startswith("hidden.")}))
     parts = [take_part(state, f"hidden.{number}") for number in hidden]
     layers = [_layer(part) for part in [*parts, take_part(state, "output")]]
-    if views or state:
-        raise ValueError("there is more than perceptrons have")
+    if views or state or not scales:
+        raise ValueError("perceptrons have these parts, and no others")
+    if len({len(layer.weight) for layer in layers}) != 1:
+        raise ValueError("every layer needs as many networks")
     return _Perceptrons(scales, layers)
 
 
 def _layer(arrays: dict[str, AnyArray]) -> _Layer:
     weight, bias = arrays["weight"], arrays["bias"]
-    mean = arrays.get("input_mean", np.zeros((len(weight), 1, 1), dtype=weight.dtype))
+    n_networks, n_inputs, n_outputs = weight.shape
+    of_inputs, of_outputs = (n_networks, 1, n_inputs), (n_networks, 1, n_outputs)
+    # Other shapes might be stretched to fit.
+    for name, array in arrays.items():
+        expected = {"weight": weight.shape, "input_mean": of_inputs}.get(name, of_outputs)
+        if array.shape != expected or array.dtype.kind != "f":
+            raise ValueError(f"{name} has another shape or type")
+    mean = arrays.get("input_mean", np.zeros(of_inputs, dtype=weight.dtype))
     gamma = np.ones_like(bias)
     if "gamma" in arrays:
+        if (arrays["variance"] < 0).any():
+            raise ValueError("a variance is negative")
         gamma = arrays["gamma"] / np.sqrt(arrays["variance"] + _EPSILON)
     return _Layer(weight, bias, mean, gamma)
