@@ -49,6 +49,17 @@ def test_in_a_terminal_a_bar_shows_all_models_that_are_being_trained(view):
     assert shown(view) == ("Training: fold 1 of 3", pytest.approx(1.5 / 4))
 
 
+def test_a_model_that_was_trained_before_does_not_say_how_long_others_take(view):
+    view.on_fit_start("all rows")
+    view.on_epoch_end("all rows", 1, 4)
+    view.on_fit_start("fold 1 of 3")
+    view.on_fit_end("fold 1 of 3")
+    view.on_epoch_end("all rows", 2, 4)
+    assert shown(view) == ("Training: all rows", pytest.approx(1.5 / 4))
+    view.on_fit_end("all rows")
+    assert shown(view) == ("Training", pytest.approx(2 / 4))
+
+
 def test_a_model_of_several_trainings_never_moves_the_bar_back(view):
     seen = []
     view.on_fit_start("all rows")
@@ -74,4 +85,4 @@ def test_many_models_at_once_leave_room_for_the_bar(view):
 def test_a_method_without_epochs_moves_the_bar_too(view):
     view.on_fit_start("all rows")
     view.on_fit_end("all rows")
-    assert shown(view) == ("Training: ", 0.25)
+    assert shown(view) == ("Training", 0.25)

@@ -153,7 +153,8 @@ class FitView(FitListener):
 
     def on_fit_end(self, title: str) -> None:
         """Move the bar to the end of the model; the others take about as many epochs."""
-        self._expected = self._epochs.pop(title)
+        # One that was done before has none now.
+        self._expected = self._epochs.pop(title) or self._expected
         self._n_done += 1
         self._refresh()
 
@@ -163,7 +164,8 @@ class FitView(FitListener):
         completed = max(self._bar.tasks[0].completed, self._n_done + sum(parts))
         titles = list(self._epochs)
         what = " and ".join(titles) if len(titles) <= 2 else f"{len(titles)} models"
-        self._bar.update(self._task, description=f"Training: {what}", completed=completed)
+        description = f"Training: {what}" if titles else "Training"
+        self._bar.update(self._task, description=description, completed=completed)
 
     def on_cleaned(self, summary: "BaseModel") -> None:
         """Keep what cleaning did."""
