@@ -23,7 +23,7 @@ table = pd.DataFrame(vehicle.X, columns=vehicle.feature_names).assign(label=sets
 
 # %%
 # Every row is judged by a model that has not seen it. Small networks and few epochs, to be quick;
-# without ``method``, NCPD learns with its defaults.
+# without ``method``, NCPD+ learns with its defaults.
 
 method = NCPDClassifier(hidden=128, epochs=40, ramp_epochs=20)
 cleaned = clean_table(table, labels="label", method=method, random_state=0)

@@ -256,7 +256,8 @@ class MethodOptions:
         learning_option(
             min=1,
             help="Models to train at once, each but the first in a process of its own with a copy "
-            "of the table. By default one for every core; the result does not depend on it.",
+            "of the table. By default one for every core; the result does not depend on it, apart "
+            "from rounding in methods that are not networks.",
         ),
     ] = None
     seed: Annotated[

@@ -121,8 +121,9 @@ def clean_table(
         Seed of everything.
     n_jobs : int or FitWorkers, default=1
         Models to train at once, each but the first in a process of its own, which takes a copy of
-        the table; -1 is one for every core. The result does not depend on it. ``FitWorkers`` that
-        were started before can serve several calls.
+        the table; -1 is one for every core. The result does not depend on it, apart from rounding
+        in methods that are not networks. ``FitWorkers`` that were started before can serve several
+        calls.
     prefix : str, default=""
         Put before the names of the new columns.
     out : path, optional

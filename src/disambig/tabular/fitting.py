@@ -66,8 +66,9 @@ def fit_table(
         Seed of everything.
     n_jobs : int or FitWorkers, default=1
         Models to train at once, each but the first in a process of its own, which takes a copy of
-        the table; -1 is one for every core. The result does not depend on it. ``FitWorkers`` that
-        were started before can serve several calls.
+        the table; -1 is one for every core. The result does not depend on it, apart from rounding
+        in methods that are not networks. ``FitWorkers`` that were started before can serve several
+        calls.
     out : path, optional
         Folder to save the model to; a model that is there is replaced, anything else refused. Until
         it is saved, what is done is kept in ``OUT.partial``: interrupted, the same call goes on
