@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import subprocess
 import sys
 import time
 
@@ -10,7 +12,12 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from disambig._core import processes
-from disambig._core.processes import at_most_threads, available_cores, start_processes
+from disambig._core.processes import (
+    at_most_threads,
+    available_cores,
+    children_ignore_interrupts,
+    start_processes,
+)
 
 
 @pytest.fixture
@@ -71,6 +78,25 @@ def test_a_process_ends_when_the_one_that_started_it_is_gone(monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)
     processes._end_with(7)
     assert (ended, parents) == ([1], [])
+
+
+def does_not_hear_interrupts() -> bool:
+    """Start a process, and let it say."""
+    code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+def test_processes_that_start_do_not_hear_interrupts():
+    with children_ignore_interrupts():
+        assert does_not_hear_interrupts()
+    assert not does_not_hear_interrupts()
+
+
+def test_on_windows_processes_hear_interrupts(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with children_ignore_interrupts():
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @pytest.fixture

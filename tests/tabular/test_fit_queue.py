@@ -55,7 +55,8 @@ class Work:
 
     def __call__(self, listener: FitListener) -> int:
         if self.does == "warn":
-            warnings.warn("a word of warning", stacklevel=2)
+            warnings.warn("a word of warning", RuntimeWarning, stacklevel=2)
+            warnings.warn("for developers", DeprecationWarning, stacklevel=2)
         if self.does == "fail":
             raise TrainingError("it diverged")
         if self.does == "die" and os.getpid() != self.parent:
@@ -64,11 +65,10 @@ class Work:
         return os.getpid()
 
 
-def done(fits: list[Work], listener: FitListener | None = None) -> dict[str, int]:
-    """Let a worker and this process do them, this one when the worker has begun."""
-    with FitWorkers(2) as workers:
-        workers.start(len(fits))
-        queue = FitQueue(listener or FitListener(), workers)
+def done(fits: list[Work], listener: FitListener | None = None, n_jobs: int = 2) -> dict[str, int]:
+    """Let workers and this process do them, this one when the workers are done with their first."""
+    with FitWorkers(n_jobs) as workers:
+        queue = FitQueue(listener or FitListener(), workers.start(len(fits)))
         results: dict[str, int] = {}
         queue.start(fits, results.__setitem__)
         for future in list(queue._under_way):
@@ -132,8 +132,9 @@ def test_what_a_worker_has_done_is_known_while_this_process_still_fits() -> None
 
 
 def test_what_a_worker_warned_of_is_a_warning_here() -> None:
-    with pytest.warns(UserWarning, match="a word of warning"):
+    with pytest.warns(RuntimeWarning, match="a word of warning") as caught:
         done([Work("one", "warn"), Work("two")])
+    assert [warning.category for warning in caught] == [RuntimeWarning]
 
 
 def test_what_a_worker_raised_is_raised_here() -> None:
@@ -146,6 +147,64 @@ def test_what_a_process_died_of_is_done_here() -> None:
         found = done([Work("one", "die"), Work("two"), Work("three")])
     assert set(found.values()) == {os.getpid()}
     assert set(found) == {"one", "two", "three"}
+
+
+def test_what_several_workers_were_doing_when_one_died_is_done_here_and_said_once() -> None:
+    diary = Diary()
+    fits = [Work("one", "die"), Work("two", "die"), Work("three"), Work("four")]
+    with pytest.warns(UserWarning, match="one by one") as caught:
+        results = done(fits, diary, n_jobs=3)
+    assert len(caught) == 1
+    assert set(results) == {"one", "two", "three", "four"}
+    assert all(diary.of(title).count("end") == 1 for title in results)
+
+
+def test_a_fit_that_no_worker_can_take_any_more_is_done_here() -> None:
+    results: dict[str, int] = {}
+    with FitWorkers(2) as workers:
+        queue = FitQueue(FitListener(), workers.start(3))
+        queue.start([], results.__setitem__)
+        queue._waiting.append(Work("one"))
+        workers.close()
+        queue._hand_over()  # as when a worker becomes free just now
+        queue.finish()
+    assert results == {"one": os.getpid()}
+
+
+def test_an_epoch_is_reported_when_its_fit_was_announced() -> None:
+    class News:
+        """Brings an epoch of a fit that was handed over while others looked."""
+
+        messages = 1
+
+        def empty(self) -> bool:
+            return not self.messages
+
+        def get(self) -> tuple[str, int, int]:
+            self.messages -= 1
+            queue._to_announce.append(Work("one"))
+            return "one", 1, 2
+
+    diary = Diary()
+    workers = FitWorkers(1)
+    queue = FitQueue(diary, workers)
+    workers.news = News()
+    queue.finish()
+    assert diary.of("one") == ["start", "epoch 1 of 2"]
+
+
+def test_workers_that_serve_several_calls_leave_off_where_one_failed() -> None:
+    def fail(workers: FitWorkers) -> None:
+        with fit_queue.fit_queue(neighbours(), 2, workers, FitListener()) as queue:
+            queue.start([Work("one", "fail"), Work("two")], lambda *_: None)
+            queue.finish()
+
+    with FitWorkers(2) as workers:
+        with pytest.raises(TrainingError):
+            fail(workers)
+        assert workers.count == 0
+        fit_table(FRAME, ignore=["truth"], method=neighbours(), n_folds=2, n_jobs=workers)
+        assert workers.count == 1
 
 
 def test_what_cannot_be_sent_to_another_process_is_done_here() -> None:

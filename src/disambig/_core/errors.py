@@ -93,12 +93,12 @@ def describe_rows(bad: NDArray[np.bool_]) -> str:
 _PACKAGE = __name__.partition(".")[0]
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the line of the first caller that is not part of this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _is_inside(module: str) -> bool:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +63,25 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
     os._exit(1)
+
+
+@contextmanager
+def children_ignore_interrupts() -> Iterator[None]:
+    """Let processes that start inside the block not hear of an interrupt in the terminal.
+
+    It is for the process that started them; they would print where they were. Not on Windows.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing.resource_tracker import ensure_running  # slow to import
+
+    ensure_running()  # inside the block, its start would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

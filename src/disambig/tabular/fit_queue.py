@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from disambig._core.errors import warn_caller
 from disambig._core.parameters import check_integer
-from disambig._core.processes import at_most_threads, available_cores, start_processes
+from disambig._core.processes import (
+    at_most_threads,
+    available_cores,
+    children_ignore_interrupts,
+    start_processes,
+)
 from disambig.tabular.listener import FitListener
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
 
 _SECONDS_BETWEEN_LOOKS = 0.05
+
+# What a fit returned, and the texts and categories of its warnings.
+FitResult = tuple[Any, list[tuple[str, type[Warning]]]]
 
 
 class Fit(Protocol):
@@ -73,18 +81,26 @@ class FitWorkers:
         self._pool = start_processes(count, threads=threads, set_up=_set_up, arguments=(self.news,))
         if method is not None:
             for _ in range(count):
-                self._pool.submit(_load, method)
+                self._submit(_load, method)
 
-    def submit(self, fit: Fit) -> "Future[tuple[Any, list[str]]]":
+    def submit(self, fit: Fit) -> "Future[FitResult]":
         """Let a process train a model; the result comes with what it warned of."""
-        future: Future[tuple[Any, list[str]]] = self._pool.submit(_fit_there, fit)
+        future: Future[FitResult] = self._submit(_fit_there, fit)
+        return future
+
+    def _submit(self, function: Callable[..., object], argument: object) -> "Future[Any]":
+        pool = self._pool  # another thread may close it now
+        if pool is None:
+            raise RuntimeError("the processes were ended")
+        with children_ignore_interrupts():  # they start here
+            future: Future[Any] = pool.submit(function, argument)
         return future
 
     def close(self) -> None:
-        """End the processes, those at work too."""
+        """End the processes, those at work too; when it returns, none of them writes anything."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)
-            self._pool, self.count = None, 0
+            pool, self._pool, self.news, self.count = self._pool, None, None, 0
+            pool.shutdown(wait=True, kill_workers=True)
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +128,7 @@ class FitQueue(FitListener):
         self._workers = workers or FitWorkers(1)
         self._lock = Lock()
         self._waiting: deque[Fit] = deque()
-        self._under_way: dict[Future[tuple[Any, list[str]]], Fit] = {}
+        self._under_way: dict[Future[FitResult], Fit] = {}
         self._to_announce: deque[Fit] = deque()
         self._take: Callable[[str, Any], None] = lambda *_: None
 
@@ -177,29 +193,45 @@ class FitQueue(FitListener):
 
     def _hear(self) -> None:
         """Pass on what workers have begun, the epochs that they have done, and their results."""
-        ended = [future for future in list(self._under_way) if future.done()]
-        while self._to_announce:
-            self._listener.on_fit_start(self._to_announce.popleft().title)
+        with self._lock:
+            ended = [future for future in self._under_way if future.done()]
+        self._announce()
         while self._workers.news is not None and not self._workers.news.empty():
-            self._listener.on_epoch_end(*self._workers.news.get())
+            epoch = self._workers.news.get()
+            self._announce()  # it may be of a fit that has begun just now
+            self._listener.on_epoch_end(*epoch)
         for future in ended:
             with self._lock:
-                fit = self._under_way.pop(future)
+                fit = self._under_way.pop(future, None)
+            if fit is None:
+                continue  # it is done again
             try:
                 result, warned = future.result()
             except (BrokenExecutor, PicklingError) as error:
-                self._workers.close()
-                warn_caller(
-                    "Models cannot be trained in several processes here, so the rest is trained "
-                    f"one by one ({type(error).__name__}). If memory is short, say --jobs 1 (in "
-                    "Python n_jobs=1)."
-                )
-                self._waiting.append(fit)
+                self._go_on_alone(fit, error)
                 continue
-            for message in warned:
-                warn_caller(message)
+            for message, category in warned:
+                warn_caller(message, category)
             self._listener.on_fit_end(fit.title)
             self._take(fit.title, result)
+
+    def _announce(self) -> None:
+        with self._lock:
+            begun = [fit.title for fit in self._to_announce]
+            self._to_announce.clear()
+        for title in begun:
+            self._listener.on_fit_start(title)
+
+    def _go_on_alone(self, failed: Fit, error: Exception) -> None:
+        """End the workers, and do here what they were doing."""
+        self._workers.close()
+        with self._lock:
+            self._waiting.extend([failed, *self._under_way.values()])
+            self._under_way.clear()
+        warn_caller(
+            "Models cannot be trained in several processes here, so the rest is trained one by one "
+            f"({type(error).__name__}). If memory is short, say --jobs 1 (in Python n_jobs=1)."
+        )
 
 
 @contextmanager
@@ -217,9 +249,11 @@ def fit_queue(
         else:
             with at_most_threads(workers.threads):
                 yield FitQueue(listener, workers)
-    finally:
-        if not is_given:
-            workers.close()
+    except BaseException:
+        workers.close()  # or they would go on with fits that nobody waits for
+        raise
+    if not is_given:
+        workers.close()
 
 
 def _can_be_elsewhere(method: "PartialLabelClassifier") -> bool:
@@ -258,8 +292,9 @@ class _Reporter(FitListener):
         _news.put((title, epoch, n_epochs))
 
 
-def _fit_there(fit: Fit) -> tuple[Any, list[str]]:
+def _fit_there(fit: Fit) -> FitResult:
+    # With the usual filters, which leave out what only developers need; those of the process that
+    # waits then decide.
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
         result = fit(_Reporter())
-    return result, [str(warning.message) for warning in caught]
+    return result, [(str(warning.message), warning.category) for warning in caught]
