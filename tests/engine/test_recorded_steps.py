@@ -1,4 +1,4 @@
-"""What a graph on a card would replay, played on the CPU: the same operations in the same memory."""
+"""What a graph on a card replays, played on the CPU: the same operations in the same memory."""
 
 import pytest
 import torch
