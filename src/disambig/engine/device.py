@@ -65,8 +65,9 @@ def threads_for(multiplications: float) -> Iterator[None]:
     how busy it is. Other cores are better used by other trainings. The size of a step is the number
     of multiplications in its matrix products, in one direction.
 
-    Torch keeps the number for the calling thread, and gives the last one set to threads that begin
-    later: blocks in several Python threads do not disturb each other.
+    Torch keeps the number for the calling thread: blocks in several Python threads do not disturb
+    each other. To threads that begin later it gives the last number set anywhere, so that one that
+    begins during a block has the number of the block, and keeps it.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(int(min(before, 1 + multiplications / _MULTIPLICATIONS_PER_THREAD)))
