@@ -151,7 +151,9 @@ def test_every_row_is_predicted_by_the_model_of_the_other_folds(task):
 
     method = quick_network(random_state=None)
     queue = FitQueue(FitListener())
-    together = Folds(task, method, n_folds=FOLDS, seed=4, queue=queue).predictions()
+    folds = Folds(task, method, n_folds=FOLDS, seed=4, queue=queue)
+    together = folds.predictions()
+    assert not any(hasattr(fit.classifier, "classes_") for fit in folds._fits)  # no model is kept
     train, test = list(shuffled_folds(len(task.candidates), FOLDS, 4))[1]
     of_fold = quick_network(random_state=spawn_seeds(4, FOLDS)[1])
     model = fit_model(task.values.iloc[train], task.candidates[train], task.plan, of_fold)

@@ -1,6 +1,7 @@
 """Models of a table: one without each fold, which predicts that fold, and one of all rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -128,10 +129,11 @@ class FoldFit:
 
     def __call__(self, listener: FitListener) -> OutOfFoldPredictions:
         """Train, and predict the rows that were held out."""
-        _report_epochs(self.classifier, listener, self.title)
+        classifier = copy(self.classifier)  # or all fitted ones would stay in memory
+        _report_epochs(classifier, listener, self.title)
         values = self.values.iloc[self.train]
-        model, features = untrained_model(self.plan, values, self.classifier)
-        self.classifier.fit(features, self.candidates[self.train])
+        model, features = untrained_model(self.plan, values, classifier)
+        classifier.fit(features, self.candidates[self.train])
         values, held_out = self.values.iloc[self.test], self.candidates[self.test]
         if self.per_network:
             per_network = confidences_per_network(model, values, held_out)
