@@ -1,6 +1,7 @@
 """Models that are trained side by side are those that are trained one by one."""
 
 import os
+import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,7 @@ class Work:
 
     title: str
     does: str = ""
+    file: Path = Path()
     parent: int = field(default_factory=os.getpid)
 
     def __call__(self, listener: FitListener) -> int:
@@ -59,6 +61,10 @@ class Work:
             warnings.warn("for developers", DeprecationWarning, stacklevel=2)
         if self.does == "fail":
             raise TrainingError("it diverged")
+        if self.does == "make a file":
+            self.file.touch()
+        while self.does == "wait for a file" and not self.file.exists():
+            time.sleep(0.01)
         if self.does == "die" and os.getpid() != self.parent:
             os._exit(3)
         listener.on_epoch_end(self.title, 1, 1)
@@ -112,10 +118,18 @@ def test_workers_can_serve_several_calls() -> None:
         assert workers.count == 1
 
 
-def test_this_process_and_the_worker_share_the_work() -> None:
-    found = done([Work(str(number)) for number in range(4)])
-    assert len(found) == 4
-    assert {os.getpid()} < set(found.values())
+def test_this_process_and_the_worker_share_the_work(tmp_path: Path) -> None:
+    fits = [
+        Work("one", "wait for a file", tmp_path / "f"),
+        Work("two", "make a file", tmp_path / "f"),
+    ]
+    results: dict[str, int] = {}
+    with FitWorkers(2) as workers:
+        queue = FitQueue(FitListener(), workers.start(2))
+        queue.start(fits, results.__setitem__)
+        queue.finish()
+    assert results["two"] == os.getpid()
+    assert results["one"] != os.getpid()
 
 
 def test_what_a_worker_has_done_is_known_while_this_process_still_fits() -> None:
