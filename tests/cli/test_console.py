@@ -1,12 +1,13 @@
 """What commands say to people."""
 
 import io
+import warnings
 
 import pytest
 from rich.console import Console
 
 from disambig.bench.formats import Table
-from disambig.cli.console import print_table, say
+from disambig.cli.console import collected_notices, print_table, say
 
 
 def test_people_are_spoken_to_on_standard_error(capsys):
@@ -26,6 +27,15 @@ def test_orders_to_the_terminal_are_not_passed_on(capsys, order):
     text = capsys.readouterr().err
     assert order not in text
     assert text.splitlines()[1] == "second line"
+
+
+def test_what_several_models_warn_of_is_said_once(capsys):
+    with collected_notices() as notices:
+        warnings.simplefilter("always")
+        for text in ("few rows", "few rows", "few labels"):
+            warnings.warn(text, stacklevel=1)
+    assert notices == ["few rows", "few labels"]
+    assert capsys.readouterr().err.splitlines() == ["Note: few rows", "Note: few labels"]
 
 
 TABLE = Table(

@@ -129,12 +129,16 @@ def say_notices(notices: Iterable[str]) -> None:
 
 @contextmanager
 def collected_notices() -> Iterator[list[str]]:
-    """Print warnings as they come, and collect them for the result of a command."""
+    """Print warnings as they come, and collect them for the result of a command.
+
+    Each is said once, however many models have reason for it.
+    """
     notices: list[str] = []
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        notices.append(str(message))
-        say_notices([str(message)])
+        if str(message) not in notices:
+            notices.append(str(message))
+            say_notices([str(message)])
 
     with warnings.catch_warnings():
         warnings.showwarning = show
