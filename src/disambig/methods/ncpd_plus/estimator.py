@@ -289,6 +289,8 @@ class NCPDPlusClassifier(NCPDClassifier):
                 sys.stdout.write(f"{method.selection_}\n")
         return [
             method._confidences(X, candidates)
+            if method.validation is not None  # of which some rows were not trained on
+            else method._mean(lambda member: member.candidate_confidence_)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
 

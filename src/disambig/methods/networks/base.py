@@ -305,7 +305,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
                     method._keep(plans[method], training, number)
             trainers = cls._to_be_repeated(trainers)
         return [
-            method._confidences(X, candidates)
+            # Nobody asks for those of a classifier that another one goes on from.
+            sparse.csr_array(candidates.shape)
+            if method._hands_on
+            else method._confidences(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
 
