@@ -284,7 +284,7 @@ def test_without_some_the_others_share_their_weight():
 @pytest.mark.parametrize(
     ("epochs", "scouting", "by_members"),
     [
-        (None, 30, (195, 112, 85)),
+        (None, 30, (140, 112, 85)),
         (200, 70, (200, 200, 200)),
         (12, 4, (12, 12, 12)),
         (1, 1, (1, 1, 1)),

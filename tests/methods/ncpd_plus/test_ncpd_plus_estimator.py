@@ -172,7 +172,7 @@ def test_every_configuration_has_a_scout_and_every_member_goes_on():
 
 def test_the_fewer_members_there_are_the_longer_each_is_trained(monkeypatch):
     monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
-    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    monkeypatch.setattr(members, "_EPOCHS_AFTER", (11, 5, 3))
     diary = Diary()
     fitted = quick_mix(epochs=None, callbacks=[diary]).fit(X, Y)
     length = 2 + 11 // len(fitted.members_)
@@ -282,7 +282,7 @@ def test_many_side_by_side_learn_what_each_learns_alone(make):
 
 def test_mixes_side_by_side_are_trained_as_long_as_alone(monkeypatch):
     monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
-    monkeypatch.setattr(members, "_SHARED_EPOCHS", 12)
+    monkeypatch.setattr(members, "_EPOCHS_AFTER", (12, 6, 4))
     counts = iter([1, 2, 3, 1, 1, 2, 3, 1])
 
     def weigh_some(candidates, probabilities, left_out=()):

@@ -173,7 +173,7 @@ def test_a_mix_of_which_nothing_is_left_is_ncpd(monkeypatch, tmp_path, where):
 def test_ncpd_in_place_of_a_mix_is_watched_for_as_many_epochs(monkeypatch):
     # A study lays its folds side by side, whichever of them have collapsed.
     monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
-    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    monkeypatch.setattr(members, "_EPOCHS_AFTER", (11, 5, 3))
     collapse_in_mix(monkeypatch, lambda *_: True)
     method = quick_mix(epochs=None, validation=(X, Y))
     with pytest.warns(UserWarning, match="mix: plain, noisy, noisy_views"):

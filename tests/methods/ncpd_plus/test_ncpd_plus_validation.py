@@ -87,7 +87,7 @@ def test_a_share_of_the_rows_is_watched_and_neither_scouted_nor_trained_on():
 def test_rates_of_a_mix_have_one_length_however_many_are_in_it(monkeypatch):
     # The folds of a study are laid side by side, and the fewer members the longer the training.
     monkeypatch.setattr(members, "_SCOUT_EPOCHS", 2)
-    monkeypatch.setattr(members, "_SHARED_EPOCHS", 11)
+    monkeypatch.setattr(members, "_EPOCHS_AFTER", (11, 5, 3))
     fitted = quick_mix(validation=PAIR, epochs=None).fit(X, Y)
     trained = 2 + 11 // len(fitted.members_)
     assert trained < 13

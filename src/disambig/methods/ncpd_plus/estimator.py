@@ -79,7 +79,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         Units of the hidden layer, or of each of them.
     epochs : int, optional
         Times that every row is seen; a third of them before configurations are compared. By default
-        30 before, and 165 that those left share: 85 in all for each of three, 112 for each of two.
+        30 before, and 85 in all for each of three members, 112 for each of two, 140 for one alone.
         With ``select="none"`` 200.
     learning_rate : float, default=0.004
         Of Adam. With ``select="auto"`` it falls to zero once configurations have been compared.

@@ -21,10 +21,10 @@ from disambig.methods.side_by_side import fit_copies
 
 # Rows that scouts are compared on; from then on they are trained on too.
 _HELD_OUT = 0.2
-# Scouts train for so many epochs. Then members share the rest: the fewer there are, the longer each
-# is trained. (On sets of one or two steps an epoch, more epochs gained nothing.)
+# Scouts train for so many epochs; then one member alone, each of two, or each of three for so many
+# more. (On sets of one or two steps an epoch, more of them gained nothing.)
 _SCOUT_EPOCHS = 30
-_SHARED_EPOCHS = 165
+_EPOCHS_AFTER = (110, 82, 55)
 # Where the user has given the epochs, scouts take this share of them.
 _SCOUT_SHARE = 0.35
 
@@ -45,11 +45,10 @@ class Pace(NamedTuple):
     @classmethod
     def of(cls, epochs: int | None) -> Self:
         """Return the pace for members of so many epochs; without a number, the usual one."""
-        counts = range(1, len(CONFIGURATIONS) + 1)
         if epochs is None:
-            return cls(_SCOUT_EPOCHS, tuple(_SHARED_EPOCHS // count for count in counts))
+            return cls(_SCOUT_EPOCHS, _EPOCHS_AFTER)
         scouting = max(1, round(_SCOUT_SHARE * epochs))
-        return cls(scouting, tuple(int(epochs) - scouting for _ in counts))
+        return cls(scouting, tuple(int(epochs) - scouting for _ in _EPOCHS_AFTER))
 
 
 class Mix(NamedTuple, Generic[Member]):
