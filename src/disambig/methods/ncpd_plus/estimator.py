@@ -316,7 +316,10 @@ class NCPDPlusClassifier(NCPDClassifier):
     def _mean(self, of_member: Callable[[Self], Any]) -> Any:
         """Return the mean over the members by their weights."""
         weights = self.selection_.weights
-        return sum(weights[name] * of_member(member) for name, member in self.members_.items())
+        total = sum(weights[name] for name in self.members_)
+        # Over their sum, which may be off by a rounding: where all are certain, the mean is 1.
+        parts = (weights[name] * of_member(member) for name, member in self.members_.items())
+        return sum(parts) / total
 
     def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not self._is_mix():
