@@ -21,6 +21,9 @@ _KEY = "disambig"
 # As safetensors calls them. Half precision is for modules of the user; numpy has no BF16.
 _TYPES = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"}
 
+# What files of fitted methods are called, and how they are laid out now.
+MODEL_KIND, MODEL_VERSION = "model", 2
+
 
 def write_arrays(
     path: str | os.PathLike[str],

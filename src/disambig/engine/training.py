@@ -186,11 +186,11 @@ class Training:
     def progress_of(self, number: int) -> Progress:
         """Return how far a problem has come, for a training on other rows to go on from."""
         networks = slice(number * self._n_networks, (number + 1) * self._n_networks)
-        problems = slice(number, number + 1)
+        parts = {"networks": networks, "adam": networks, "rule": slice(number, number + 1)}
         learned = {}
         for name, value in self.state().items():
-            part = networks if name.startswith(("networks.", "adam.")) else problems
-            if name.startswith(("networks.", "adam.", "rule.")):
+            part = parts.get(name.partition(".")[0])
+            if part is not None:
                 # With a single problem all of it, in whatever form networks of the user have it.
                 whole = len(self.histories) == 1 or value.ndim == 0
                 learned[name] = (value if whole else value[part]).clone()
@@ -202,8 +202,12 @@ class Training:
         All of them after as many epochs and steps. What was kept of every row is not taken over:
         these may be others.
         """
-        if len({(one.history.n_epochs, one.steps) for one in progress}) > 1:
-            raise ValueError("Problems go on together only after as many epochs and steps each.")
+        done = {(one.history.n_epochs, one.steps) for one in progress}
+        if len(done) > 1:
+            raise ValueError(
+                "Problems that go on together need the same numbers of epochs and steps done. Got "
+                f"{sorted(done)}. Group them by these."
+            )
         for name in progress[0].learned:
             values = [one.learned[name] for one in progress]
             whole = len(values) == 1 or values[0].ndim == 0

@@ -14,14 +14,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from disambig._core.array_file import plain, read_arrays, refused, take_part, write_arrays
+from disambig._core.array_file import (
+    MODEL_KIND,
+    MODEL_VERSION,
+    plain,
+    read_arrays,
+    refused,
+    take_part,
+    write_arrays,
+)
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.scaling import FeatureScaler
 
-_KIND = "model"
-_VERSION = 2
 _CONFIDENCE = "confidence"
 _CSR_PARTS = ("data", "indices", "indptr")
 # Sums of probabilities are rounded, in doubles or in single precision.
@@ -93,7 +99,9 @@ class SaveLoadMixin(BaseEstimator):
             "n_features": self.n_features_in_,
             "feature_names": None if names is None else names.tolist(),
         }
-        write_arrays(path, _KIND, _VERSION, arrays, description, framework=self._framework)
+        write_arrays(
+            path, MODEL_KIND, MODEL_VERSION, arrays, description, framework=self._framework
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -114,7 +122,12 @@ class SaveLoadMixin(BaseEstimator):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a file of this method holds: arrays by name, and a description."""
         arrays, description = read_arrays(
-            path, _KIND, _VERSION, entries=("method",), framework=cls._framework, finite=finite
+            path,
+            MODEL_KIND,
+            MODEL_VERSION,
+            entries=("method",),
+            framework=cls._framework,
+            finite=finite,
         )
         method = description["method"]
         if method != cls.card.name:
@@ -149,7 +162,7 @@ class SaveLoadMixin(BaseEstimator):
             model._from_arrays(arrays, description)
         except Exception as error:  # what was changed by hand may make the parts raise anything
             reason = f"what it says does not fit together ({error})"
-            raise refused(path, _KIND, reason) from error
+            raise refused(path, MODEL_KIND, reason) from error
         return model
 
     @classmethod

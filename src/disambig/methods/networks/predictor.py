@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from disambig._core.array_file import read_arrays, take_part
+from disambig._core.array_file import MODEL_KIND, MODEL_VERSION, read_arrays, take_part
 from disambig._core.errors import ModelFileError
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.methods.feature_scales import LARGEST_INPUT, FeatureScale
 
-_KIND, _VERSION = "model", 2
 _ROWS_AT_A_TIME = 8192
 # Added to the variance of a unit before it is divided by, as in training.
 _EPSILON = np.float32(1e-5)
@@ -73,7 +72,7 @@ class NetworkPredictor:
             (weight * member.probabilities(X) for weight, member in self.members),
             start=np.zeros((len(X), len(self.classes_))),
         )
-        return total
+        return total / sum(weight for weight, _ in self.members)
 
 
 def read_predictor(
@@ -93,7 +92,9 @@ def read_predictor(
         The classes that it should have.
     """
     try:
-        arrays, description = read_arrays(path, _KIND, _VERSION, entries=("own_network", "method"))
+        arrays, description = read_arrays(
+            path, MODEL_KIND, MODEL_VERSION, entries=("own_network", "method")
+        )
         n_features = description["n_features"]
         if (description["method"], description["classes"]["names"]) != (method, classes.tolist()):
             return None
