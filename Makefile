@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 # Exact versions, resolved on Python 3.11. On a newer Python: make test CONSTRAINTS=
 CONSTRAINTS ?= constraints.txt
 
-.PHONY: install run test suite lint docs screenshots bench reproduce clean
+.PHONY: install run test suite lint docs screenshots bench faults reproduce clean
 
 install: $(INSTALLED)
 
@@ -52,6 +52,11 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/own_file_cleaning.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
 	$(BIN)/python benchmarks/report_at_scale.py
+
+# Kills, hostile files, requests and arrays by the thousand, before a release: an hour, on Linux.
+# Writes docs/results/faults.md.
+faults: $(INSTALLED)
+	$(BIN)/python tools/faults
 
 # The paper's whole evaluation into docs/results/: hours on two cores, and it can be interrupted.
 # Needs DISAMBIG_DATA too.

@@ -123,6 +123,14 @@ class FileOptions:
     encoding: Annotated[
         str | None, _file_option(help="Encoding of a text file, such as latin-1; UTF-8 by default.")
     ] = None
+    max_memory: Annotated[
+        str | None,
+        _file_option(
+            help="Memory that FILE may need once it is unpacked, such as 8GB. By default 2GB, or "
+            "ten times its size.",
+            metavar="SIZE",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,8 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
-from disambig.tabular.files.formats import STANDARD_STREAM, find_format, find_writer, read_table
+from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
@@ -29,6 +30,7 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> p
         delimiter=options.delimiter,
         encoding=options.encoding,
         with_truth=with_truth,
+        max_memory=options.max_memory,
     )
 
 

@@ -17,7 +17,8 @@ from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.download import find_file
 from disambig.datasets.readers import read_embedded, read_labelled_table
 from disambig.tabular.files.arrays import read_mat
-from disambig.tabular.files.formats import FORMATS, FileContent, find_format, suffixes_of
+from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.formats import FORMATS, find_format, suffixes_of
 
 
 def list_datasets() -> list[DatasetCard]:

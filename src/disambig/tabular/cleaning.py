@@ -16,7 +16,8 @@ from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
-from disambig.tabular.files.formats import STANDARD_STREAM, find_writer, write_table
+from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.labels.label_columns import Labels, label_column_names

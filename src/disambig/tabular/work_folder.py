@@ -19,7 +19,7 @@ from disambig._core.fingerprint import code_fingerprint, fingerprint_of, sha256_
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
-from disambig.tabular.files.formats import STANDARD_STREAM
+from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
 _MARK = "work.json"

@@ -14,7 +14,7 @@ from scipy import io, sparse
 from disambig._core.errors import DatasetFormatError
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.tabular.files import arrays
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.content import FileContent
 
 # Three samples, four labels: the sets {0, 1}, {1}, {2, 3} and the truth 1, 1, 3.
 DATA = np.array([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]])

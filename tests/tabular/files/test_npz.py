@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from disambig._core.errors import DatasetFormatError
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.tabular.files import arrays
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.content import FileContent
 
 X = np.array([[0.5, 1.0], [1.5, 2.0]])
 MASK = np.array([[True, True, False], [False, False, True]])

@@ -11,7 +11,7 @@ from disambig._core.errors import CandidateError, DatasetFormatError, describe_r
 from disambig._core.typing import AnyArray, FloatArray, Sparse
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.content import FileContent
 
 
 def read_mat(source: FileContent) -> PartialLabelDataset:

@@ -14,7 +14,7 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
 from disambig.candidates.checks import is_missing
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.content import FileContent
 from disambig.tabular.table_cells import cell_text, is_collection, json_value
 
 _MOST_ROWS = 1_048_576

@@ -1,6 +1,5 @@
 """Every file format, one record each; ``read_table`` and ``write_table`` go by them."""
 
-import io
 import os
 import pkgutil
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disambig._core.errors import (
-    DatasetNotFoundError,
     DisambigError,
     ParameterError,
     TableError,
@@ -19,11 +17,11 @@ from disambig._core.errors import (
     import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
+from disambig.tabular.files.content import STANDARD_STREAM, FileContent, find_content
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STANDARD_STREAM = "-"
 _FILES = "disambig.tabular.files"
 
 Writer = Callable[[Any, BinaryIO], None]
@@ -51,7 +49,7 @@ class Format:
     holds_more: str = ""  # what a file may hold besides the table, and would lose if overwritten
 
     def read(
-        self, content: "FileContent", *, delimiter: str | None = None, encoding: str | None = None
+        self, content: FileContent, *, delimiter: str | None = None, encoding: str | None = None
     ) -> Any:
         """Return what the reader makes of a file."""
         options: dict[str, Any] = self._delimiter_option(delimiter)
@@ -177,41 +175,6 @@ def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: b
     return found
 
 
-@dataclass(frozen=True)
-class FileContent:
-    """Bytes that can be read from the start as often as needed, and what messages call them."""
-
-    name: str
-    path: Path | None = None
-    content: bytes = b""
-
-    def open(self) -> BinaryIO:
-        """Return a stream of the bytes."""
-        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
-
-    @property
-    def stem(self) -> str:
-        """The name of the file without its folder and suffix."""
-        return self.name if self.path is None else self.path.stem
-
-
-def find_content(source: str | os.PathLike[str]) -> FileContent:
-    """Return the content of a file, or of standard input for ``"-"``."""
-    if os.fspath(source) == STANDARD_STREAM:
-        if sys.stdin is None:
-            raise TableError("There is no standard input here. Give the path of a file.")
-        return FileContent("standard input", content=sys.stdin.buffer.read())
-    path = Path(source)
-    if path.is_dir():
-        raise TableError(f"A table is a file. {path} is a folder. Give the path of a file in it.")
-    if path.is_file():
-        return FileContent(str(path), path)
-    if not path.exists():
-        raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
-    # A pipe can be read once.
-    return FileContent(str(path), content=path.read_bytes())
-
-
 def check_names(names: Iterable[object], table: str) -> list[str]:
     """Return the names of columns as strings; refuse blank and repeated ones.
 
@@ -243,6 +206,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     with_truth: bool = False,
+    max_memory: int | str | None = None,
 ) -> "pd.DataFrame":
     """Read a table from a file.
 
@@ -263,9 +227,12 @@ def read_table(
         Of a text file. By default UTF-8, or what a mark at the start of the file says.
     with_truth : bool, default=False
         Add a column ``truth`` with the true labels, where a ``.mat`` or ``.npz`` holds them.
+    max_memory : int or str, optional
+        Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
+        default 2 GB, or ten times its size where that is more.
     """
     try:
-        content = find_content(source)
+        content = find_content(source, max_memory)
         record = _need_format(source, format, to_write=False)
         table = record.read(content, delimiter=delimiter, encoding=encoding)
     except DisambigError:

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig.tabular.files.formats import FileContent, check_names
+from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.formats import check_names
 from disambig.tabular.files.text import decode_lines
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER, json_value
 

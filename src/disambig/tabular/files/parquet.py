@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
-from disambig.tabular.files.formats import FileContent
+from disambig.tabular.files.content import FileContent
 from disambig.tabular.table_cells import cell_text
 
 

@@ -1,0 +1,164 @@
+"""What a campaign is: cases tried one by one, most in a child process with limits, and counted."""
+
+import contextlib
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MEMORY = 2 << 30
+SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one case ended.
+
+    Attributes
+    ----------
+    case : str
+        What was tried, precise enough to try it again with the same seed.
+    ended : str
+        In a word or two, to be counted: "refused", "equal to the bit", "exit 2".
+    failure : str
+        What went wrong; empty where nothing did.
+    """
+
+    case: str
+    ended: str
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Cases of one kind.
+
+    Attributes
+    ----------
+    name : str
+        The row of the table.
+    count : int
+        How many cases a full run tries.
+    cases : callable
+        ``cases(seed, count, folder)`` yields an outcome for every case. It may yield more or fewer
+        than ``count`` where the cases are a list, not a draw. ``folder`` is empty and goes away.
+    """
+
+    name: str
+    count: int
+    cases: Callable[[int, int, Path], Iterator[Outcome]]
+
+
+@dataclass
+class Tally:
+    """What came of a campaign."""
+
+    name: str
+    tried: int = 0
+    seconds: float = 0.0
+    ended: Counter[str] = field(default_factory=Counter)
+    failures: list[Outcome] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        self.tried += 1
+        self.ended[outcome.ended] += 1
+        if outcome.failure:
+            self.failures.append(outcome)
+
+
+@dataclass(frozen=True)
+class Child:
+    """How a child process ended.
+
+    Attributes
+    ----------
+    ended : str
+        "returned", "raised", "exit N", "signal N" or "too long".
+    value : object
+        What the function returned; for "raised", the traceback as text.
+    """
+
+    ended: str
+    value: object = None
+
+
+def in_child(
+    function: Callable[[], object], seconds: float = SECONDS, memory: int = MEMORY
+) -> Child:
+    """Run a function in a forked child that may take so many seconds and more bytes of memory.
+
+    A child that asks for more memory gets a MemoryError, or dies. Whatever it does to its process,
+    this one goes on. Its standard streams go nowhere unless the function redirects them.
+    """
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_child(function, read_end, write_end, memory)
+    os.close(write_end)
+    try:
+        written = _read_until(read_end, time.monotonic() + seconds)
+    finally:
+        os.close(read_end)
+        # Dead already, or too long at it.
+        with contextlib.suppress(ProcessLookupError):
+            if not _has_ended(child):
+                os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if written is None:
+        return Child("too long")
+    if written:
+        ended, value = pickle.loads(written)  # noqa: S301 - written by the function above
+        return Child(ended, value)
+    if os.WIFSIGNALED(status):
+        return Child(f"signal {os.WTERMSIG(status)}")
+    return Child(f"exit {os.waitstatus_to_exitcode(status)}")
+
+
+def _has_ended(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _read_until(read_end: int, deadline: float) -> bytes | None:
+    """Return all that a child writes until it closes its end; None if it has not by then."""
+    parts = []
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([read_end], [], [], left)[0]:
+            return None
+        part = os.read(read_end, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def _be_child(function: Callable[[], object], read_end: int, write_end: int, memory: int) -> None:
+    try:
+        os.close(read_end)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nowhere, stream)
+        limit_memory(memory)
+        try:
+            found: tuple[str, object] = ("returned", function())
+        except BaseException:  # noqa: BLE001 - a SystemExit is a result too
+            found = ("raised", traceback.format_exc())
+        with open(write_end, "wb") as pipe:
+            pipe.write(pickle.dumps(found))
+    finally:
+        os._exit(0)
+
+
+def limit_memory(memory: int) -> None:
+    """Let this process map so many bytes more than it has mapped now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
