@@ -1,16 +1,17 @@
 """Try to break disambig: kills, hostile files, requests, downloads and arrays, all by a seed.
 
     python tools/faults [--seed 0] [--share 1.0] [--only NAME ...] [--folder docs/results]
+    python tools/faults --only NAME --case N [--seed 0]
 
 Needs Linux: cases run in forked children with limits. Prints a table and writes faults.md. Ends
-with 1 if any case failed; each failed case is named, and comes again with the same seed and share.
+with 1 if any case failed; each failed case is named, and comes again by its number and the seed.
 """
 
 import argparse
 import os
+import platform
+import random
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 # Before anything numerical is imported: children are forked, and threads do not survive a fork.
@@ -19,34 +20,22 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
-from campaign import Campaign, Outcome, Tally  # noqa: E402
+from campaign import Campaign, Tally  # noqa: E402
+from running import Halves, run_here, run_in_two  # noqa: E402
 
 from results_page import FOLDER, markdown_table, write_page  # noqa: E402
 
 CAMPAIGNS: tuple[Campaign, ...] = ()
-HEADER = ("campaign", "tried", "survived", "failed", "seconds", "how cases ended")
+HEADER = ("campaign", "tried", "survived", "failed", "minutes", "how cases ended")
+MOST_LISTED = 40
 
 
-def run(campaign: Campaign, seed: int, share: float) -> Tally:
-    """Run a share of a campaign and count what comes of it."""
-    tally = Tally(campaign.name)
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="disambig-faults-") as folder:
-        count = max(1, round(campaign.count * share))
-        for outcome in campaign.cases(seed, count, Path(folder)):
-            tally.add(outcome)
-            show(tally, count, outcome)
-    tally.seconds = time.monotonic() - begin
-    return tally
-
-
-def show(tally: Tally, count: int, outcome: Outcome) -> None:
-    """Show how far a campaign is, and every failure at once."""
-    if outcome.failure:
-        print(f"\r{tally.name}: {outcome.case}\n{outcome.failure}\n", flush=True)
-    if sys.stderr.isatty():
-        line = f"\r{tally.name}: {tally.tried} of about {count}, {len(tally.failures)} failed "
-        print(line, end="", file=sys.stderr, flush=True)
+def choose_numbers(campaign: Campaign, seed: int, share: float) -> list[int]:
+    """Return the numbers of the cases to try, from anywhere in the campaign."""
+    count = max(1, round(campaign.count * share))
+    if count >= campaign.count:
+        return list(range(campaign.count))
+    return sorted(random.Random(f"{seed} {campaign.name}").sample(range(campaign.count), count))
 
 
 def row(tally: Tally) -> tuple[str, ...]:
@@ -54,7 +43,38 @@ def row(tally: Tally) -> tuple[str, ...]:
     failed = len(tally.failures)
     ended = ", ".join(f"{count:,} {what}" for what, count in tally.ended.most_common())
     counts = (f"{tally.tried:,}", f"{tally.tried - failed:,}", f"{failed:,}")
-    return (tally.name, *counts, f"{tally.seconds:.0f}", ended)
+    return (tally.name, *counts, f"{tally.seconds / 60:.1f}", ended)
+
+
+def list_failures(tallies: list[Tally], seed: int) -> str:
+    """Return the failed cases, each with the command that tries it again."""
+    lines = [
+        f"- `python tools/faults --only {tally.name} --case {failed.number} --seed {seed}`: "
+        f"{failed.case}: {failed.failure.strip().splitlines()[-1]}"
+        for tally in tallies
+        for failed in tally.failures
+    ]
+    if len(lines) > MOST_LISTED:
+        lines[MOST_LISTED:] = [f"- and {len(lines) - MOST_LISTED:,} more"]
+    return "\n".join(lines)
+
+
+def write_results(tallies: list[Tally], seed: int, share: float, folder: Path) -> None:
+    """Write the page of a run."""
+    failures = list_failures(tallies, seed)
+    machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
+    write_page(
+        "faults",
+        "Faults: what was tried to break it",
+        "tools/faults",
+        f"Seed {seed}, {share:.0%} of the cases of a full run, two at a time. {machine}, Python "
+        f"{platform.python_version()}. What a failure is, and what is promised: "
+        "[promises](../promises.md).",
+        markdown_table(HEADER, map(row, tallies)),
+        *(["What failed:", failures] if failures else ["Nothing failed."]),
+        folder=folder,
+        real_data=False,
+    )
 
 
 def main() -> int:
@@ -64,30 +84,31 @@ def main() -> int:
     names = [campaign.name for campaign in CAMPAIGNS]
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=float, default=1.0, help="of the cases of a full run")
-    parser.add_argument("--only", nargs="*", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--case", type=int, help="try this case again, and say all about it")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
     chosen = [campaign for campaign in CAMPAIGNS if campaign.name in options.only]
-    tallies = [run(campaign, options.seed, options.share) for campaign in chosen]
-    table = markdown_table(HEADER, map(row, tallies))
-    failures = [
-        f"- {tally.name}: `{failed.case}`: {failed.failure.strip().splitlines()[-1]}"
-        for tally in tallies
-        for failed in tally.failures
-    ]
-    settings = f"Seed {options.seed}, {options.share:.0%} of the cases of a full run."
-    write_page(
-        "faults",
-        "Faults: what was tried to break it",
-        "tools/faults",
-        settings,
-        table,
-        *(["What failed:", "\n".join(failures)] if failures else ["Nothing failed."]),
-        folder=options.folder,
-        real_data=False,
-    )
-    print(table)
-    return 1 if failures else 0
+    if options.case is not None:
+        if len(chosen) != 1:
+            parser.error("--case goes with --only and one campaign")
+        return run_here(chosen[0], options.seed, options.case)
+    tallies: list[Tally] = []
+    interrupted = False
+    try:
+        for campaign in chosen:
+            halves = Halves(campaign, choose_numbers(campaign, options.seed, options.share))
+            tallies.append(halves.tally)
+            run_in_two(halves, options.seed)
+    except KeyboardInterrupt:
+        interrupted = True
+    print(markdown_table(HEADER, map(row, tallies)))
+    print(list_failures(tallies, options.seed))
+    if interrupted:
+        print("Interrupted: no page is written.")
+        return 130
+    write_results(tallies, options.seed, options.share, options.folder)
+    return 1 if any(tally.failures for tally in tallies) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a campaign is: cases tried one by one, most in a child process with limits, and counted."""
+"""What a campaign is: numbered cases, most in a child process with limits, and counted."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import signal
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,16 +24,19 @@ class Outcome:
     Attributes
     ----------
     case : str
-        What was tried, precise enough to try it again with the same seed.
+        What was tried, for people.
     ended : str
         In a word or two, to be counted: "refused", "equal to the bit", "exit 2".
     failure : str
         What went wrong; empty where nothing did.
+    number : int
+        Of the case: it comes again with this number and the same seed.
     """
 
     case: str
     ended: str
     failure: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,19 @@ class Campaign:
     Attributes
     ----------
     name : str
-        The row of the table.
+        The row of the table, and what ``--only`` takes.
     count : int
-        How many cases a full run tries.
+        How many cases a full run tries, numbered from 0.
     cases : callable
-        ``cases(seed, count, folder)`` yields an outcome for every case. It may yield more or fewer
-        than ``count`` where the cases are a list, not a draw. ``folder`` is empty and goes away.
+        ``cases(seed, numbers, folder)`` yields an outcome for each of these numbers, with that
+        number. What a case is must depend on the seed and its number alone. ``folder`` is empty and
+        goes away. It is called in a process of its own, twice at once for halves of the numbers, so
+        that libraries are best imported when it is called.
     """
 
     name: str
     count: int
-    cases: Callable[[int, int, Path], Iterator[Outcome]]
+    cases: Callable[[int, Sequence[int], Path], Iterator[Outcome]]
 
 
 @dataclass
@@ -96,34 +101,41 @@ def in_child(
     """Run a function in a forked child that may take so many seconds and more bytes of memory.
 
     A child that asks for more memory gets a MemoryError, or dies. Whatever it does to its process,
-    this one goes on. Its standard streams go nowhere unless the function redirects them.
+    this one goes on. Its standard streams go nowhere unless the function redirects them. Processes
+    that it starts are ended with it.
     """
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         _be_child(function, read_end, write_end, memory)
     os.close(write_end)
+    _lead_group(child)
+    written = None
     try:
         written = _read_until(read_end, time.monotonic() + seconds)
     finally:
         os.close(read_end)
-        # Dead already, or too long at it.
-        with contextlib.suppress(ProcessLookupError):
-            if not _has_ended(child):
-                os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+        # What is left of its group: itself, if it takes too long, and what it has started. The
+        # child is not waited for yet, so that its number cannot be that of another process.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if written is not None:
+                os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+            os.killpg(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
     if written is None:
         return Child("too long")
     if written:
-        ended, value = pickle.loads(written)  # noqa: S301 - written by the function above
+        ended, value = pickle.loads(written)  # noqa: S301 - written by _be_child
         return Child(ended, value)
     if os.WIFSIGNALED(status):
         return Child(f"signal {os.WTERMSIG(status)}")
     return Child(f"exit {os.waitstatus_to_exitcode(status)}")
 
 
-def _has_ended(child: int) -> bool:
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def _lead_group(process: int) -> None:
+    # Both sides say so: neither can be sure to be first.
+    with contextlib.suppress(OSError):
+        os.setpgid(process, 0)
 
 
 def _read_until(read_end: int, deadline: float) -> bytes | None:
@@ -142,6 +154,7 @@ def _read_until(read_end: int, deadline: float) -> bytes | None:
 def _be_child(function: Callable[[], object], read_end: int, write_end: int, memory: int) -> None:
     try:
         os.close(read_end)
+        _lead_group(0)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nowhere, stream)
