@@ -2,7 +2,7 @@
 
     DISAMBIG_DATA=folder python benchmarks/ncpd_gpu.py [--folder docs/results]
 
-Needs a CUDA card with Triton, whose kernels it switches on (DISAMBIG_KERNELS=1). Soccer Player and
+Needs a CUDA card with Triton, whose kernels it asks for (DISAMBIG_KERNELS=1). Soccer Player and
 Yahoo!News are made-up data of their shape. Everything is timed from the rows of the folds in memory
 to fitted classifiers: scaling, training, graph capture, and the confidences of the training rows.
 So is the same without kernels of our own. Beside both stands the floor of a step: its five matrix
@@ -31,7 +31,7 @@ from disambig.engine.fast.adam import Adam
 from disambig.methods import ncpd
 from results_page import FOLDER, markdown_table, write_page
 
-# Our kernels are used only where somebody asks for them.
+# On cards where our kernels are not the default, too.
 os.environ["DISAMBIG_KERNELS"] = "1"
 LIMIT = 18
 HIDDEN = 512

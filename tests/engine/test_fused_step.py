@@ -71,20 +71,38 @@ def test_nothing_is_fused_where_the_settings_say_so(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("switch", "capability", "hip", "triton", "expected"),
+    ("switch", "capability", "hip", "triton", "compiler", "expected"),
     [
-        ("1", (9, 0), None, True, True),
-        ("0", (9, 0), None, True, False),
-        ("1", (7, 5), None, True, False),
-        ("1", (9, 0), "6.0", True, False),
-        ("1", (9, 0), None, False, False),
+        (None, (9, 0), None, True, True, True),
+        (None, (8, 6), None, True, True, False),
+        (None, (12, 0), None, True, True, False),
+        ("1", (8, 6), None, True, True, True),
+        ("0", (9, 0), None, True, True, False),
+        ("1", (7, 5), None, True, True, False),
+        ("1", (9, 0), "6.0", True, True, False),
+        ("1", (9, 0), None, False, True, False),
+        (None, (9, 0), None, True, False, False),
     ],
-    ids=["new card", "switched off", "old card", "another maker", "no Triton"],
+    ids=[
+        "known card",
+        "card before",
+        "card after",
+        "asked for",
+        "switched off",
+        "old card",
+        "another maker",
+        "no Triton",
+        "no compiler",
+    ],
 )
-def test_kernels_run_on_new_cards_with_triton_where_somebody_asks_for_them(
-    switch, capability, hip, triton, expected, monkeypatch
+def test_kernels_run_on_the_cards_they_were_measured_on_and_where_somebody_asks_for_them(
+    switch, capability, hip, triton, compiler, expected, monkeypatch
 ):
-    monkeypatch.setenv("DISAMBIG_KERNELS", switch)
+    for name in ("DISAMBIG_KERNELS", "CC"):
+        monkeypatch.delenv(name, raising=False)
+    if switch is not None:
+        monkeypatch.setenv("DISAMBIG_KERNELS", switch)
+    monkeypatch.setattr(device_module, "which", lambda name: "/bin/cc" if compiler else None)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(device_module, "find_spec", lambda name: object() if triton else None)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
+from shutil import which
 from typing import Any
 
 import torch
@@ -108,14 +109,17 @@ def ordinary_tensors() -> Iterator[None]:
 def runs_kernels(device: torch.device) -> bool:
     """Return whether our kernels are to be used on a device, and can be.
 
-    That is a CUDA card with TF32, where Triton, which comes with torch, is there. They are an
-    experiment: the environment must say ``DISAMBIG_KERNELS=1``. The first call of a kernel compiles
-    it, which takes seconds; Triton keeps the result on disk.
+    They are on the cards that they were measured on, Hopper's, unless the environment says
+    ``DISAMBIG_KERNELS=0``. With ``DISAMBIG_KERNELS=1`` they are on all cards with TF32: some have
+    too little memory close to their cores. Triton, which comes with torch, and a C compiler must be
+    there: the first call of a kernel compiles it, which takes seconds, and Triton keeps the result.
     """
+    switch = os.environ.get("DISAMBIG_KERNELS")
+    if device.type != "cuda" or switch == "0" or torch.version.hip is not None:
+        return False
+    generation = torch.cuda.get_device_capability(device)[0]
     return (
-        device.type == "cuda"
-        and os.environ.get("DISAMBIG_KERNELS") == "1"
-        and torch.version.hip is None
-        and torch.cuda.get_device_capability(device)[0] >= 8
+        (generation == 9 or (switch == "1" and generation >= 8))
         and find_spec("triton") is not None
+        and bool(os.environ.get("CC") or which("gcc") or which("clang"))
     )
