@@ -5,6 +5,7 @@ import pytest
 import torch
 from sklearn.preprocessing import MinMaxScaler
 
+from disambig import NCPDClassifier
 from disambig._core.errors import ParameterError
 from methods.ncpd.examples import EASY, NEW_X, X, Y, assert_same_bits, quick
 
@@ -168,3 +169,25 @@ def test_features_are_scaled(scaling):
     found = quick(scaling=scaling).fit(moved, Y).predict_proba(moved)
     expected = quick(scaling=scaling).fit(X, Y).predict_proba(X)
     np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+# The plainest network that the paper allows -------------------------------------------------------
+
+
+def test_from_paper_is_the_plainest_network_with_changes_on_top():
+    plain = NCPDClassifier.from_paper(random_state=3, hidden=(16, 16))
+    stated = {"n_networks": 2, "batch_size": 128, "ramp_epochs": 100}
+    left_out = {"batch_norm": False, "dropout": 0.0, "decay": 0.0, "scaling": "standard"}
+    changed = {"random_state": 3, "hidden": (16, 16)}
+    parameters = plain.get_params()
+    assert type(plain) is NCPDClassifier
+    assert parameters | stated | left_out | changed == parameters
+    assert NCPDClassifier.from_paper().hidden == 512
+
+
+def test_from_paper_says_why_for_every_setting_that_a_training_depends_on():
+    # The others say what is trained and watched, or where; the algorithm itself has its own page.
+    other = {"cooperation", "progressive", "n_networks", "early_stopping"}
+    settings = set(NCPDClassifier().get_params()) - NCPDClassifier._NOT_LEARNED_FROM - other
+    for name in settings | {"scaling"}:
+        assert f"``{name}=" in NCPDClassifier.from_paper.__doc__, name
