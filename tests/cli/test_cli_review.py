@@ -1,8 +1,10 @@
 """disambig review: served to one person, and every answer is on the disk."""
 
+import contextlib
 import json
 import re
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from cli.command_runs import accepted, run_command_here, written
 from disambig.tabular import read_decisions
 from disambig.tabular.files.formats import read_table
 from tabular.small_tables import three_clouds
+from waiting import PATIENCE
 from web.page_checks import check_self_contained
 from web.review_process import ADDRESS, ReviewProcess
 
@@ -73,6 +76,30 @@ def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, r
     accepted("clean", made / "table.csv", f"--out={made / 'again.csv'}", *words)
     again = pd.read_csv(made / "again.csv")
     assert {place: again["chosen_label"][place] for place in settled} == settled
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are not counted together")
+def test_the_owner_is_served_while_others_hold_more_connections_than_there_are_descriptors(
+    made, tmp_path
+):
+    kept = tmp_path / "kept.jsonl"
+    served = ReviewProcess(made / "clean.csv", f"--decisions={kept}", descriptors=256)
+    try:
+        with contextlib.ExitStack() as held:
+            for number in range(400):
+                address = ("127.0.0.1", served.port)
+                stranger = held.enter_context(socket.create_connection(address, PATIENCE))
+                if number % 2:
+                    stranger.sendall(b"POST / HTTP/1.1\r\nContent-Length: 9\r\nHost: ")
+            for row in range(1, 6):
+                decision = {"row": row, "label": "fox", "before": None}
+                assert served.ask("POST", "decisions", decision)[0] == 200
+        code, said = served.end(signal.SIGINT)
+    finally:
+        served.end()
+    assert code == 0
+    assert said.splitlines() == [line for line in said.splitlines() if "5 rows settled" in line]
+    assert len(kept.read_text().splitlines()) == 5
 
 
 @pytest.mark.parametrize("module", ["starlette", "uvicorn"])

@@ -21,12 +21,19 @@ class ReviewProcess:
     ----------
     table : path
         What is reviewed.
+    *options : str
+        More words of the command.
+    descriptors : int, optional
+        How many files and connections it may have open.
     """
 
-    def __init__(self, table: Path) -> None:
+    def __init__(self, table: Path, *options: str, descriptors: int | None = None) -> None:
         self.decisions = table.with_suffix(".decisions.jsonl")
+        limit = (
+            [] if descriptors is None else ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', ""]
+        )
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "disambig", "review", table.name],
+            [*limit, sys.executable, "-m", "disambig", "review", table.name, *options],
             cwd=table.parent,
             stderr=subprocess.PIPE,
             text=True,

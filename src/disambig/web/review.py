@@ -1,17 +1,16 @@
 """Settle doubtful rows in a browser: one person, this machine."""
 
+import asyncio
 import json
 import secrets
-import socket
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
@@ -20,14 +19,15 @@ from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
+from disambig.web.owner_server import CONNECTION, OwnerServer, listen_on_this_machine
 from disambig.web.shell import render_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _TOKEN_BYTES = 24
-_SECONDS_TO_END = 2
 _MAX_BODY = 100_000
+_SECONDS_FOR_BODY = 10
 _NOT_A_DECISION = "A decision has a row, a label and the label before."
 # Values of sec-fetch-site: typed into the browser, or asked for by the page itself.
 _SITES = ("none", "same-origin")
@@ -58,19 +58,13 @@ def serve_review(
     page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
     app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    # On loopback, at a port that the system chooses. A browser that comes before the server waits.
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    # A browser that comes before the server waits.
+    with listen_on_this_machine() as listening:
         port = listening.getsockname()[1]
-        config = uvicorn.Config(
-            TokenGuard(app, token=token, port=port),
-            log_level="warning",
-            access_log=False,  # it would show the token
-            timeout_graceful_shutdown=_SECONDS_TO_END,
-            server_header=False,
-        )
+        server = OwnerServer(TokenGuard(app, token=token, port=port))
         ready(f"http://127.0.0.1:{port}/{token}/", log)
         with suppress(KeyboardInterrupt):  # how a review ends
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
     return log
 
 
@@ -132,10 +126,18 @@ async def _read_body(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise ValueError("A decision must be sent as application/json.")
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MAX_BODY:
-            raise ValueError(f"The request body is larger than {_MAX_BODY // 1000} kB.")
+    try:
+        async with asyncio.timeout(_SECONDS_FOR_BODY):
+            async for part in request.stream():
+                body += part
+                if len(body) > _MAX_BODY:
+                    raise ValueError(f"The request body is larger than {_MAX_BODY // 1000} kB.")
+    except TimeoutError:
+        raise ValueError(
+            f"The request body did not come within {_SECONDS_FOR_BODY} seconds."
+        ) from None
+    except ClientDisconnect:
+        raise ValueError("The request body broke off.") from None  # nobody reads that
     return body
 
 
@@ -192,7 +194,9 @@ class TokenGuard:
 
         if scope["type"] == "http" and self._is_allowed(scope):
             inner = {**scope, "path": scope["path"][len(self._root) - 1 :], "raw_path": None}
-            await self._app(inner, receive, send_with_headers)
+            connection = scope.get("state", {}).get(CONNECTION)
+            with connection.answering() if connection is not None else nullcontext():
+                await self._app(inner, receive, send_with_headers)
         else:
             refusal = _error_response("This address is not known here.", 403)
             await refusal(scope, receive, send_with_headers)
