@@ -2,6 +2,7 @@ import shutil
 
 import pytest
 
+from disambig import NCPDClassifier
 from disambig._core.errors import ParameterError
 from disambig.bench.paper import (
     PAPER_STUDIES,
@@ -13,6 +14,10 @@ from disambig.bench.settings import Study
 
 NEIGHBOURS = {"n_neighbors": [5, 10, 15, 20]}
 MANY = ["NCPD", "NCPD+", "PLKNN", "M3PL", "IPAL", "SURE", "AGGD"]
+READINGS = {
+    "NCPD (plainest network)": NCPDClassifier.from_paper(),
+    "NCPD (two hidden layers)": NCPDClassifier.from_paper(hidden=[512, 512]),
+}
 REAL_WORLD = ["lost", "birdsong", "msrcv2", "soccer_player", "yahoo_news"]
 
 
@@ -48,7 +53,7 @@ def test_the_studies_have_ten_folds_as_the_paper_has(name):
 
 def test_the_table_has_the_methods_and_data_and_grids_of_the_paper():
     study = paper_study("table")
-    assert titles(study) == MANY
+    assert titles(study) == [*MANY, *READINGS]
     assert [entry.name for entry in study.datasets] == REAL_WORLD
     assert all(entry.corruption is None for entry in study.datasets)
     assert {method.shown_title: method.grid for method in study.methods} == {
@@ -59,7 +64,15 @@ def test_the_table_has_the_methods_and_data_and_grids_of_the_paper():
         "IPAL": NEIGHBOURS,
         "SURE": {},
         "AGGD": NEIGHBOURS,
+        **dict.fromkeys(READINGS, {}),
     }
+
+
+@pytest.mark.parametrize("title", READINGS)
+def test_the_table_has_ncpd_with_plainer_networks_too(title):
+    (entry,) = (method for method in paper_study("table").methods if method.title == title)
+    ours = entry.method_class(**entry.parameters)
+    assert ours.get_params() == READINGS[title].get_params()
 
 
 def test_the_curves_have_the_corruption_of_the_paper():
@@ -97,7 +110,7 @@ def n_jobs(study):
 @pytest.mark.parametrize("name", PAPER_STUDIES)
 def test_a_quick_study_is_a_part_of_the_whole_one(name):
     whole, quick = paper_study(name), paper_study(name, quick=True)
-    assert titles(quick) == titles(whole)
+    assert titles(quick) == [title for title in titles(whole) if title not in READINGS]
     data = {entry.name: entry.corruption for entry in whole.datasets}
     for entry in quick.datasets:
         if entry.corruption is not None:
