@@ -64,7 +64,7 @@ def test_the_table_has_the_methods_and_data_and_grids_of_the_paper():
         "IPAL": NEIGHBOURS,
         "SURE": {},
         "AGGD": NEIGHBOURS,
-        **dict.fromkeys(READINGS, {}),
+        **{title: {} for title in READINGS},
     }
 
 

@@ -51,9 +51,9 @@ TABLE = Table(
 )
 
 
-def printed(width: int, **options: int) -> list[str]:
+def printed(width: int, table: Table = TABLE, **options: int) -> list[str]:
     stream = io.StringIO()
-    print_table(TABLE, Console(file=stream, width=width), **options)
+    print_table(table, Console(file=stream, width=width), **options)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
@@ -79,3 +79,21 @@ def test_with_less_room_names_are_short():
     assert lines[1].split() == ["data", "NCPD", "a", "rival", "floor"]
     assert lines[3].split() == ["glass", "0.636", "0.430•", "0.300"]
     assert "win/tie/loss" in "".join(lines)
+
+
+def test_a_table_of_many_methods_is_turned_where_that_makes_it_narrower():
+    methods = tuple(f"method {number}" for number in range(9))
+    table = Table(
+        title="Accuracy: mean",
+        header=("data", *methods),
+        rows=(("lost", *["0.810"] * 9), ("win/tie/loss", *["0/1/0"] * 9)),
+        emphasised=frozenset({(0, 2)}),
+        n_summary_rows=1,
+    )
+    lines = printed(40, table)
+    assert lines[1].split() == ["data", "lost", "win/tie/loss"]
+    assert [line.split()[:3] for line in lines[3:12]] == [[*m.split(), "0.810"] for m in methods]
+    stream = io.StringIO()
+    print_table(table, Console(file=stream, width=40, force_terminal=True, color_system="standard"))
+    (bold,) = (line for line in stream.getvalue().splitlines() if "\x1b[1m0.810" in line)
+    assert bold.startswith("method 1")

@@ -42,7 +42,8 @@ def make_table(*header: str) -> RichTable:
 def print_table(table: "Table", console: Console, *, n_notes: int | None = None) -> None:
     """Print a table of a report with its notes, or the first few of them.
 
-    Where it is too wide, it is printed without standard deviations and then with short names.
+    Where it is too wide, it is printed without standard deviations, then with short names, and
+    then turned, so that rows are methods, if that makes it narrower.
     """
     notes = list(table.notes[:n_notes])
     shown = _filled(table)
@@ -50,6 +51,9 @@ def print_table(table: "Table", console: Console, *, n_notes: int | None = None)
         if _width(shown, console) > console.width and (narrow := shorter(table)) != table:
             table, shown = narrow, _filled(narrow)
             notes += [note] if note else []
+    if _width(shown, console) > console.width:
+        turned = _filled(_turned(table))
+        shown = min(shown, turned, key=lambda choice: _width(choice, console))
     console.print(table.title, style="italic", markup=False, highlight=False)
     console.print(shown)
     for note in notes:
@@ -86,6 +90,12 @@ def _with_short_names(table: "Table") -> "Table":
         for i, row in enumerate(table.rows)
     )
     return replace(table, title=table.title + common, header=header, rows=rows)
+
+
+def _turned(table: "Table") -> "Table":
+    header, *rows = zip(table.header, *table.rows, strict=True)
+    emphasised = frozenset((column - 1, row + 1) for row, column in table.emphasised)
+    return replace(table, header=header, rows=tuple(rows), emphasised=emphasised, n_summary_rows=0)
 
 
 def _filled(table: "Table") -> RichTable:
