@@ -47,7 +47,7 @@ def test_the_study_file_on_its_page_is_one():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_on_a_page_and_their_options_are_those_of_the_program(page):
     commands = typer.main.get_command(app).commands
-    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(r"^```bash\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     for line in "".join(blocks).splitlines():
         if line.startswith("disambig ") and not line.startswith("disambig --"):
             _, name, *words = shlex.split(line, comments=True)
@@ -126,3 +126,15 @@ def test_constraints_pin_every_dependency_to_one_version():
     wanted |= {requirement for extra in installed for requirement in extras[extra]}
     names = {re.split(r"[<>=]", requirement)[0].lower() for requirement in wanted}
     assert names <= {name.lower() for name in pins}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_table_of_results_is_the_measured_one(page):
+    measured = (ROOT / "docs" / "results" / "headline.md").read_text(encoding="utf-8")
+    shown = (ROOT / page).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \|(.*)\|$", measured, re.M)
+    assert len(rows) == 4  # a header and three sets
+    for name, cells in rows[1:]:
+        ours, ncpd, rival, _, on_truth = (cell.strip() for cell in cells.split("|"))
+        expected = " | ".join((ours, ncpd, rival, on_truth))
+        assert re.search(rf"(?i)^\| {name}\b.* \| {re.escape(expected)} \|$", shown, re.M), name
