@@ -215,3 +215,28 @@ def test_too_few_rows_for_the_folds_are_reported_before_anything_runs(table):
         StudyError, match=r"datasets\[0\]: 'n_folds' must be an integer from 2 to 30"
     ):
         make_plan(study)
+
+
+# How many jobs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", [{"folds": 10**9}, {"repeats": 10**9}])
+def test_too_many_jobs_are_refused_before_any_is_made(protocol):
+    study = small_study(None, "plknn", datasets=["glass", "ecoli"], protocol=protocol)
+    with pytest.raises(StudyError, match=r"000,000 jobs, and the limit is 100,000.*--max-jobs \d+"):
+        make_plan(study)
+
+
+def test_jobs_are_counted_as_they_are_made(table):
+    entry = {"path": str(table), "truth": "truth", "corruption": {"p": [0.2, 0.4], "r": 1}}
+    study = small_study(table, "plknn", datasets=[entry], protocol={"folds": 3, "repeats": 2})
+    count = len(make_plan(study).jobs)
+    assert len(make_plan(study, max_jobs=count).jobs) == count
+    with pytest.raises(StudyError, match=rf"small has {count} jobs, and the limit is {count - 1}"):
+        make_plan(study, max_jobs=count - 1)
+
+
+def test_more_folds_than_rows_are_refused_whatever_the_limit(table):
+    study = small_study(table, "plknn", protocol={"folds": 10**9})
+    with pytest.raises(StudyError, match="from 2 to 30. Got 1000000000"):
+        make_plan(study, max_jobs=10**12)

@@ -10,6 +10,7 @@ import pytest
 from disambig import PLKNN
 from disambig._core.errors import RecordError
 from disambig.bench import RecordStore
+from disambig.bench import store as store_module
 from disambig.bench.evaluate import Predictions, outcome_of
 from disambig.bench.record import Record
 from disambig.bench.trial import Split, make_trial
@@ -166,8 +167,77 @@ def test_json_that_is_no_record_is_reported(written, text):
 def test_a_sealed_record_of_another_make_is_reported():
     content = {"key": "a", "weather": "fine"}
     seal = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    with pytest.raises(RecordError, match="other fields than a record of this version"):
+    with pytest.raises(
+        RecordError, match="It has other content than a record(?s:.*)weather: there is"
+    ):
         Record.from_json(json.dumps(content | {"seal": seal}))
+
+
+def sealed(content):
+    """Return a record as whoever wants to deceive would write it."""
+    seal = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return json.dumps(content | {"seal": seal})
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"metrics": None}, "metrics"),
+        ({"metrics": {"accuracy": "0.5"}}, "metrics.accuracy"),
+        ({"metrics": {"accuracy": float("inf")}}, "metrics"),
+        ({"metrics": {"accuracy": 1e308}}, "metrics"),
+        ({"by_epoch": [{}]}, r"by_epoch\[0\]"),
+        ({"by_epoch": []}, "by_epoch"),
+        ({"by_epoch": [2.0]}, r"by_epoch\[0\]"),
+        ({"seconds": {"fit": -1}}, "seconds.fit"),
+        ({"seconds": {"fit": 1e300}}, "seconds.fit"),
+        ({"status": "fine"}, "status"),
+        ({"error": {"message": 3}}, "error.message"),
+        ({"environment": []}, "environment"),
+        ({"job": None}, "job"),
+        ({"choices": {}}, "choices"),
+        ({"code": {"a": 1}}, "code.a"),
+        ({"side_by_side": True}, "side_by_side"),
+        ({"peak_memory_mb": "x"}, "peak_memory_mb"),
+        ({"predictions": 3}, "predictions"),
+        ({"finished": None}, "finished"),
+    ],
+)
+def test_a_sealed_record_of_other_types_is_reported_by_the_field(written, changes, place):
+    path, _ = files_of(written)
+    content = json.loads(path.read_text("utf-8")) | changes
+    del content["seal"]
+    path.write_text(sealed(content), encoding="utf-8")
+    what = f"{path} is damaged. It has other content than a record. {place}"
+    with pytest.raises(RecordError, match=what):
+        written.read(RECORD.key)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "9" * 10_000, '{"key": 1, "key": 2}', "NaN"]
+)
+def test_a_record_that_is_hard_to_read_is_reported(written, text):
+    path, _ = files_of(written)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecordError, match=f"{path} is damaged"):
+        written.read(RECORD.key)
+
+
+def test_a_job_with_numbers_that_json_has_not_is_reported(written):
+    path, _ = files_of(written)
+    content = json.loads(path.read_text("utf-8")) | {"job": {"parameters": {"a": float("nan")}}}
+    del content["seal"]
+    path.write_text(sealed(content), encoding="utf-8")
+    with pytest.raises(RecordError, match="is the record of something that is not a job"):
+        written.read(RECORD.key)
+
+
+def test_a_folder_in_the_place_of_a_record_is_reported(written):
+    path, _ = files_of(written)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(RecordError, match=f"{path} is damaged: it is not a file, but a folder"):
+        written.read(RECORD.key)
 
 
 def test_a_record_under_the_name_of_another_job_is_reported(written):
@@ -183,7 +253,7 @@ def test_a_record_under_the_name_of_another_job_is_reported(written):
 def test_a_record_that_is_no_text_is_reported(written, content):
     path, _ = files_of(written)
     path.write_bytes(content)
-    with pytest.raises(RecordError, match=f"{path} is damaged. It is not text."):
+    with pytest.raises(RecordError, match=f"{path} is damaged. It is not JSON: byte"):
         written.read(RECORD.key)
 
 
@@ -206,6 +276,52 @@ def test_predictions_that_were_cut_are_reported(written):
     predictions.write_bytes(predictions.read_bytes()[:-1])
     with pytest.raises(RecordError, match=f"{predictions} is damaged. It is not what its record"):
         written.read(RECORD.key)
+
+
+def archive(**changes):
+    """Return predictions with other arrays, as bytes."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **{**vars(PREDICTIONS), **changes})
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (archive(rows=np.array([[7, 3]])), r"its rows are of the shape \(1, 2\)"),
+        (archive(rows=np.array([7.0, 3.0])), "its rows are of .* the type float64"),
+        (archive(rows=np.array([7])), "its probabilities are of the shape"),
+        (archive(probabilities=PROBABILITIES.T), "its probabilities are of the shape"),
+        (archive(probabilities=PROBABILITIES > 0.5), "its probabilities are of .* the type bool"),
+        (archive(probabilities=PROBABILITIES * np.nan), "its probabilities do not sum to one"),
+        (archive(probabilities=PROBABILITIES * 2), "its probabilities do not sum to one"),
+        (archive(predicted=np.array([1, 3])), "its predicted are not among 3 classes"),
+        (archive(predicted=np.array([-1, 0])), "its predicted are not among 3 classes"),
+        (archive(disambiguated=np.array(0)), r"its disambiguated are of the shape \(\)"),
+        (archive(disambiguated=np.array([2**40])), "its disambiguated are not among 3 classes"),
+        (archive(classes=np.array([b"a", b"b", b"c"])), "its classes are of .* the type"),
+        (archive(classes=np.array([["a", "b", "c"]])), "its classes are of the shape"),
+        (archive(classes=np.array([{}, {}, {}])), "it does not hold arrays .*allow_pickle"),
+        (b"not an archive", "it does not hold arrays"),
+        (archive()[:-30], "it does not hold arrays"),
+    ],
+)
+def test_predictions_that_their_record_vouches_for_are_checked_too(written, content, reason):
+    _, path = files_of(written)
+    path.write_bytes(content)
+    record = replace(RECORD, predictions=hashlib.sha256(content).hexdigest())
+    with pytest.raises(RecordError, match=f"{path} is damaged: {reason}"):
+        written.read_predictions(record)
+
+
+def test_predictions_are_not_expanded_beyond_the_limit(written, monkeypatch):
+    monkeypatch.setattr(store_module, "_LARGEST_PREDICTIONS", 1_000_000)
+    content = archive(extra=np.zeros(1_000_000))
+    _, path = files_of(written)
+    path.write_bytes(content)
+    record = replace(RECORD, predictions=hashlib.sha256(content).hexdigest())
+    with pytest.raises(RecordError, match="it expands to 8,.* bytes, and the limit is 1,000,000"):
+        written.read_predictions(record)
 
 
 class Trap:

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import shutil
 from concurrent.futures import Future
@@ -10,7 +11,14 @@ from bench.in_process import InThisProcess
 from bench.small_studies import bytes_in, diligent, fits_in, metrics_of, small_study, write_table
 from bench.study_methods import LOG_VARIABLE
 from disambig import PLKNN, load_dataset
-from disambig.bench import RecordStore, StudyListener, cross_validate, run_study
+from disambig.bench import (
+    RecordStore,
+    StudyListener,
+    cross_validate,
+    make_report,
+    read_results,
+    run_study,
+)
 from disambig.bench.backends import BACKENDS
 from disambig.bench.execute import execute
 from disambig.bench.plan import make_plan
@@ -229,6 +237,40 @@ def test_damaged_records_are_reported_and_done_again_and_the_rest_is_left_alone(
     assert {name: after[name] for name in untouched} == {name: before[name] for name in untouched}
     records = RecordStore(copy)
     assert all(records.read(key).is_done for key in finished.keys)
+
+
+def forge(path, **changes):
+    """Write a record with other content and a seal that fits."""
+    content = json.loads(path.read_text("utf-8")) | changes
+    del content["seal"]
+    seal = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(content | {"seal": seal}), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_records_that_nobody_can_use_are_done_again_even_if_their_seal_fits(finished, copy):
+    keys = finished.keys[2:9]
+    deep, types, curve, job, predictions, lists, empty = (copy / f"{key}.json" for key in keys)
+    deep.write_text("[" * 100_000, encoding="utf-8")
+    forge(types, metrics=None)
+    forge(curve, by_epoch=[{}])
+    forge(job, job={})
+    bad = predictions.with_suffix(".npz")
+    with np.load(bad) as arrays:
+        np.savez_compressed(bad, **{**arrays, "probabilities": np.zeros((0, 0))})
+    # The metric is computed again, from predictions that cannot be used.
+    digest = hashlib.sha256(bad.read_bytes()).hexdigest()
+    forge(predictions, predictions=digest, metrics={}, metric_code={})
+    forge(lists, error=["a"], status="failed")
+    forge(empty, metrics={}, metric_code={}, predictions=None)
+    stored = read_results(finished.study(), copy)
+    make_report(stored.result, missing=stored.notices)
+    notebook = Notebook()
+    result = run_study(finished.study(), copy, listener=notebook)
+    said = "\n".join(notebook.damaged)
+    assert all(str(path) in said for path in (deep, types, curve, job, bad, lists, empty))
+    assert sorted(notebook.started) == sorted(keys)
+    assert metrics_of(result) == metrics_of(finished.result)
 
 
 # On disk -----------------------------------------------------------------------------------------

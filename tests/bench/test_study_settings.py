@@ -342,17 +342,64 @@ def test_a_mistake_in_a_file_is_reported_with_the_file(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_reported(tmp_path):
-    with pytest.raises(
-        StudyError, match=r"none.toml cannot be read: No such file.*Check the path."
-    ):
+    with pytest.raises(StudyError, match=r"There is no file .*none.toml. Check the path."):
         Study.from_toml(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("content", [b"name = ", b'name = "a', b"\xff\xfe", b"a = 1\na = 2"])
 def test_a_file_that_is_no_toml_is_reported(tmp_path, content):
     (tmp_path / "study.toml").write_bytes(content)
-    with pytest.raises(StudyError, match=r"study.toml is not TOML: "):
+    with pytest.raises(StudyError, match=r"study.toml does not describe a study: it is not TOML: "):
         Study.from_toml(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("x = " + "[" * 1_000, "lists and tables in it lie more than 64 deep"),
+        (".".join("a" * 100_000) + " = 1", "a key in it has more than 64 parts"),
+        ("# " + "x" * 1_000_000, "it has 1,000,002 bytes, and the limit is 1,000,000"),
+    ],
+)
+def test_a_file_that_would_take_long_to_read_is_refused_with_the_limit(tmp_path, content, reason):
+    with pytest.raises(StudyError, match=f"study.toml does not describe a study: {reason}"):
+        from_text(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ["plknn"] * 1_001}, "methods: .*at most 1000 items.* not 1001"),
+        ({"datasets": ["glass"] * 1_001}, "datasets: .*at most 1000 items"),
+        ({"metrics": ["accuracy"] * 1_001}, "metrics: .*at most 1000 items"),
+        (
+            {"datasets": [{"name": "glass", "corruption": {"p": 0.1, "r": list(range(1, 1_002))}}]},
+            r"datasets\[0\].corruption.r: .*at most 1000 items",
+        ),
+        (
+            {"methods": [{"name": "plknn", "grid": {"n_neighbors": list(range(1, 1_002))}}]},
+            r"methods\[0\].grid.n_neighbors: .*at most 1000 items",
+        ),
+        (
+            {
+                "methods": [
+                    {"name": "plknn", "grid": {"n_neighbors": [1] * 200, "scaling": ["none"] * 200}}
+                ]
+            },
+            r"methods\[0\]: 'grid' has 40,000 combinations, and the limit is 10,000",
+        ),
+    ],
+)
+def test_lists_that_are_too_long_are_refused_with_the_key_and_the_limit(changes, message):
+    with pytest.raises(StudyError, match=message):
+        Study(**settings(**changes))
+
+
+def test_of_very_many_wrong_settings_the_first_are_named():
+    with pytest.raises(StudyError) as caught:
+        Study(**settings(), **{f"x{number}": 1 for number in range(1_000)})
+    assert str(caught.value).splitlines()[0].startswith("x0: there is no such setting")
+    assert str(caught.value).splitlines()[-1] == "990 more settings are wrong."
 
 
 def test_a_folder_is_no_file_of_a_study(tmp_path):

@@ -16,6 +16,7 @@ import numpy as np
 from disambig._core.errors import ModelFileError
 from disambig._core.files import write_atomically
 from disambig._core.messages import printable
+from disambig._core.parsing import parse_json
 
 _KEY = "disambig"
 # As safetensors calls them. Half precision is for modules of the user; numpy has no BF16.
@@ -89,10 +90,10 @@ def read_arrays(
 
 
 def _read_description(metadata: Mapping[str, str], path: str | os.PathLike[str], kind: str) -> Any:
-    try:
-        return json.loads(metadata.get(_KEY, "null"))
-    except (ValueError, RecursionError) as error:
-        raise refused(path, kind, f"its header is damaged ({error})") from error
+    return parse_json(
+        metadata.get(_KEY, "null"),
+        lambda reason: refused(path, kind, f"its header is damaged ({reason})"),
+    )
 
 
 def _check_description(

@@ -1,12 +1,15 @@
 """The parts of a study: datasets, methods, protocol."""
 
 import json
+import math
+from collections import Counter
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from sklearn.model_selection import ParameterGrid
 
 from disambig._core.errors import DisambigError, UnknownNameError
+from disambig._core.messages import quote_value
 from disambig.bench.trial import Criterion
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
@@ -18,10 +21,15 @@ def _as_list(value: Any) -> Any:
 
 def without_repeats(values: list[Any]) -> list[Any]:
     """Refuse a list that has something twice."""
-    twice = [value for i, value in enumerate(values) if value in values[:i]]
+    twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:
-        raise ValueError(f"{twice[0]!r} is listed twice: keep one")
+        raise ValueError(f"{quote_value(twice[0])} is listed twice: keep one")
     return values
+
+
+# Lists of a study: nobody writes longer ones, and some of them are multiplied by others.
+Many = Field(min_length=1, max_length=1_000)
+_MOST_COMBINATIONS = 10_000
 
 
 class Settings(BaseModel):
@@ -30,7 +38,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-_ONE_OR_MORE = (BeforeValidator(_as_list), Field(min_length=1), AfterValidator(without_repeats))
+_ONE_OR_MORE = (BeforeValidator(_as_list), Many, AfterValidator(without_repeats))
 
 
 class Corruption(Settings):
@@ -73,7 +81,7 @@ class MethodEntry(Settings):
     name: str
     title: Annotated[str, Field(min_length=1)] | None = None
     parameters: dict[str, Any] = {}
-    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    grid: dict[str, Annotated[list[Any], Many]] = {}
 
     @property
     def shown_title(self) -> str:
@@ -115,6 +123,12 @@ class MethodEntry(Settings):
         for name in {**self.parameters, **self.grid}:
             if name not in known:
                 raise UnknownNameError(f"parameter of {self.name}", name, known)
+        combinations = math.prod(map(len, self.grid.values()))
+        if combinations > _MOST_COMBINATIONS:
+            raise ValueError(
+                f"'grid' has {combinations:,} combinations, and the limit is "
+                f"{_MOST_COMBINATIONS:,}: leave some values out"
+            )
         for chosen in ParameterGrid(self.grid) if self.grid else [{}]:
             method = self.method_class(**{**self.parameters, **chosen})
             method._check_parameters()

@@ -1,11 +1,11 @@
 """The studies of the NCPD paper, and the numbers that it prints."""
 
-import tomllib
 from importlib.resources import files
 from typing import Any
 
-from disambig._core.errors import DatasetNotFoundError
+from disambig._core.errors import DatasetNotFoundError, StudyError
 from disambig._core.parameters import check_choice
+from disambig._core.parsing import parse_toml
 from disambig.bench.settings import Study
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.download import find_file
@@ -56,4 +56,4 @@ def _is_there(card: DatasetCard) -> bool:
 
 def _read(name: str) -> dict[str, Any]:
     file = files("disambig.bench") / "paper_studies" / name
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return parse_toml(file.read_bytes(), StudyError)

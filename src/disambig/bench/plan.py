@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from disambig._core.errors import DisambigError, StudyError
+from disambig._core.messages import plural
 from disambig._core.parameters import check_integer
 from disambig.bench.entries import DatasetEntry, MethodEntry, Protocol
 from disambig.bench.record import Job, data_fingerprint
@@ -13,6 +14,10 @@ from disambig.bench.settings import Study
 from disambig.bench.trial import ControlledCorruption, GridSelection, Split, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets.catalogue import load_dataset
+
+# What a study may have unless somebody says otherwise: ten seconds to list, and 200 MB. The largest
+# of the paper has thousands.
+_MAX_JOBS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,31 +64,62 @@ class Plan:
         return list(groups.values())
 
 
-def make_plan(study: Study) -> Plan:
-    """Load the data of a study and list its jobs."""
+def make_plan(study: Study, *, max_jobs: int | None = None) -> Plan:
+    """Load the data of a study and list its jobs; refuse one of more than ``max_jobs``."""
+    _check_count(study, _MAX_JOBS if max_jobs is None else max_jobs)
     jobs: list[PlannedJob] = []
     methods = study.with_bounds()
-    splits = list(_splits(study.protocol))
+    titles: set[str] = set()
+    names: dict[str, PlannedJob] = {}
     for number, entry in enumerate(study.datasets):
         try:
-            added = list(_jobs_on(entry, methods, splits, study.protocol))
+            added = list(_jobs_on(entry, methods, study.protocol))
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
-        _check_title(number, added, jobs)
+        taken = _taken_title(added, titles, names)
+        if taken is not None:
+            raise StudyError(
+                f"datasets[{number}]: {taken!r} is there already. Give one of them a 'title'."
+            )
         jobs += added
     return Plan(study, tuple(jobs))
 
 
-def _check_title(number: int, added: list[PlannedJob], others: list[PlannedJob]) -> None:
-    """Refuse a title that other data, or the same data with the same sets, has already."""
-    name, data = added[0].dataset.name, added[0].job.data
-    titles = {planned.data_title for planned in added}
-    for other in others:
-        if other.data_title in titles or (other.dataset.name == name and other.job.data != data):
-            raise StudyError(
-                f"datasets[{number}]: {other.data_title!r} is there already. Give one of them a "
-                "'title'."
-            )
+def _check_count(study: Study, most: int) -> None:
+    """Refuse a study of too many jobs; they are counted before any is made."""
+    check_integer("max_jobs", most, minimum=1)
+    protocol = study.protocol
+    folds = protocol.folds if protocol.kind == "kfold" else 1
+    n_methods = len(study.with_bounds())
+    settings = sum(
+        len(entry.corruption.p) * len(entry.corruption.r) if entry.corruption else 1
+        for entry in study.datasets
+    )
+    count = settings * n_methods * folds * protocol.repeats
+    if count > most:
+        raise StudyError(
+            f"{study.name} has {count:,} jobs, and the limit is {most:,}. A job is one of "
+            f"{plural(n_methods, 'method')}, floor and ceiling included, on one of "
+            f"{plural(settings, 'dataset')}, each p and r counted, in one of folds = {folds:,} for "
+            f"each of repeats = {protocol.repeats:,}. Ask for fewer, or raise the limit: "
+            f"--max-jobs {count} (in Python max_jobs=)."
+        )
+
+
+def _taken_title(
+    added: list[PlannedJob], titles: set[str], names: dict[str, PlannedJob]
+) -> str | None:
+    """Return a title that other data, or the same data with the same sets, has already.
+
+    ``titles`` are those so far, ``names`` a job for every name of data; ``added`` joins them.
+    """
+    of_same_name = names.setdefault(added[0].dataset.name, added[0])
+    if of_same_name.job.data != added[0].job.data:
+        return of_same_name.data_title
+    new = {planned.data_title for planned in added}
+    taken = sorted(new & titles)
+    titles |= new
+    return taken[0] if taken else None
 
 
 def _splits(protocol: Protocol) -> Iterator[Split]:
@@ -97,13 +133,16 @@ def _splits(protocol: Protocol) -> Iterator[Split]:
 
 
 def _jobs_on(
-    entry: DatasetEntry, methods: list[MethodEntry], splits: list[Split], protocol: Protocol
+    entry: DatasetEntry, methods: list[MethodEntry], protocol: Protocol
 ) -> Iterator[PlannedJob]:
     dataset = _load(entry)
     fingerprint = data_fingerprint(dataset)
     selection = GridSelection(protocol.selection, protocol.inner_folds)
+    splits: list[Split] = []
     for corruption in _corruptions(entry):
-        trial = make_trial(dataset, splits[0], corruption)  # refuses wrong settings at once
+        # Refuses wrong settings at once, more folds than rows too, before all splits are listed.
+        trial = make_trial(dataset, next(_splits(protocol)), corruption)
+        splits = splits or list(_splits(protocol))
         if any(method.grid for method in methods):
             check_integer(
                 "inner_folds", protocol.inner_folds, minimum=2, maximum=len(trial.train.X)

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from disambig._core.errors import RecordError
 from disambig._core.fingerprint import code_hashes, sha256_hex
+from disambig._core.parsing import parse_json
+from disambig.bench.entries import Settings
 from disambig.bench.evaluate import Predictions
+from disambig.bench.settings import validation_message
 from disambig.bench.trial import (
     ControlledCorruption,
     GridSelection,
@@ -130,9 +134,22 @@ def _hash(content: dict[str, Any]) -> str:
     return sha256_hex(text.encode())
 
 
+# Whatever a file says, sums of these are numbers too.
+_HUGE = 1e12
+_Amount = Annotated[float, Field(ge=0, le=_HUGE)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _not_huge(metrics: dict[str, float]) -> dict[str, float]:
+    for name, value in metrics.items():
+        if abs(value) > _HUGE:  # NaN may be: a metric need not be defined for all predictions
+            raise ValueError(f"{name[:60]!r} must be a number of usual size; got {value}")
+    return metrics
+
+
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a job."""
+    """What is kept of a job; one that is read from a file has values of these types."""
 
     key: str
     job: dict[str, Any]  # as plain values
@@ -143,15 +160,17 @@ class Record:
     # Hashes of the code that the result depends on, by module; version 0.1.0 did not keep them.
     code: dict[str, str] = field(default_factory=dict)
     # Every metric by its name, and a hash of the code that computed it; empty if the job failed.
-    metrics: dict[str, float] = field(default_factory=dict)
+    metrics: Annotated[dict[str, float], AfterValidator(_not_huge)] = field(default_factory=dict)
     metric_code: dict[str, str] = field(default_factory=dict)
-    by_epoch: list[float] | None = None  # held-out accuracy, where that was asked for
+    by_epoch: Annotated[list[_Share], Field(min_length=1)] | None = (
+        None  # held-out accuracy, where that was asked for
+    )
     chosen: dict[str, Any] | None = None  # parameters, from the grid
     choices: list[Any] = field(default_factory=list)  # all of the grid, each with its score
     # Of choose, fit and predict. Folds trained side by side share the time equally.
-    seconds: dict[str, float] = field(default_factory=dict)
-    side_by_side: int = 1  # how many folds were trained together
-    peak_memory_mb: float | None = None  # of the process while it worked on the job
+    seconds: dict[str, _Amount] = field(default_factory=dict)
+    side_by_side: Annotated[int, Field(ge=1)] = 1  # how many folds were trained together
+    peak_memory_mb: _Amount | None = None  # of the process while it worked on the job
     predictions: str | None = None  # hash of their file
     error: dict[str, str] | None = None  # type, message and traceback
 
@@ -171,18 +190,31 @@ class Record:
         return json.dumps(content | {"seal": _seal(content)}, indent=1) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a record; refuse one that is cut, changed or something else."""
-        try:
-            content = json.loads(text)
-        except ValueError as error:
-            raise RecordError(f"It is not JSON: {error}.") from None
+        content = parse_json(text, lambda reason: RecordError(f"{reason[0].upper()}{reason[1:]}."))
         if not isinstance(content, dict) or content.pop("seal", None) != _seal(content):
             raise RecordError("Its content does not fit its seal.")
         try:
-            return cls(**content)
-        except TypeError:
-            raise RecordError("It has other fields than a record of this version.") from None
+            _Content.model_validate(content)
+            recipe_of(content["job"])
+        except ValidationError as error:
+            raise RecordError(
+                f"It has other content than a record. {validation_message(error)}"
+            ) from None
+        except ValueError as error:  # a job with numbers that JSON does not have
+            raise RecordError(
+                f"It is the record of something that is not a job: {error}."
+            ) from None
+        return cls(**content)
+
+
+# Types and ranges of a record, checked before one is made: whoever writes a file can seal it.
+_FIELDS: dict[str, Any] = {
+    one.name: (one.type, ... if one.default is one.default_factory else None)
+    for one in fields(Record)
+}
+_Content = create_model("_Content", __base__=Settings, **_FIELDS)
 
 
 def _seal(content: dict[str, Any]) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from disambig._core.errors import ParameterError, StudyError
+from disambig._core.parsing import parse_json, read_small_file
 from disambig.bench.entries import Settings
 from disambig.bench.settings import Study, given_settings, resolve_data_paths, validation_message
 
 STUDY_FILE = "study.json"
+_LARGEST = 10_000_000  # bytes; the largest study is a tenth of that
 
 
 @dataclass(frozen=True)
@@ -54,31 +56,28 @@ def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
         A folder with the results of a study.
     """
     path = Path(folder) / STUDY_FILE
+
+    def refuse(problem: str) -> StudyError:
+        return StudyError(
+            f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
+        )
+
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small_file(path, refuse, largest=_LARGEST)
     except FileNotFoundError:
         raise StudyError(
             f"There is no {path}. Name a folder that 'disambig study' or 'disambig reproduce' "
             "wrote, or the TOML file of a study."
         ) from None
-    except OSError as error:
-        raise StudyError(
-            f"{path} cannot be read: {error.strerror}. Check whether you may read it."
-        ) from None
-    except UnicodeDecodeError:
-        raise StudyError(
-            f"{path} must be JSON, and is not text. Run 'disambig study' again."
-        ) from None
+    found = parse_json(text, refuse)
     try:
-        content = _Content.model_validate_json(text)
+        content = _Content.model_validate(found)
         resolve_data_paths(content.study, Path(folder))
         _refuse_code(content.study.get("methods"), path)
         study = Study(**content.study)
     except (ValidationError, StudyError) as error:
         problem = validation_message(error) if isinstance(error, ValidationError) else str(error)
-        raise StudyError(
-            f"{path} does not describe a study. Run 'disambig study' again.\n{problem}"
-        ) from None
+        raise refuse(problem) from None
     return ReportedStudy(study, content.command, tuple(content.missing), content.published)
 
 

@@ -87,10 +87,10 @@ def _system(record: Record) -> str | None:
 
 def _values(values: Iterable[Any]) -> str:
     """Return the value that all records have; where they differ, each with how many have it."""
-    counts = Counter(values)
+    counts = Counter(None if value is None else str(value) for value in values)
     if set(counts) == {None}:
         return ""
-    named = {"none" if value is None else str(value): n for value, n in counts.most_common()}
+    named = {"none" if value is None else value: n for value, n in counts.most_common()}
     if len(named) == 1:
         return next(iter(named))
     return "; ".join(f"{value} ({plural(n, 'job')})" for value, n in named.items())

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ def study_scores(result: StudyResult) -> Any:
 
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
     job = planned.job
-    error = record.error["message"] if record.error else None
+    error = (record.error or {}).get("message")
     return {
         "dataset": planned.dataset.name,
         "p": job.corruption.p if job.corruption else None,
@@ -56,12 +57,19 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
 
 
 def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[float]]]]:
-    """Return held-out accuracy by run and epoch, by data and method, where it was followed."""
+    """Return held-out accuracy by run and epoch, by data and method, where it was followed.
+
+    Records of other code may have other numbers of epochs: the most common one is taken.
+    """
     curves: dict[str, dict[str, list[list[float]]]] = {}
     for planned, record in result.jobs():
         if record.by_epoch is not None:
             methods = curves.setdefault(planned.data_title, {})
             methods.setdefault(planned.method_title, []).append(record.by_epoch)
+    for methods in curves.values():
+        for method, runs in methods.items():
+            ((n_epochs, _),) = Counter(map(len, runs)).most_common(1)
+            methods[method] = [run for run in runs if len(run) == n_epochs]
     return curves
 
 

@@ -45,6 +45,7 @@ def run_study(
     jobs: int = 1,
     backend: str = "local",
     address: str | None = None,
+    max_jobs: int | None = None,
     listener: StudyListener | None = None,
 ) -> StudyResult:
     """Run the jobs of a study that have no record yet, and return all records.
@@ -66,11 +67,13 @@ def run_study(
         Where jobs run.
     address : str, optional
         Of a cluster.
+    max_jobs : int, default=100_000
+        A study of more is refused before anything is run.
     listener : StudyListener, optional
         Called on every event.
     """
     opening = open_backend(backend, jobs=jobs, address=address)  # refuses wrong arguments
-    plan = make_plan(study)
+    plan = make_plan(study, max_jobs=max_jobs)
     records = RecordStore(store)
     with Claims(records.folder) as claims, opening as workers:
         runner = _Runner(plan, records, workers, claims, listener or StudyListener())

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -11,8 +11,11 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from disambig._core.errors import StudyError, UnknownNameError
+from disambig._core.messages import join_names, printable, quote_value
+from disambig._core.parsing import parse_toml, read_small_file
 from disambig.bench.entries import (
     DatasetEntry,
+    Many,
     MethodEntry,
     Protocol,
     Settings,
@@ -21,6 +24,9 @@ from disambig.bench.entries import (
 from disambig.metrics import METRICS
 
 _FLOOR, _CEILING = "random_candidate", "oracle"
+_LARGEST_FILE = 1_000_000
+# Of wrong settings, in a message.
+_MOST_PROBLEMS = 10
 
 
 def _as_entry(value: Any) -> Any:
@@ -61,13 +67,13 @@ class Study(Settings):
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    datasets: Annotated[list[Annotated[DatasetEntry, _OR_NAME]], Field(min_length=1)]
-    methods: Annotated[list[Annotated[MethodEntry, _OR_NAME]], Field(min_length=1)]
+    datasets: Annotated[list[Annotated[DatasetEntry, _OR_NAME]], Many]
+    methods: Annotated[list[Annotated[MethodEntry, _OR_NAME]], Many]
     about: str = ""
     protocol: Protocol = Protocol()
     metrics: Annotated[
         list[Annotated[str, AfterValidator(_known_metric)]],
-        Field(min_length=1),
+        Many,
         AfterValidator(without_repeats),
     ] = Field(default=["accuracy"])
     reference: str | None = None
@@ -82,12 +88,15 @@ class Study(Settings):
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study from a file; paths of data in it are relative to it."""
         path = Path(path)
+
+        def refuse(reason: str) -> StudyError:
+            return StudyError(f"{path} does not describe a study: {reason}.")
+
         try:
-            settings = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise StudyError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise StudyError(f"{path} is not TOML: {error}.") from None
+            content = read_small_file(path, refuse, largest=_LARGEST_FILE)
+        except FileNotFoundError:
+            raise StudyError(f"There is no file {path}. Check the path.") from None
+        settings = parse_toml(content, refuse)
         resolve_data_paths(settings, path.parent)
         try:
             return cls(**settings)
@@ -96,16 +105,17 @@ class Study(Settings):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        titles = [method.shown_title for method in self.with_bounds()]
-        twice = sorted({title for title in titles if titles.count(title) > 1})
+        titles = Counter(method.shown_title for method in self.with_bounds())
+        twice = sorted(title for title, count in titles.items() if count > 1)
         if twice:
-            raise ValueError(f"two methods are called {', '.join(twice)}: give one a 'title'")
+            raise ValueError(f"two methods are called {join_names(twice)}: give one a 'title'")
         compared = [m.shown_title for m in self.methods if m.method_class.card.role == "method"]
         if not compared:
             raise ValueError("a study needs a method besides floors and ceilings")
         if self.reference is not None and self.reference not in compared:
             raise ValueError(
-                f"'reference' must be one of {', '.join(compared)}; got '{self.reference}'"
+                f"'reference' must be one of {join_names(compared)}; got "
+                f"{quote_value(self.reference)}"
             )
         if self.protocol.by_epoch:
             self._check_epochs(compared)
@@ -160,16 +170,22 @@ _MESSAGES = {
 
 def validation_message(error: ValidationError) -> str:
     """Return a line for every setting that is wrong."""
-    return "\n".join(f"{_key_path(one['loc'])}{_sentence(one)}" for one in error.errors())
+    problems = error.errors(include_url=False)
+    lines = [f"{_key_path(one['loc'])}{_sentence(one)}" for one in problems[:_MOST_PROBLEMS]]
+    if len(problems) > _MOST_PROBLEMS:
+        lines.append(f"{len(problems) - _MOST_PROBLEMS:,} more settings are wrong.")
+    return "\n".join(lines)
 
 
 def _key_path(location: tuple[int | str, ...]) -> str:
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    path = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{printable(part, 60)}" for part in location
+    )
     return f"{path.lstrip('.')}: " if path else ""
 
 
 def _sentence(problem: Any) -> str:
-    kind, given = problem["type"], f" Got {problem['input']!r}."
+    kind, given = problem["type"], f" Got {quote_value(problem['input'])}."
     message = problem["msg"].removeprefix("Value error, ").rstrip(".")
     if kind == "value_error":
         return f"{message}."

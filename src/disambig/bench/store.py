@@ -1,15 +1,21 @@
 """Records on disk: claimed by one runner, written once, read back."""
 
+import io
 import os
-from collections.abc import Iterable
+import zipfile
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from disambig._core.errors import RecordError, StudyError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
+from disambig._core.messages import quote_value
+from disambig._core.parsing import read_small_file
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, Record, recipe_of
 
@@ -72,6 +78,10 @@ def _byte_of(key: str) -> int:
     return int(sha256_hex(key.encode())[:15], 16)
 
 
+_LARGEST_RECORD = 100_000_000
+_LARGEST_PREDICTIONS = 2_000_000_000
+
+
 class RecordStore:
     """A folder with ``KEY.json`` and ``KEY.npz`` for every job that was done.
 
@@ -102,17 +112,18 @@ class RecordStore:
         """Return the record of a job, or None; raise ``RecordError`` if it is damaged."""
         path = self.path(key)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_small_file(path, _refuse(path), largest=_LARGEST_RECORD)
         except FileNotFoundError:
             return None
-        except UnicodeDecodeError:
-            raise RecordError(f"{path} is damaged. It is not text.") from None
         try:
             record = Record.from_json(text)
         except RecordError as error:
             raise RecordError(f"{path} is damaged. {error}") from None
-        if record.key != key:
-            raise RecordError(f"{path} is damaged. It is the record of another job, {record.key}.")
+        recipe, _, code = key.partition("-")
+        if record.key != key or (code and recipe_of(record.job) != recipe):
+            raise RecordError(
+                f"{path} is damaged. It is the record of another job, {quote_value(record.key)}."
+            )
         if record.predictions is not None:
             self._read_predictions(record)
         return record
@@ -121,7 +132,9 @@ class RecordStore:
         """Return the predictions of a job that is done."""
         if record.predictions is None:
             raise RecordError(f"{self.path(record.key)} has no predictions: the job failed.")
-        return Predictions.from_bytes(self._read_predictions(record))
+        return _checked_predictions(
+            self._read_predictions(record), self._predictions_path(record.key)
+        )
 
     def of_other_code(self, jobs: Iterable[Job]) -> dict[str, Record]:
         """Return the latest result of these jobs by other code, where there is one, by their keys.
@@ -153,9 +166,50 @@ class RecordStore:
     def _read_predictions(self, record: Record) -> bytes:
         path = self._predictions_path(record.key)
         try:
-            content = path.read_bytes()
+            content = read_small_file(path, _refuse(path), largest=_LARGEST_PREDICTIONS)
         except FileNotFoundError:
             raise RecordError(f"{path} is missing, the predictions of a record.") from None
         if sha256_hex(content) != record.predictions:
             raise RecordError(f"{path} is damaged. It is not what its record says.")
         return content
+
+
+def _refuse(path: Path) -> Callable[[str], RecordError]:
+    return lambda reason: RecordError(f"{path} is damaged: {reason}.")
+
+
+def _checked_predictions(content: bytes, path: Path) -> Predictions:
+    """Return predictions whose arrays fit together; what is expanded is limited."""
+    refuse = _refuse(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > _LARGEST_PREDICTIONS:
+            raise refuse(f"it expands to {size:,} bytes, and the limit is {_LARGEST_PREDICTIONS:,}")
+        found = Predictions.from_bytes(content)
+    except RecordError:
+        raise
+    # Whatever NumPy and zipfile make of bytes that anybody may have written.
+    except Exception as error:
+        raise refuse(f"it does not hold arrays ({error})") from error
+    n_rows, n_classes = found.rows.size, found.classes.size
+    shapes = {
+        "rows": (n_rows,),
+        "probabilities": (n_rows, n_classes),
+        "predicted": (n_rows,),
+        "disambiguated": (found.disambiguated.size,),
+        "classes": (n_classes,),
+    }
+    kinds = {"probabilities": "f", "classes": "U"}
+    for name, shape in shapes.items():
+        array = getattr(found, name)
+        if array.shape != shape or array.dtype.kind not in kinds.get(name, "iu"):
+            raise refuse(f"its {name} are of the shape {array.shape} and the type {array.dtype}")
+    for name in ("predicted", "disambiguated"):
+        columns = getattr(found, name)
+        if columns.size and not 0 <= columns.min() <= columns.max() < n_classes:
+            raise refuse(f"its {name} are not among {n_classes:,} classes")
+    probabilities = found.probabilities
+    if not ((probabilities >= 0).all() and np.allclose(probabilities.sum(axis=1), 1, atol=1e-4)):
+        raise refuse("its probabilities do not sum to one")
+    return found

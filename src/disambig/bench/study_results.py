@@ -189,7 +189,9 @@ class StoredResults:
         return tuple(notices)
 
 
-def read_results(study: Study, store: str | os.PathLike[str]) -> StoredResults:
+def read_results(
+    study: Study, store: str | os.PathLike[str], *, max_jobs: int | None = None
+) -> StoredResults:
     """Return what a store has of a study; nothing is run, and nothing is written.
 
     Results that were made by other code are taken where there are none by the code that is here;
@@ -201,8 +203,10 @@ def read_results(study: Study, store: str | os.PathLike[str]) -> StoredResults:
         Its data must be there, because a record is known by the data that it is about.
     store : path
         Folder of the records.
+    max_jobs : int, default=100_000
+        A study of more is refused.
     """
-    plan = make_plan(study)
+    plan = make_plan(study, max_jobs=max_jobs)
     found = find_records(plan, RecordStore(store))
     records = found.of_other_code | found.records
     recorded = tuple(planned for planned in plan.jobs if planned.job.key in records)

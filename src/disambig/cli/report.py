@@ -7,7 +7,7 @@ import typer
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
-from disambig.cli.study import STORE, Store
+from disambig.cli.study import STORE, MaxJobs, Store
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 
@@ -26,6 +26,7 @@ def report(
     id: IdColumn = None,  # noqa: A002  # as people call it
     rows: PageRows = DEFAULT_ROWS_SHOWN,
     store: Store = STORE,
+    max_jobs: MaxJobs = None,
 ) -> None:
     """Write a page with charts and tables: one HTML file that works offline.
 
@@ -45,30 +46,39 @@ def report(
         raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
     if not source.exists():
         raise TableError(f"There is no {str(source)!r}. Check the path.")
-    page = _page(source, file_options, id, rows, store)
+    is_model = source.is_dir() and (source / "model.json").exists()
+    if not is_model and (source.is_dir() or source.suffix.lower() == ".toml"):
+        page = _study_page(source, store, max_jobs)
+    else:
+        page = _table_page(source, file_options, id, rows, is_model=is_model)
     with write_atomically(out) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
     say(f"The page is in {out}. Open it in a browser.")
 
 
-def _page(source: Path, options: FileOptions, id: str | None, rows: int, store: Path) -> str:  # noqa: A002
+def _table_page(
+    source: Path,
+    options: FileOptions,
+    id: str | None,  # noqa: A002
+    rows: int,
+    *,
+    is_model: bool,
+) -> str:
     from disambig.web.table_report import table_page
 
-    if source.is_dir() and (source / "model.json").exists():
+    if is_model:
         from disambig.tabular.cleaned_table import rows_of_model
         from disambig.tabular.table_model import load_model
 
         cleaned = rows_of_model(load_model(source))
         return table_page(cleaned, title=f"Model {source.name}", most_rows=rows)
-    if source.is_dir() or source.suffix.lower() == ".toml":
-        return _study_page(source, store)
     from disambig.cli.table_files import load_cleaned
 
     cleaned = load_cleaned(source, options, id)
     return table_page(cleaned, title=source.name, most_rows=rows)
 
 
-def _study_page(source: Path, store: Path) -> str:
+def _study_page(source: Path, store: Path, max_jobs: int | None) -> str:
     from disambig.bench.paper import published_accuracies
     from disambig.bench.report import make_report
     from disambig.bench.reported_study import ReportedStudy, read_study_file
@@ -81,7 +91,7 @@ def _study_page(source: Path, store: Path) -> str:
         reported = read_study_file(source)
     else:
         reported = ReportedStudy(Study.from_toml(source), f"disambig study {source.name}")
-    stored = read_results(reported.study, store)
+    stored = read_results(reported.study, store, max_jobs=max_jobs)
     say_notices(stored.notices)
     made = make_report(
         stored.result,

@@ -21,6 +21,12 @@ STORE = Path("out/records")
 # Of a table of scores in a terminal.
 _MOST_ROWS = 20
 Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
+MaxJobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="A study of more jobs is refused before anything is run. [default: 100000]"
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +43,7 @@ class RunOptions:
         str | None, typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.")
     ] = None
     store: Store = STORE
+    max_jobs: MaxJobs = None
     out: Annotated[Path, typer.Option(help="Tables and figures go into OUT/NAME.")] = Path("out")
 
 
@@ -95,6 +102,7 @@ def _run(study: "Study", options: RunOptions, console: Console) -> "StudyResult"
                 jobs=options.jobs,
                 backend=options.backend,
                 address=options.address,
+                max_jobs=options.max_jobs,
                 listener=view,
             )
     except KeyboardInterrupt:

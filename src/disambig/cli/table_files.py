@@ -1,6 +1,5 @@
 """From options to a table, and to where a result goes. Imported by commands when they run."""
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
+from disambig._core.parsing import parse_toml
 from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
@@ -133,8 +133,8 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not sign or not name.strip():
         raise ParameterError(f"--set needs NAME=VALUE, such as epochs=50. Got {text!r}.")
     try:
-        return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return name.strip(), parse_toml(f"value = {value}", ParameterError)["value"]
+    except ParameterError:
         return name.strip(), value.strip()
 
 

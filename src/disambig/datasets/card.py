@@ -1,14 +1,13 @@
 """What is known about a named dataset: one TOML file each, in ``cards/``."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any
 
-from disambig._core.errors import UnknownNameError
+from disambig._core.errors import DatasetFormatError, UnknownNameError
 from disambig._core.messages import bare_name
+from disambig._core.parsing import parse_toml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +85,6 @@ def find_card(name: str) -> DatasetCard:
 
 
 def _read_card(text: str) -> DatasetCard:
-    fields: dict[str, Any] = tomllib.loads(text)
+    fields = parse_toml(text, DatasetFormatError)
     lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
     return DatasetCard(**(fields | lists))

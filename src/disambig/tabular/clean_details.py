@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
+from disambig._core.parsing import read_small_file
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.tabular.estimate import Accuracy
@@ -27,6 +28,7 @@ _VERSION: Final = 1
 # Nobody looks at more rows than that, and the file stays small beside its table.
 _MOST_ROWS_WITH_NETWORKS = 20_000
 _DECIMALS = 4
+_LARGEST = 1_000_000_000  # bytes
 # Parameters that say how a fit is watched, not what it gives.
 _NOT_SETTINGS = ("callbacks", "checkpoint", "checkpoint_every", "verbose")
 
@@ -124,13 +126,13 @@ def write_details(details: CleanDetails, table: str | os.PathLike[str]) -> Path:
 def read_details(path: str | os.PathLike[str]) -> CleanDetails | None:
     """Return the details in a file, or None if there is no such file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_small_file(
+            path,
+            lambda reason: TableError(f"{path}: {reason}. Move it away, or clean again."),
+            largest=_LARGEST,
+        )
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise TableError(
-            f"{path} cannot be read: {error}. Move it away, or clean again."
-        ) from error
     try:
         return CleanDetails.model_validate_json(text)
     except ValidationError as error:

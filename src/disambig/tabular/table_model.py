@@ -23,6 +23,7 @@ from disambig._core.files import check_replaceable, write_folder_atomically
 from disambig._core.fingerprint import file_digest, has_digest
 from disambig._core.messages import join_names
 from disambig._core.parameters import check_integer
+from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
@@ -40,6 +41,8 @@ _SCIKIT_LEARN = version("scikit-learn")
 _PROBABILITIES_AT_A_TIME = 4_000_000
 # Of what people read; predict_proba gives all of them.
 _DECIMALS = 6
+# Bytes of a description; that of a table with 100,000 columns has a twentieth of it.
+_LARGEST = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +310,9 @@ def _is_model(folder: Path) -> bool:
     if not all(entry.is_file() and entry.name in _FILES for entry in folder.iterdir()):
         return False
     try:
-        description = json.loads((folder / _DESCRIPTION).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        content = read_small_file(folder / _DESCRIPTION, ModelFileError, largest=_LARGEST)
+        description = parse_json(content, ModelFileError)
+    except (OSError, ModelFileError):
         return False
     return isinstance(description, dict) and description.get("kind") == _KIND
 
@@ -317,11 +321,12 @@ def _read_description(folder: Path) -> _Description:
     path = folder / _DESCRIPTION
     if not path.is_file():
         raise _refused(folder, f"it has no file {_DESCRIPTION}")
-    try:
-        content = path.read_bytes()
-        found = json.loads(content)
-    except (OSError, ValueError, RecursionError) as error:
-        raise _refused(folder, f"its {_DESCRIPTION} is damaged ({_one_line(error)})") from error
+
+    def refuse(reason: str) -> ModelFileError:
+        return _refused(folder, f"its {_DESCRIPTION} is damaged ({reason})")
+
+    content = read_small_file(path, refuse, largest=_LARGEST)
+    found = parse_json(content, refuse)
     if not isinstance(found, dict) or found.get("kind") != _KIND:
         raise _refused(folder, f"its {_DESCRIPTION} was not written by disambig")
     version = found.get("version")

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from disambig._core.errors import TableError
 from disambig._core.messages import option, quote_value, row_name
+from disambig._core.parsing import parse_json
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.labels.label_rows import unknown_label
@@ -256,9 +257,9 @@ class DecisionLog:
 
     def _decision(self, line: bytes, number: int) -> tuple[int, str | None]:
         try:
-            entry = json.loads(line)
+            entry = parse_json(line, ValueError)
             name, label = text_of(entry[self._rows.column]), text_of(entry[_LABEL])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             example = {self._rows.column: self._names[0], _LABEL: "..."}
             raise TableError(
                 f"{self.path} needs lines such as {json.dumps(example, ensure_ascii=False)} to "
