@@ -1,11 +1,22 @@
 """Files and folders that are written whole or not at all."""
 
+import ctypes
+import errno
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from disambig._core.errors import ParameterError
-from disambig._core.files import check_replaceable, write_atomically, write_folder_atomically
+from disambig._core import files
+from disambig._core.errors import DownloadError, ParameterError
+from disambig._core.files import (
+    DISK_ERRORS,
+    check_replaceable,
+    write_atomically,
+    write_folder_atomically,
+)
 
 
 def test_the_file_is_there_when_the_block_ends(tmp_path):
@@ -166,3 +177,161 @@ def test_a_relative_path_is_seen_from_where_one_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write("folder")
     assert names_in(tmp_path) == ["folder"]
+
+
+def test_a_folder_is_there_at_every_moment_of_its_replacement(tmp_path, monkeypatch):
+    target = tmp_path / "folder"
+    write(target, "old")
+    seen = []
+    rmtree = shutil.rmtree
+
+    def look(*arguments, **options):
+        seen.append((target / "ours").read_text())
+        rmtree(*arguments, **options)
+
+    # The only call that takes the old one away: by then the new one is in place.
+    monkeypatch.setattr(shutil, "rmtree", look)
+    monkeypatch.setattr(Path, "replace", None)
+    write(target, "new")
+    assert seen == ["new"]
+    assert names_in(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("library", [None, "old"])
+def test_where_names_cannot_be_exchanged_folders_are_moved_twice(tmp_path, monkeypatch, library):
+    if library == "old":
+        monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
+    else:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    write(tmp_path / "folder", "old")
+    write(tmp_path / "folder", "new")
+    assert (tmp_path / "folder" / "ours").read_text() == "new"
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_a_second_move_that_fails_is_taken_back(tmp_path, monkeypatch):
+    write(tmp_path / "folder", "old")
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    rename = Path.rename
+
+    def fail_for_the_new(path, target):
+        if not path.name.endswith("-old") and path.name.startswith("."):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new)
+    with pytest.raises(OSError, match=r"error.*folder'"):
+        write(tmp_path / "folder", "new")
+    assert (tmp_path / "folder" / "ours").read_text() == "old"
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_a_first_move_that_fails_is_not_tried_otherwise(tmp_path, monkeypatch):
+    def fail(path, _target):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match=r"error.*folder'"):
+        write(tmp_path / "folder")
+    assert names_in(tmp_path) == []
+
+
+def test_names_are_exchanged_on_macos_by_its_own_call(tmp_path, monkeypatch):
+    called = []
+
+    class Library:
+        def renamex_np(self, *arguments):
+            called.append(arguments)
+            return 0
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Library())
+    assert files._exchange(tmp_path / "a", tmp_path / "b")
+    assert called == [(os.fsencode(tmp_path / "a"), os.fsencode(tmp_path / "b"), 2)]
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """Names of what is forced to the disk, each with the files that its folder has then."""
+    found = []
+    fsync = os.fsync
+
+    def note(descriptor):
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        found.append((path, names_in(path if path.is_dir() else path.parent)))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux")
+
+
+@needs_proc
+def test_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(tmp_path, synced):
+    with write_atomically(tmp_path / "deep" / "result.csv") as temporary:
+        temporary.write_text("done")
+    assert synced == [
+        (tmp_path, ["deep"]),
+        (temporary, [temporary.name]),
+        (tmp_path / "deep", ["result.csv"]),
+    ]
+
+
+@needs_proc
+def test_all_of_a_folder_is_on_the_disk_before_it_is_in_place(tmp_path, synced):
+    write(tmp_path / "folder")
+    *before, (last, names) = synced
+    assert [path.name for path, _ in before] == ["ours", before[-1][0].name]
+    assert before[-1][0].parent == tmp_path
+    assert (last, names) == (tmp_path, ["folder"])
+
+
+def test_a_system_that_cannot_force_folders_to_the_disk_is_put_up_with(tmp_path, monkeypatch):
+    def refuse(_descriptor):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with write_atomically(tmp_path / "result.csv") as temporary:
+        temporary.write_text("done")
+    assert (tmp_path / "result.csv").read_text() == "done"
+
+
+@pytest.mark.parametrize("code", DISK_ERRORS)
+def test_an_error_of_the_disk_names_the_file_and_leaves_the_old_one(tmp_path, monkeypatch, code):
+    target = tmp_path / "result.csv"
+    target.write_text("old")
+
+    def refuse(_descriptor):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match=os.strerror(code)) as caught, write_atomically(target) as new:
+        new.write_text("new")
+    assert caught.value.filename == str(target)
+    assert target.read_text() == "old"
+    assert names_in(tmp_path) == ["result.csv"]
+
+
+def test_an_error_in_a_folder_names_the_file_in_it(tmp_path):
+    with (
+        pytest.raises(OSError, match="No space") as caught,
+        write_folder_atomically(tmp_path / "model", is_ours) as folder,
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder / "part"))
+    assert caught.value.filename == str(tmp_path / "model" / "part")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(errno.ENOENT, "missing", "elsewhere"),
+        OSError("an encoder failed"),
+        DownloadError("said already"),
+    ],
+)
+def test_other_errors_stay_as_they_are(tmp_path, error):
+    with pytest.raises(type(error)) as caught, write_atomically(tmp_path / "result.csv"):
+        raise error
+    assert caught.value is error

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from disambig import PLKNN
+from disambig._core import temporaries
 from disambig._core.errors import RecordError
+from disambig._core.temporaries import temporary_beside
 from disambig.bench import RecordStore
 from disambig.bench import store as store_module
 from disambig.bench.evaluate import Predictions, outcome_of
@@ -379,3 +381,15 @@ def test_a_write_that_fails_leaves_the_old_record(written, monkeypatch):
     with pytest.raises(TypeError):
         written.write(endless)
     assert written.read(RECORD.key) == before
+
+
+def test_what_killed_runners_left_is_swept_and_nothing_else(tmp_path):
+    key = f"{'0f' * 12}-{'ab' * 6}"
+    machine = temporaries._MACHINE
+    left = [f".{key}-{machine}{'1' * 24}{suffix}" for suffix in (".json", ".npz")]
+    kept = [f"{key}.json", f".notes-{machine}{'1' * 24}.json"]
+    for name in (*left, *kept):
+        (tmp_path / name).write_text("x")
+    with temporary_beside(tmp_path / f"{key}.npz", sweep_first=False) as written_now:
+        RecordStore(tmp_path).sweep()
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, written_now.name])

@@ -1,5 +1,6 @@
 """The style of figures in print: fonts, colours, markers; and the files they are saved as."""
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,7 +135,10 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     paths = []
     for suffix, metadata in _METADATA.items():
         path = Path(f"{os.fspath(stem)}.{suffix}")
-        with figure_style(), write_atomically(path) as temporary:
-            figure.savefig(temporary, format=suffix, metadata=metadata)
+        content = io.BytesIO()  # because matplotlib does not say that a disk is full
+        with figure_style():
+            figure.savefig(content, format=suffix, metadata=metadata)
+        with write_atomically(path) as temporary:
+            temporary.write_bytes(content.getbuffer())
         paths.append(path)
     return paths

@@ -76,6 +76,7 @@ def run_study(
     plan = make_plan(study, max_jobs=max_jobs)
     records = RecordStore(store)
     with Claims(records.folder) as claims, opening as workers:
+        records.sweep()
         runner = _Runner(plan, records, workers, claims, listener or StudyListener())
         return runner.run()
 

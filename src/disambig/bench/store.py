@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -16,6 +17,7 @@ from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.messages import quote_value
 from disambig._core.parsing import read_small_file
+from disambig._core.temporaries import sweep
 from disambig.bench.evaluate import Predictions
 from disambig.bench.record import Job, Record, recipe_of
 
@@ -23,6 +25,9 @@ try:
     import fcntl
 except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: runners may do a job twice, nothing worse
+
+
+_FILE = re.compile(r"[0-9a-f]{24,64}(-[0-9a-f]{12})?\.(json|npz)")
 
 
 class Claims:
@@ -85,8 +90,8 @@ _LARGEST_PREDICTIONS = 2_000_000_000
 class RecordStore:
     """A folder with ``KEY.json`` and ``KEY.npz`` for every job that was done.
 
-    Files appear under their names only when they are whole, the record after its predictions: a
-    job is done when its record is there. Several processes may write to one folder.
+    Files appear under their names only when they are whole and on the disk, the record after its
+    predictions: a job is done when its record is there. Several processes may write to one folder.
 
     Parameters
     ----------
@@ -97,14 +102,20 @@ class RecordStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
+    def sweep(self) -> None:
+        """Remove what killed runners have left; once a run, because a store may be large."""
+        sweep(self.folder, lambda name: _FILE.fullmatch(name) is not None)
+
     def write(self, record: Record, predictions: Predictions | None = None) -> Record:
         """Keep a record and its predictions; return it with their hash."""
         if predictions is not None:
             content = predictions.to_bytes()
             record = replace(record, predictions=sha256_hex(content))
-            with write_atomically(self._predictions_path(record.key)) as temporary:
+            with write_atomically(
+                self._predictions_path(record.key), sweep_first=False
+            ) as temporary:
                 temporary.write_bytes(content)
-        with write_atomically(self.path(record.key)) as temporary:
+        with write_atomically(self.path(record.key), sweep_first=False) as temporary:
             temporary.write_text(record.to_json(), encoding="utf-8")
         return record
 

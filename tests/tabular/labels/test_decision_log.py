@@ -65,13 +65,14 @@ def test_every_decision_is_in_the_file_before_the_next_one(path):
 
 
 def test_every_decision_is_forced_to_the_disk(path, monkeypatch):
-    sizes = []
-    monkeypatch.setattr(os, "fsync", lambda handle: sizes.append(os.fstat(handle).st_size))
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)))
     log = log_of(path)
     append(log, 0, "cat")
     append(log, 1, "dog")
-    assert len(sizes) == 2
-    assert sizes[-1] == path.stat().st_size
+    folder, first, second = synced  # the name of the file first, so that it does not get lost
+    assert os.path.samestat(folder, path.parent.stat())
+    assert 0 < first.st_size < second.st_size == path.stat().st_size
 
 
 def test_rows_have_their_number_and_what_the_table_calls_them(path):

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import TableError
+from disambig._core.files import make_folder, sync
 from disambig._core.messages import option, quote_value, row_name
 from disambig._core.parsing import parse_json
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
@@ -227,7 +228,7 @@ class DecisionLog:
         """Give the file, locked against other processes; None if there is none yet."""
         try:
             if create:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(self.path.parent)
             elif not self.path.exists():
                 yield None
                 return
@@ -282,13 +283,15 @@ class DecisionLog:
     def _append(self, file: io.FileIO, line: bytes) -> None:
         """Write to the end of the file, in one call: the whole line or nothing."""
         end = file.seek(0, os.SEEK_END)
+        if not end:
+            sync(self.path.parent)  # it is there, should the power fail
         try:
             if file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
             os.fsync(file.fileno())
-        except OSError:
+        except OSError as error:
             file.truncate(end)
-            raise
+            raise OSError(error.errno, error.strerror, os.fspath(self.path)) from error
 
 
 def _apply(settled: dict[int, str], row: int, label: str | None) -> None:
