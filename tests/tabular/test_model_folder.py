@@ -1,3 +1,4 @@
+import itertools
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from sklearn.preprocessing import RobustScaler
 
 from bench.study_methods import Diligent
 from disambig import CandidateLabels
-from disambig._core.errors import ParameterError
+from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import PLKNN, PLSVM, AverageClassifier, NCPDClassifier
+from disambig.tabular import table_model
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.table_model import (
@@ -302,3 +304,48 @@ def test_a_model_that_only_predicts_is_read_without_slow_libraries(tmp_path, nam
     expected = small_model(name).predict_proba(TABLE)
     found = np.frombuffer(bytes.fromhex(printed)).reshape(expected.shape)
     np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_a_model_that_is_replaced_while_it_is_read_is_one_or_the_other(folder, monkeypatch):
+    new = small_model("average")
+    read, replaced = table_model._check_files, []
+
+    def replace_meanwhile(path, description):
+        read(path, description)
+        if not replaced:
+            replaced.append(path)
+            new.save(folder)
+
+    monkeypatch.setattr(table_model, "_check_files", replace_meanwhile)
+    found = load_model(folder)
+    np.testing.assert_array_equal(found.predict_proba(TABLE), new.predict_proba(TABLE))
+
+
+def test_a_model_that_is_missing_for_a_moment_is_read_when_it_is_back(folder, monkeypatch):
+    read, moved = table_model._read_description, []
+
+    def move_meanwhile(path):
+        if not moved:
+            moved.append(folder.rename(folder.with_name("aside")))
+            try:
+                return read(path)
+            finally:
+                shutil.copytree(moved[0], folder)
+        return read(path)
+
+    monkeypatch.setattr(table_model, "_read_description", move_meanwhile)
+    assert load_model(folder).estimate == ESTIMATE
+
+
+def test_a_model_that_is_replaced_all_the_time_is_given_up(folder, monkeypatch):
+    counter = itertools.count()
+    monkeypatch.setattr(table_model, "_identity", lambda _: next(counter))
+    with pytest.raises(ModelFileError, match="replaced again and again"):
+        load_model(folder)
+
+
+def test_an_old_model_that_a_killed_run_moved_aside_is_named(folder):
+    aside = folder.with_name(f".model-{'0' * 32}-old")
+    folder.rename(aside)
+    with pytest.raises(ModelFileError, match=rf"has been killed.*rename the old one.*{aside.name}"):
+        load_model(folder)

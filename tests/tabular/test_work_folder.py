@@ -184,3 +184,41 @@ def test_what_went_wrong_is_said_even_if_another_run_has_removed_the_folder(tmp_
 def test_an_empty_folder_is_taken_over(tmp_path):
     (tmp_path / "w").mkdir()
     WorkFolder(tmp_path / "w", "print").keep("fold-1", PART)
+
+
+# Any moment of death leaves something that the next run takes over.
+@pytest.mark.parametrize(
+    "names",
+    [
+        [".work-0123.json"],
+        [f".work-{'0a' * 16}.json", f".work-{'1b' * 16}.json"],
+        [f"fold-1-{'0' * 16}.npz", f"whole-{'0' * 16}.checkpoint.2"],
+        [f".fold-12-{'0' * 16}-{'a' * 32}.npz"],
+    ],
+)
+def test_a_folder_whose_mark_is_missing_is_begun_anew(tmp_path, names):
+    (tmp_path / "w").mkdir()
+    for name in names:
+        (tmp_path / "w" / name).write_bytes(b"")
+    work = WorkFolder(tmp_path / "w", "print")
+    work.keep("fold-1", PART)
+    assert_is_the_part(WorkFolder(tmp_path / "w", "print").arrays("fold-1"))
+    work.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["work-0123.json", ".work-thesis.json", "fold-1.npz", "fold-1-0123.npz", "whole"]
+)
+def test_a_folder_with_other_names_is_refused(tmp_path, name):
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / name).write_text("mine")
+    with pytest.raises(TableError, match="there is something else"):
+        WorkFolder(tmp_path / "w", "print")
+    assert (tmp_path / "w" / name).read_text() == "mine"
+
+
+def test_a_link_to_nowhere_is_something_else(tmp_path):
+    (tmp_path / "w").symlink_to("nowhere")
+    with pytest.raises(TableError, match="there is something else"):
+        WorkFolder(tmp_path / "w", "print")

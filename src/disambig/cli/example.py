@@ -1,5 +1,6 @@
 """``disambig example``: a table to try the commands on."""
 
+import io
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +19,15 @@ def example(
     # keeps --help quick
     from disambig.cli.console import say
     from disambig.datasets.synthetic import example_tables
-    from disambig.tabular.files.formats import write_table
+    from disambig.tabular.files.formats import find_writer, write_table
 
     tables = example_tables()
-    there = next((folder / name for name in tables if (folder / name).exists()), None)
-    if there is not None:
-        raise ParameterError(f"{there} is there already, and is left as it is. Name a folder.")
+    for name, frame in tables.items():
+        path, content = folder / name, io.BytesIO()
+        find_writer(path)(frame, content)
+        # One that is the same is of an earlier run, which may have been killed before its end.
+        if path.exists() and path.read_bytes() != content.getvalue():
+            raise ParameterError(f"{path} is there already, and is left as it is. Name a folder.")
     for name, frame in tables.items():
         write_table(frame, folder / name)
         say(f"{folder / name}: {len(frame)} rows, {len(frame.columns)} columns")

@@ -24,6 +24,7 @@ from disambig._core.fingerprint import file_digest, has_digest
 from disambig._core.messages import join_names
 from disambig._core.parameters import check_integer
 from disambig._core.parsing import parse_json, read_small_file
+from disambig._core.temporaries import find_moved_aside
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
@@ -204,6 +205,8 @@ _FILES = {_DESCRIPTION, _FEATURES, _METHOD} | _OLD_FILES
 _TOLERANCE = 1e-4
 _UNKNOWN_CATEGORY = "a category that no column has"
 _LONGEST_REASON = 400
+# While it is read.
+_MOST_REPLACEMENTS = 20
 
 Version = Annotated[str, Field(pattern=r"^[\w.+-]{1,40}$")]
 
@@ -271,14 +274,50 @@ def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) ->
         probabilities are the same to rounding, in single precision.
     """
     if not Path(folder).is_dir():
-        raise ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")
-    model, made_with = _read_model(Path(folder), only_predict=only_predict)
+        raise _no_model(folder)
+    model, made_with = _read_whole_model(Path(folder), only_predict=only_predict)
     if made_with.split(".")[:2] != _SCIKIT_LEARN.split(".")[:2]:
         warn_caller(
             f"The model {os.fspath(folder)!r} was made with scikit-learn {made_with}, and this is "
             f"{_SCIKIT_LEARN}: predictions may differ."
         )
     return model
+
+
+def _no_model(folder: str | os.PathLike[str]) -> ModelFileError:
+    aside = find_moved_aside(Path(folder).resolve())
+    if aside is None:
+        return ModelFileError(f"There is no model {os.fspath(folder)!r}. Check the path.")
+    return ModelFileError(
+        f"There is no model {os.fspath(folder)!r}: a run that was replacing it has been killed. "
+        f"Fit again, or rename the old one, {os.fspath(aside)!r}."
+    )
+
+
+def _read_whole_model(folder: Path, *, only_predict: bool) -> tuple[TableModel, str]:
+    """Read a model from one folder, even if another takes its place meanwhile."""
+    for _ in range(_MOST_REPLACEMENTS):
+        before = _identity(folder)
+        try:
+            found = _read_model(folder, only_predict=only_predict)
+        except ModelFileError:
+            if _identity(folder) == before:
+                raise
+            continue
+        if _identity(folder) == before:
+            return found
+    raise ModelFileError(
+        f"The model {os.fspath(folder)!r} is replaced again and again while it is read. Try again "
+        "later."
+    )
+
+
+def _identity(folder: Path) -> tuple[int, ...]:
+    try:
+        found = folder.stat()
+    except OSError:  # a moment between two renames
+        return ()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def _read_model(folder: Path, *, only_predict: bool = False) -> tuple[TableModel, str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -23,6 +24,9 @@ from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.task import TableTask
 
 _MARK = "work.json"
+# Files that may be there before the mark, or come after it has gone: its temporary, and parts and
+# checkpoints of a process that outlived the run it worked for by a second.
+_OURS = re.compile(r"\.work-[0-9a-f]+\.json|\.?(fold-\d+|whole)-[0-9a-f]{16}\W.*")
 
 
 class WorkFolder:
@@ -46,8 +50,7 @@ class WorkFolder:
 
     def _begin(self, fingerprint: str) -> None:
         mark = self._mark()
-        is_free = not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir()))
-        if mark is None and not is_free:
+        if mark is None and not self._is_free():
             raise TableError(
                 f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
                 "else. Move it away, or choose another name for the output."
@@ -56,6 +59,14 @@ class WorkFolder:
             self.remove()
         self._fingerprint = fingerprint
         self._write_mark()
+
+    def _is_free(self) -> bool:
+        """Whether there is nothing, or what a run that was killed leaves without its mark."""
+        if not os.path.lexists(self.path):
+            return True
+        return self.path.is_dir() and all(
+            entry.is_file() and _OURS.fullmatch(entry.name) for entry in self.path.iterdir()
+        )
 
     # Named by the fingerprint too: other work at the same time has other files.
     def part(self, name: str) -> Path:
