@@ -23,6 +23,7 @@ from bench.small_reports import (
     written,
 )
 from bench.small_studies import diligent, write_table
+from disambig._core.errors import StudyError
 from disambig.bench import StudyResult, make_report, to_latex, to_markdown, write_report
 from disambig.bench.formats import list_markdown
 from disambig.bench.run_table import accuracy_by_epoch, study_scores
@@ -294,3 +295,35 @@ assert "matplotlib.pyplot" not in sys.modules
 """
     tests = Path(__file__).parents[1]
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=tests)
+
+
+@pytest.mark.parametrize("name", ["report.md", "accuracy.csv", "accuracy_wins.tex", "study.json"])
+def test_a_file_that_no_study_wrote_is_refused(plain, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(StudyError, match=f"has a file {name} that no study wrote"):
+        write_undrawn(plain, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_files_under_other_names_and_earlier_reports_are_fine(plain, tmp_path):
+    (tmp_path / "notes.md").write_text("mine")
+    (tmp_path / "accuracy").mkdir()
+    page = write_undrawn(plain, tmp_path)
+    before = page.read_bytes()
+    page.write_text("an old report")
+    write_undrawn(plain, tmp_path)
+    assert page.read_bytes() == before
+    assert (tmp_path / "notes.md").read_text() == "mine"
+
+
+def test_a_report_that_was_begun_is_known_by_its_first_file(plain, tmp_path, monkeypatch):
+    def stop(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("disambig.bench.report._write_figures", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(plain, tmp_path)
+    assert (tmp_path / "accuracy.md").exists()
+    monkeypatch.undo()
+    assert write_undrawn(plain, tmp_path).exists()

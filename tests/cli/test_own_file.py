@@ -1,7 +1,10 @@
 """A table of the user's own through audit, fit, clean and predict."""
 
+import errno
 import io
+import itertools
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -272,14 +275,73 @@ def test_a_mistake_of_ours_is_no_traceback(table, run_main, monkeypatch):
     assert "Traceback" not in ended.err
 
 
-def test_a_full_disk_is_failed_work(table, run_main, monkeypatch):
-    def fail(*args: object, **kwargs: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.fixture
+def made(table, run_main):
+    """Return what commands of the same table and model begin with; their results are there."""
+    words = (table, "--ignore", "truth", "--jobs", "1", *QUICK)
+    assert run_main("clean", *words, "--out", "clean.csv").code == 0
+    assert run_main("fit", *words, "--out", "model").code == 0
+    assert run_main("predict", "model", table, "--out", "p.csv").code == 0
+    assert run_main("report", "clean.csv", "--out", "page.html").code == 0
+    return {
+        "clean": ("clean", *words, "--out", "clean.csv"),
+        "fit": ("fit", *words, "--out", "model"),
+        "predict": ("predict", "model", table, "--out", "p.csv"),
+        "report": ("report", "clean.csv", "--out", "page.html"),
+    }
 
-    monkeypatch.setattr("disambig.tabular.cleaning.write_table", fail)
+
+def contents(folder):
+    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("command", ["clean", "fit", "predict", "report"])
+def test_a_full_disk_is_failed_work_that_names_a_file_and_changes_none(
+    made, run_main, monkeypatch, command
+):
+    before = contents(".")
+    fsync, codes = os.fsync, []
+    # The disk is full from one moment of the run on; the next time, from a later one.
+    for room in itertools.count(0, 4):
+        left = itertools.count(room, -1)
+
+        def fail(descriptor: int, left=left) -> None:
+            if next(left) <= 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", fail)
+        ended = run_main(*made[command])
+        codes.append(ended.code)
+        # The same work gives the same bytes: what is new is whole.
+        assert contents(".").items() >= before.items()
+        assert not list(Path().rglob(".*"))
+        if ended.code == 0:
+            break
+        named = re.search(r"No space left on device: '(.*)'", ended.err)[1]
+        assert Path(made[command][-1]).name in named  # it, or what is beside it
+    assert set(codes[:-1]) == {1}
+
+
+@pytest.mark.parametrize("command", ["clean", "fit", "predict", "report"])
+def test_a_place_that_cannot_be_written_to_is_bad_input(made, run_main, command):
+    Path("file").write_text("mine")
+    *words, out = made[command]
+    ended = run_main(*words, Path("file") / out)
+    assert ended.code == 2
+    assert "file" in ended.err
+    assert Path("file").read_text() == "mine"
+
+
+def test_a_file_of_somebodys_own_beside_the_table_is_refused_before_any_work(table, run_main):
+    mine = Path("clean.csv.details.json")
+    mine.write_text("mine")
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
-    assert ended.code == 1
-    assert "No space left on device" in ended.err
+    assert ended.code == 2
+    assert "clean.csv.details.json, and there is something else" in ended.err
+    assert mine.read_text() == "mine"
+    assert "Training" not in ended.err
+    assert not Path("clean.csv").exists()
 
 
 def test_an_example_never_takes_the_place_of_a_file(tmp_path, run_main, monkeypatch):
@@ -289,6 +351,16 @@ def test_an_example_never_takes_the_place_of_a_file(tmp_path, run_main, monkeypa
     assert ended.code == 2
     assert Path("vehicles.csv").read_text() == "mine"
     assert run_main("example", "elsewhere").code == 0
+
+
+def test_an_example_of_which_one_file_was_written_goes_on(tmp_path, run_main, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_main("example").code == 0
+    before = Path("vehicles.csv").read_bytes()
+    Path("new-vehicles.csv").unlink()
+    assert run_main("example").code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"vehicles.csv", "new-vehicles.csv"}
+    assert Path("vehicles.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize(

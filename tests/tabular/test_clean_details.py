@@ -12,6 +12,7 @@ from disambig.tabular.clean_details import (
     CleanDetails,
     Cleaning,
     belong_to,
+    check_details_are_ours,
     describe_cleaning,
     details_path,
     read_details,
@@ -210,3 +211,28 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     path.mkdir()
     with pytest.raises(TableError, match="cannot be read"):
         read_details(path)
+
+
+@pytest.mark.parametrize("content", ["mine", "", "{}", '{"kind": "thesis"}', '["kind"]'])
+def test_details_of_somebodys_own_are_refused(tmp_path, content):
+    details_path(tmp_path / "t.csv").write_text(content)
+    with pytest.raises(TableError, match=r"t\.csv\.details\.json, and there is something else"):
+        check_details_are_ours(tmp_path / "t.csv")
+    assert details_path(tmp_path / "t.csv").read_text() == content
+
+
+def test_a_folder_where_details_would_go_is_refused(tmp_path):
+    details_path(tmp_path / "t.csv").mkdir()
+    with pytest.raises(TableError, match="there is something else"):
+        check_details_are_ours(tmp_path / "t.csv")
+
+
+def test_details_that_we_wrote_are_replaced_even_those_of_another_version(tmp_path):
+    check_details_are_ours(tmp_path / "t.csv")
+    details = describe_cleaning(
+        four_rows(), quick_network(), cleaning([]), accuracy=None, **SETTINGS
+    )
+    path = write_details(details, tmp_path / "t.csv")
+    check_details_are_ours(tmp_path / "t.csv")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 0}, indent=2))
+    check_details_are_ours(tmp_path / "t.csv")

@@ -1,6 +1,7 @@
 """The report of a study: its tables, charts and findings, and the folder they are written to."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,9 @@ from disambig._version import __version__
 from disambig.bench.charts import Chart, CurvesChart
 from disambig.bench.conclusions import findings
 from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to_latex, to_markdown
-from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, study_file_text
+from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, is_study_file, study_file_text
 from disambig.bench.run_table import study_scores
+from disambig.bench.settings import Study
 from disambig.bench.study_charts import study_charts
 from disambig.bench.study_results import StudyResult
 from disambig.bench.tables import (
@@ -32,6 +34,7 @@ NO_FIGURES = (
 )
 # Longer tables are not on the page, which has a link to them.
 _MOST_ROWS = 30
+_SUFFIXES = "md|tex|csv|png|svg|html|json"
 _FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
 
 
@@ -136,6 +139,21 @@ def can_draw_figures() -> bool:
     return find_spec("matplotlib") is not None
 
 
+def check_report_folder(study: Study, folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder where a report would replace files that are not part of another report."""
+    folder = Path(folder)
+    if not folder.is_dir() or is_study_file(folder / STUDY_FILE):
+        return
+    tables = "|".join(map(re.escape, study.metrics))
+    ours = re.compile(rf"(report|study|jobs|published|epochs_.*|({tables})(_.*)?)\.({_SUFFIXES})")
+    taken = sorted(path.name for path in folder.iterdir() if ours.fullmatch(path.name))
+    if taken:
+        raise StudyError(
+            f"Results go into {folder}, which has a file {taken[0]} that no study wrote. It is "
+            "left as it is: choose another folder (--out), or another name for the study."
+        )
+
+
 def write_report(
     report: Report,
     folder: str | os.PathLike[str],
@@ -153,7 +171,8 @@ def write_report(
     report : Report
         What to write.
     folder : path
-        Made if it is not there; files of the same names are replaced.
+        Made if it is not there; those files of an earlier report that have the same names are
+        replaced. Files of somebody's own under such names are refused.
     command : str, optional
         The command that made it, for the page.
     html : str, optional
@@ -165,15 +184,17 @@ def write_report(
         The page, in Markdown.
     """
     folder = Path(folder)
+    study = report.result.plan.study
+    check_report_folder(study, folder)
+    reported = ReportedStudy(study, command, report.missing, "published" in report.tables)
+    # First, because it tells whose folder it is.
+    _write(folder / STUDY_FILE, study_file_text(reported, folder))
     for name, table in report.tables.items():
         for suffix, render in _FORMATS.items():
             _write(folder / f"{name}{suffix}", render(table))
     if can_draw_figures():
         _write_figures(report, folder)
     _write(folder / "jobs.csv", report.scores.to_csv(index=False, float_format="%.6g"))
-    study = report.result.plan.study
-    reported = ReportedStudy(study, command, report.missing, "published" in report.tables)
-    _write(folder / STUDY_FILE, study_file_text(reported, folder))
     if html is not None:
         _write(folder / "report.html", html)
     page = folder / "report.md"

@@ -47,6 +47,15 @@ def study_file_text(reported: ReportedStudy, folder: str | os.PathLike[str]) -> 
     return json.dumps(content.model_dump(), indent=1) + "\n"
 
 
+def is_study_file(path: Path) -> bool:
+    """Tell whether a file was written beside a report, by whatever version."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"study", "command", "missing"} <= set(content)
+
+
 def read_study_file(folder: str | os.PathLike[str]) -> ReportedStudy:
     """Read what the report in a folder was made from.
 

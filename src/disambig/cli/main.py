@@ -1,5 +1,6 @@
 """The command ``disambig`` and how it ends: 0 done, 1 the work failed, 2 bad input."""
 
+import errno
 import gc
 import io
 import os
@@ -29,6 +30,18 @@ from disambig.cli.console import collected_notices, say
 
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
+# Where the path that was given is at fault, not the disk.
+_BAD_PATH = (
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+)
 # About one screen, whatever a file makes a message say.
 _LONGEST_MESSAGE = 1_600
 
@@ -84,8 +97,8 @@ def main() -> None:
         _end(str(error), 1 if isinstance(error, _FAILED_WORK) else 2)
     except MemoryError:
         _end("There is not enough memory for this. Try fewer rows or columns.", 1)
-    except OSError as error:  # a full disk, a folder that may not be written to
-        _end(str(error), 1)
+    except OSError as error:
+        _end(*_disk_message(error))
     except Exception as error:  # nobody should have to read a traceback
         if os.environ.get("DISAMBIG_DEBUG"):
             raise
@@ -94,6 +107,17 @@ def main() -> None:
             f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
             1,
         )
+
+
+def _disk_message(error: OSError) -> tuple[str, int]:
+    """Return what to say of an error of the system, and how to end."""
+    if error.errno in _BAD_PATH and error.filename is not None:
+        return (
+            f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another, or "
+            "check whether you may read and write there.",
+            2,
+        )
+    return str(error), 1  # a full disk, for example
 
 
 def _end(message: str, code: int) -> NoReturn:

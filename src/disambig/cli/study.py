@@ -57,7 +57,7 @@ def run_and_report(
 ) -> None:
     """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
     folder = options.out / study.name
-    _check_folder(folder, options.store)  # before hours of work, not after them
+    _check_folder(study, folder, options.store)  # before hours of work, not after them
     console = Console()
     if study.about:
         console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
@@ -76,7 +76,9 @@ def run_and_report(
         raise typer.Exit(1)
 
 
-def _check_folder(folder: Path, store: Path) -> None:
+def _check_folder(study: "Study", folder: Path, store: Path) -> None:
+    from disambig.bench.report import check_report_folder  # keeps --help quick
+
     if folder.resolve() == store.resolve():
         raise StudyError(
             f"Results and records need two folders. Got {folder} for both. Choose another by --out "
@@ -88,6 +90,7 @@ def _check_folder(folder: Path, store: Path) -> None:
             f"Results need a folder that can be written to. Got {folder}, but {nearest} cannot be "
             "written to. Choose another by --out."
         )
+    check_report_folder(study, folder)
 
 
 def _run(study: "Study", options: RunOptions, console: Console) -> "StudyResult":

@@ -1,6 +1,7 @@
 """How a cleaned table came about, in a file beside it: settings, epochs, what each network said."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
 
 _KIND: Final = "disambig cleaning"
 _VERSION: Final = 1
+# Of every version, also after an editor has put spaces in.
+_BEGINNING = re.compile(rb'\s*\{\s*"kind"\s*:\s*"disambig cleaning"')
+_BYTES_OF_BEGINNING = 200
 # Nobody looks at more rows than that, and the file stays small beside its table.
 _MOST_ROWS_WITH_NETWORKS = 20_000
 _DECIMALS = 4
@@ -74,6 +78,22 @@ class CleanDetails(BaseModel):
 def details_path(table: str | os.PathLike[str]) -> Path:
     """Return where the details of a cleaned table are."""
     return Path(f"{os.fspath(table)}.details.json")
+
+
+def check_details_are_ours(table: str | os.PathLike[str]) -> None:
+    """Refuse a table beside which there is a file of somebody's own where its details would go."""
+    path = details_path(table)
+    if not os.path.lexists(path):
+        return
+    beginning = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            beginning = file.read(_BYTES_OF_BEGINNING)
+    if not _BEGINNING.match(beginning):
+        raise TableError(
+            f"How the table comes about is written to {path}, and there is something else. It is "
+            "left as it is: move it away, or choose another name for the table."
+        )
 
 
 def describe_cleaning(

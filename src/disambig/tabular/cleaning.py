@@ -11,7 +11,12 @@ from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
 from disambig.methods.base import PartialLabelClassifier
-from disambig.tabular.clean_details import Cleaning, describe_cleaning, write_details
+from disambig.tabular.clean_details import (
+    Cleaning,
+    check_details_are_ours,
+    describe_cleaning,
+    write_details,
+)
 from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
@@ -150,6 +155,8 @@ def clean_table(
         check_folds(n_folds)
     if out is not None:
         find_writer(out, delimiter=delimiter)
+        if os.fspath(out) != STANDARD_STREAM:
+            check_details_are_ours(out)
     task = prepare_task(
         frame,
         labels=labels,
