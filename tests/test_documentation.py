@@ -47,7 +47,9 @@ def test_the_study_file_on_its_page_is_one():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_on_a_page_and_their_options_are_those_of_the_program(page):
     commands = typer.main.get_command(app).commands
-    blocks = re.findall(r"^```bash\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(
+        r"^```(?:bash|\{command\})\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S
+    )
     for line in "".join(blocks).splitlines():
         if line.startswith("disambig ") and not line.startswith("disambig --"):
             _, name, *words = shlex.split(line, comments=True)
