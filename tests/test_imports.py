@@ -11,7 +11,7 @@ import sys
 
 class WithoutSome:
     missing = {
-        "lazy_loader", "matplotlib", "pandas", "platformdirs", "pooch", "pydantic",
+        "lazy_loader", "matplotlib", "pandas", "platformdirs", "pydantic",
         "pydantic_core", "rarfile", "requests", "rich", "safetensors", "typer",
     }
 
@@ -39,7 +39,7 @@ check_partial_label_estimator(INSTANCES["plknn"])  # it runs there; all methods 
 
 # Words of the command line; None is a plain import.
 QUICK = [None, "--help", "audit --help", "study --help", "reproduce --help", "--version"]
-SLOW = {"torch", "pandas", "matplotlib", "pydantic", "sklearn", "scipy", "pooch", "joblib"}
+SLOW = {"torch", "pandas", "matplotlib", "pydantic", "sklearn", "scipy", "joblib"}
 
 
 @pytest.mark.parametrize("words", QUICK)

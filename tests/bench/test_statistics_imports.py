@@ -5,7 +5,7 @@ BARE_MACHINE = """
 import sys, types
 
 class Absent:
-    names = {"joblib", "matplotlib", "pandas", "pooch", "pydantic", "rarfile", "rich",
+    names = {"joblib", "matplotlib", "pandas", "pydantic", "rarfile", "rich",
              "safetensors", "sklearn", "statsmodels", "scikit_posthocs",
              "threadpoolctl", "torch", "typer"}
 

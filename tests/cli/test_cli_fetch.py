@@ -6,12 +6,15 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+import disambig.datasets.card
 from disambig._core.errors import DownloadError, MissingExtraError, ParameterError
+from disambig._core.fingerprint import file_digest
 from disambig.datasets.card import find_card
 
 Invoke = Callable[..., Result]
@@ -22,7 +25,7 @@ def test_the_licence_and_the_paper_are_shown_before_anything_happens(
     invoke: Invoke, address: str
 ) -> None:
     card = find_card("lost")
-    result = invoke("fetch", "lost", "--url", f"{address}/gone.rar")
+    result = invoke("fetch", "lost", "--url", f"{address}/gone")
     assert result.output.splitlines()[:3] == [
         card.title,
         f"Licence: {card.licence}",
@@ -34,9 +37,9 @@ def test_the_licence_and_the_paper_are_shown_before_anything_happens(
 def test_a_page_that_is_not_there_is_a_failure_not_bad_input(
     run_command: RunCommand, address: str, tmp_path: Path
 ) -> None:
-    result = run_command("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone.rar")
+    result = run_command("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone")
     assert result.returncode == 1
-    assert f"disambig: {address}/gone.rar could not be downloaded: 404" in result.stderr
+    assert f"{address}/gone: the server answered 404" in result.stderr
     assert find_card("lost").source in result.stderr
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -48,7 +51,7 @@ def test_a_refused_connection_is_a_failure(run_command: RunCommand) -> None:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/lost.mat"
     result = run_command("fetch", "lost", "--url", url)
     assert result.returncode == 1
-    assert f"disambig: {url} could not be downloaded: " in result.stderr
+    assert f"{url}: " in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -61,6 +64,20 @@ def test_wrong_content_is_refused_and_nothing_is_kept(
     assert isinstance(result.exception, DownloadError)
     assert "The data is in" not in result.output
     assert list(cache.iterdir()) == []
+
+
+def test_the_sha_256_of_a_file_known_by_an_older_hash_is_shown(
+    invoke: Invoke, address: str, served_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (served_folder / "soccer.mat").write_bytes(b"content")
+    old, new = (file_digest(b"content", kind) for kind in ("git-blob", "sha256"))
+    seen = replace(find_card("soccer"), hash=old)
+    monkeypatch.setattr(disambig.datasets.card, "find_card", lambda _: seen)
+    result = invoke("fetch", "soccer", "--url", f"{address}/soccer.mat")
+    assert result.exit_code == 0
+    assert f"known as {old}. Its SHA-256, not known so far: {new}" in result.output
+    seen = replace(seen, hash=f"{old} {new}")
+    assert "not known so far" not in invoke("fetch", "soccer").output
 
 
 def test_embedded_data_needs_no_download(invoke: Invoke) -> None:
@@ -90,7 +107,7 @@ def test_a_file_that_is_there_is_not_downloaded_again(
 ) -> None:
     content = (Path(os.environ["DISAMBIG_DATA"]) / "lost.mat").read_bytes()
     (tmp_path / "lost.mat").write_bytes(content)
-    result = invoke("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone.rar")
+    result = invoke("fetch", "lost", "--folder", str(tmp_path), "--url", f"{address}/gone")
     assert result.exit_code == 0
     assert "The data is in" in result.output
 
@@ -98,7 +115,7 @@ def test_a_file_that_is_there_is_not_downloaded_again(
 def test_without_the_extra_it_says_what_to_install(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.setitem(sys.modules, "rarfile", None)
     result = invoke("fetch", "lost", "--folder", str(tmp_path))
     assert isinstance(result.exception, MissingExtraError)
     assert "pip install 'disambig[fetch]'" in str(result.exception)

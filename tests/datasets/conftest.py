@@ -1,5 +1,6 @@
 """A cache of its own for every test, a server on this machine, and small archives."""
 
+import contextlib
 import http.server
 import io
 import struct
@@ -7,8 +8,10 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+import rarfile
 
 from disambig.datasets.card import DatasetCard
 
@@ -83,7 +86,7 @@ def toy_card() -> DatasetCard:
         licence="For play only",
         citation="A. Toy, On faces, 2001",
         hash="sha256:00",
-        url="http://toys.example/faces.rar",
+        urls=("http://toys.example/faces.rar",),
         aliases=("toys",),
     )
 
@@ -132,3 +135,18 @@ def make_archive(request: pytest.FixtureRequest) -> Callable[[dict[str, bytes]],
 def compressed_rar() -> bytes:
     """Return a RAR whose member only a program such as unrar could unpack."""
     return make_rar({"toy_faces.mat": b"no such stream"}, method=RAR_COMPRESSED)
+
+
+@pytest.fixture
+def no_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Hide every program, and have rarfile look again before and after."""
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        _forget_program()
+        yield
+    _forget_program()
+
+
+def _forget_program() -> None:
+    with contextlib.suppress(rarfile.RarCannotExec):
+        rarfile.tool_setup(force=True)

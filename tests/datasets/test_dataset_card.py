@@ -47,11 +47,14 @@ def test_every_hash_is_a_whole_digest(card: DatasetCard) -> None:
 
 
 @EVERY_CARD
-def test_every_real_world_card_has_an_address_and_warns_of_academic_use(card: DatasetCard) -> None:
+def test_every_real_world_card_has_addresses_and_warns_of_academic_use(card: DatasetCard) -> None:
     if card.is_embedded:
-        assert card.url is None
+        assert card.urls == ()
     else:
-        assert re.fullmatch(r"https?://\S+", card.url or "")
+        assert all(re.fullmatch(r"https?://[!-~]+\.rar", url) for url in card.urls)
+        # What cannot be changed on its way first, then the same over plain HTTP.
+        secure = [url for url in card.urls if url.startswith("https:")]
+        assert list(card.urls) == [*secure, *(url.replace("https:", "http:") for url in secure)]
         assert "academic purpose only" in card.licence
 
 

@@ -1,25 +1,16 @@
-"""Dataset files are found, downloaded, unpacked and checked."""
+"""Dataset files are found, or downloaded and checked."""
 
-import contextlib
-import io
-import logging
 import os
-import random
 import re
 import socket
 import sys
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pooch
 import pytest
-import rarfile
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.io import savemat
 
 from disambig._core.errors import (
@@ -29,9 +20,9 @@ from disambig._core.errors import (
     ParameterError,
 )
 from disambig._core.fingerprint import file_digest
-from disambig.datasets import fetch_dataset, load_dataset
+from disambig.datasets import download, fetch_dataset, load_dataset
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.download import cache_folder, extract_mat, find_file
+from disambig.datasets.download import cache_folder, find_file
 
 
 @pytest.mark.parametrize(
@@ -172,21 +163,17 @@ def refusing_address() -> str:
 
 
 class ProgressRecord:
-    """What pooch asks of a progress bar."""
+    """What a download asks of a progress bar."""
 
     def __init__(self) -> None:
         self.total = 0
         self.counted = 0
-        self.closed = False
 
     def update(self, advance: int) -> None:
         self.counted += advance
 
     def reset(self) -> None:
         self.counted = 0
-
-    def close(self) -> None:
-        self.closed = True
 
 
 @pytest.mark.parametrize("name", ["glass", "Abalone"])
@@ -253,8 +240,8 @@ def test_wrong_content_is_refused_and_nothing_is_kept(server: Any, tmp_path: Pat
     address = server.put("/lost.mat", b"<html>Moved</html>")
     with pytest.raises(
         DownloadError,
-        match=rf"{address} is not the known file\. Needed {find_card('lost').hash}, got sha256:"
-        rf"\w+\. Nothing was kept\. Try another address, or get the file by hand from {PAGE}\.",
+        match=rf"{address}: What came is not the known file\. Needed {find_card('lost').hash}, got "
+        rf"sha256:\w+\. Nothing was kept\.\nTry another address: --url .* by hand from {PAGE}, and",
     ):
         fetch_dataset("lost", folder=tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
@@ -314,10 +301,11 @@ def test_a_second_try_asks_the_server_again(server: Any, tmp_path: Path) -> None
 def test_a_page_that_is_not_there_names_where_to_get_the_file_by_hand(
     server: Any, tmp_path: Path
 ) -> None:
-    address = server.address("/gone.rar")
+    address = server.address("/gone")
     with pytest.raises(
         DownloadError,
-        match=rf"{address} could not be downloaded: 404 .* get the file by hand from {PAGE}\.",
+        match=rf"could not be downloaded\.\n{address}: the server answered 404 Not Found\.\nTry "
+        rf"another address: --url .* get the file by hand from {PAGE}, and set DISAMBIG_DATA",
     ):
         fetch_dataset("lost", folder=tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
@@ -328,7 +316,7 @@ def test_a_refused_connection_names_where_to_get_the_file_by_hand(
 ) -> None:
     with pytest.raises(
         DownloadError,
-        match=rf"{refusing_address} could not be downloaded: .* get the file by hand from {PAGE}\.",
+        match=rf"{refusing_address}: .*refused.*\nTry .* get the file by hand from {PAGE}, ",
     ):
         fetch_dataset("lost", folder=tmp_path, url=refusing_address)
     assert list(tmp_path.iterdir()) == []
@@ -339,14 +327,89 @@ def test_a_download_that_breaks_off_is_refused_and_nothing_is_kept(
 ) -> None:
     address = server.put("/lost.mat", b"the first half")
     server.claimed_lengths["/lost.mat"] = 28
-    with pytest.raises(DownloadError, match="could not be downloaded"):
+    with pytest.raises(DownloadError, match="it broke off after 14 of 28 bytes"):
         fetch_dataset("lost", folder=tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"lost\.rar could not be downloaded: Unrecognized URL"):
-        fetch_dataset("lost", folder=tmp_path, url="lost.rar")
+@pytest.mark.parametrize("url", ["lost", "file:///etc/hosts", "ftp://127.0.0.1/x", "doi:10.1/x"])
+def test_an_address_of_another_kind_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(DownloadError, match="an address begins with http:// or https://"):
+        fetch_dataset("lost", folder=tmp_path, url=url)
+
+
+def test_addresses_are_tried_in_their_order_until_one_has_the_file(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes
+) -> None:
+    server.put("/2", b"<html>Moved</html>")
+    server.put("/3", toy_file)
+    urls = tuple(map(server.address, ("/1", "/2", "/3", "/4")))
+    path = fetch_dataset(replace(known_toy, urls=urls), folder=tmp_path)
+    assert path.read_bytes() == toy_file
+    assert server.asked_for == ["/1", "/2", "/3"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_was_tried_and_why_each_failed_is_said_in_one_error(
+    server: Any, tmp_path: Path, known_toy: DatasetCard
+) -> None:
+    urls = (server.address("/1"), server.put("/2", b"other"), "file:///etc/hosts")
+    with pytest.raises(DownloadError) as caught:
+        fetch_dataset(replace(known_toy, urls=urls), folder=tmp_path)
+    title, *reasons, advice = str(caught.value).splitlines()
+    assert title == "Toy faces could not be downloaded."
+    assert [reason.split(": ")[0] for reason in reasons] == list(urls)
+    for reason, why in zip(reasons, ("404", "known file", "begins with http"), strict=True):
+        assert why in reason
+    assert "http://toys.example/page.htm" in advice
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_size_of_the_archive_is_the_limit_where_it_is_known(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes, monkeypatch
+) -> None:
+    monkeypatch.setattr(download, "_SPARE", 10)
+    address = server.put("/faces.mat", toy_file)
+    card = replace(known_toy, urls=(address,), archive_size=len(toy_file) - 11)
+    most = len(toy_file) - 1
+    with pytest.raises(DownloadError, match=f"at most {most:,} bytes are taken from there"):
+        fetch_dataset(card, folder=tmp_path)
+    card = replace(card, archive_size=len(toy_file) - 10)
+    assert fetch_dataset(card, folder=tmp_path).read_bytes() == toy_file
+
+
+def test_another_address_has_a_limit_too(
+    server: Any, tmp_path: Path, known_toy: DatasetCard
+) -> None:
+    address = server.put("/faces.mat", b"")
+    server.claimed_lengths["/faces.mat"] = 10**9
+    match = "claims to have 1,000,000,000 bytes, and at most 100,000,000 bytes are taken"
+    with pytest.raises(DownloadError, match=match):
+        fetch_dataset(known_toy, folder=tmp_path, url=address)
+
+
+def test_of_two_hashes_both_must_agree(
+    server: Any, tmp_path: Path, toy_card: DatasetCard, toy_file: bytes
+) -> None:
+    address = server.put("/faces.mat", toy_file)
+    old, new = (file_digest(toy_file, kind) for kind in ("git-blob", "sha256"))
+    for known in (f"{old} sha256:00", f"git-blob:00 {new}"):
+        with pytest.raises(DownloadError, match="Needed (sha256|git-blob):00, got"):
+            fetch_dataset(replace(toy_card, hash=known), folder=tmp_path, url=address)
+    card = replace(toy_card, hash=f"{old} {new}")
+    assert fetch_dataset(card, folder=tmp_path, url=address).read_bytes() == toy_file
+
+
+def test_without_a_program_that_unpacks_a_rar_nothing_is_downloaded(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, no_programs: None
+) -> None:
+    address = server.put("/Toy%20Faces.RAR?now", b"")
+    with pytest.raises(DownloadError) as caught:
+        fetch_dataset(known_toy, folder=tmp_path / "new", url=address)
+    for line in ("sudo apt install unar", "brew install unar", "winget install 7zip.7zip"):
+        assert line in str(caught.value)
+    assert server.asked_for == []
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_that_is_a_file_is_refused(server: Any, tmp_path: Path) -> None:
@@ -361,15 +424,7 @@ def test_the_progress_bar_is_told_the_size(server: Any, tmp_path: Path) -> None:
         fetch_dataset(
             "lost", folder=tmp_path, url=server.put("/lost.mat", bytes(5000)), progress=progress
         )
-    assert (progress.total, progress.counted, progress.closed) == (5000, 5000, True)
-
-
-def test_the_logger_of_pooch_is_left_as_it_was(server: Any, tmp_path: Path) -> None:
-    before = pooch.get_logger().level
-    with pytest.raises(DownloadError, match="is not the known file"):
-        fetch_dataset("lost", folder=tmp_path, url=server.put("/lost.mat", b"other"))
-    assert before != logging.WARNING
-    assert pooch.get_logger().level == before
+    assert (progress.total, progress.counted) == (5000, 5000)
 
 
 @pytest.mark.realdata
@@ -430,191 +485,11 @@ def test_who_reads_the_old_file_meanwhile_never_sees_half_of_the_new_one(
     assert [path.name for path in tmp_path.iterdir()] == ["lost.mat"]
 
 
-CONTENT = random.Random(0).randbytes(400)
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    return tmp_path / "toy.download"
-
-
-def test_a_bare_file_is_taken_as_it_is(archive: Path, toy_card: DatasetCard) -> None:
-    archive.write_bytes(CONTENT)
-    assert extract_mat(archive, toy_card) == CONTENT
-
-
-def test_the_only_file_is_taken_out_whatever_its_name(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
+def test_a_download_without_its_library_says_what_to_install(
+    toy_card: DatasetCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive.write_bytes(make_archive({"readme.txt": b"hello", "data/x.MAT": CONTENT}))
-    assert extract_mat(archive, toy_card) == CONTENT
-
-
-def test_the_hand_written_rar_is_one_to_rarfile(
-    archive: Path, make_archive: MakeArchive, request: pytest.FixtureRequest
-) -> None:
-    archive.write_bytes(make_archive({"a.mat": CONTENT, "b.txt": b"b"}))
-    assert rarfile.is_rarfile(archive) == ("rar" in request.node.callspec.id)
-    assert zipfile.is_zipfile(archive) == ("zip" in request.node.callspec.id)
-
-
-def test_of_several_files_the_one_with_the_name_of_the_dataset_is_taken(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({"a.mat": b"a", "Toy Faces.mat": CONTENT, "b.mat": b"b"}))
-    assert extract_mat(archive, toy_card) == CONTENT
-
-
-def test_several_files_of_other_names_are_refused_and_listed(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({"a.mat": b"a", "b.mat": b"b"}))
-    with pytest.raises(
-        DownloadError, match=r"should hold one file toy_faces\.mat\. It holds a\.mat, b\.mat\."
-    ):
-        extract_mat(archive, toy_card)
-
-
-def test_two_files_with_the_name_of_the_dataset_are_refused(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({"old/toys.mat": b"a", "new/toys.mat": b"b"}))
-    with pytest.raises(DownloadError, match=r"It holds old/toys\.mat, new/toys\.mat\."):
-        extract_mat(archive, toy_card)
-
-
-def test_an_archive_without_a_mat_file_is_refused(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({"readme.txt": b"hello"}))
-    with pytest.raises(DownloadError, match=r"It holds readme\.txt\."):
-        extract_mat(archive, toy_card)
-
-
-def test_an_empty_archive_is_refused(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({}))
-    with pytest.raises(DownloadError, match="It holds nothing"):
-        extract_mat(archive, toy_card)
-
-
-@pytest.mark.parametrize("name", ["../../evil.mat", "/evil.mat", "..\\evil.mat"])
-def test_a_hostile_name_is_read_but_never_written(
-    name: str, tmp_path: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    folder = tmp_path / "one" / "two"
-    folder.mkdir(parents=True)
-    (folder / "toy.download").write_bytes(make_archive({name: CONTENT}))
-    before = sorted(tmp_path.rglob("*"))
-    assert extract_mat(folder / "toy.download", toy_card) == CONTENT
-    assert sorted(tmp_path.rglob("*")) == before
-    assert not Path("/evil.mat").exists()
-
-
-def test_a_damaged_member_is_refused(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    content = bytearray(make_archive({"toys.mat": CONTENT}))
-    content[80] ^= 0xFF
-    archive.write_bytes(content)
-    with pytest.raises(DownloadError, match=r"archive of Toy faces could not be unpacked: "):
-        extract_mat(archive, toy_card)
-
-
-def test_a_locked_zip_is_refused(archive: Path, toy_card: DatasetCard) -> None:
-    archive.write_bytes(_locked_zip())
-    with pytest.raises(DownloadError, match=r"could not be unpacked: .*password required"):
-        extract_mat(archive, toy_card)
-
-
-def _locked_zip() -> bytes:
-    """Return a ZIP that claims to be encrypted; the standard library cannot write real ones."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("toys.mat", CONTENT)
-    content = bytearray(buffer.getvalue())
-    content[6] |= 1  # the flags in front of the member
-    content[content.index(b"PK\x01\x02") + 8] |= 1  # and those in the directory
-    return bytes(content)
-
-
-@given(
-    st.sampled_from(
-        [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
-    ),
-    st.integers(0, 599),
-    st.integers(1, 255),
-)
-def test_a_damaged_zip_gives_bytes_or_our_error_and_nothing_else(
-    tmp_path_factory: pytest.TempPathFactory, compression: int, position: int, change: int
-) -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as file:
-        file.writestr("lost.mat", CONTENT)
-    content = bytearray(buffer.getvalue())
-    content[position % len(content)] ^= change
-    archive = tmp_path_factory.mktemp("damaged") / "lost.download"
-    archive.write_bytes(content)
-    with contextlib.suppress(DownloadError):
-        assert extract_mat(archive, find_card("lost")) in (CONTENT, bytes(content))
-
-
-@pytest.fixture
-def _no_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Hide every program, and have rarfile look again before and after."""
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path))
-        _forget_program()
-        yield
-    _forget_program()
-
-
-def _forget_program() -> None:
-    with contextlib.suppress(rarfile.RarCannotExec):
-        rarfile.tool_setup(force=True)
-
-
-@pytest.mark.usefixtures("_no_programs")
-def test_a_compressed_rar_without_a_program_to_unpack_it_names_some(
-    archive: Path, toy_card: DatasetCard, compressed_rar: bytes
-) -> None:
-    archive.write_bytes(compressed_rar)
-    with pytest.raises(
-        DownloadError,
-        match=r"one of the programs unrar, unar, bsdtar or 7z\. Install one and try "
-        r"again, or get and unpack it by hand from http://toys\.example/page\.htm\.",
-    ):
-        extract_mat(archive, toy_card)
-
-
-def test_a_member_that_would_fill_the_memory_is_refused(
-    archive: Path, toy_card: DatasetCard
-) -> None:
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("toys.mat", CONTENT)
-    buffer = bytearray(archive.read_bytes())
-    # The size after unpacking, in the central directory.
-    entry = buffer.index(b"PK\x01\x02")
-    buffer[entry + 24 : entry + 28] = (2**30 + 1).to_bytes(4, "little")
-    archive.write_bytes(buffer)
-    with pytest.raises(DownloadError, match="would unpack to 1,073,741,825 bytes"):
-        extract_mat(archive, toy_card)
-
-
-def test_what_macos_adds_to_an_archive_is_overlooked(
-    archive: Path, toy_card: DatasetCard, make_archive: MakeArchive
-) -> None:
-    archive.write_bytes(make_archive({"toys.mat": CONTENT, "__MACOSX/._toys.mat": b"icons"}))
-    assert extract_mat(archive, toy_card) == CONTENT
-
-
-@pytest.mark.parametrize("name", ["pooch", "rarfile"])
-def test_a_download_without_its_libraries_says_what_to_install(
-    name: str, toy_card: DatasetCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
-    message = rf"This needs {name}, .* Install it: pip install 'disambig\[fetch\]'\."
+    monkeypatch.setitem(sys.modules, "rarfile", None)
+    message = r"This needs rarfile, .* Install it: pip install 'disambig\[fetch\]'\."
     with pytest.raises(MissingExtraError, match=message):
         fetch_dataset(toy_card, folder=tmp_path, url="http://localhost:1/toy")
     assert list(tmp_path.iterdir()) == []
@@ -623,7 +498,7 @@ def test_a_download_without_its_libraries_says_what_to_install(
 def test_downloads_are_found_without_the_libraries_that_made_them(
     toy_card: DatasetCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.setitem(sys.modules, "rarfile", None)
     monkeypatch.delenv("DISAMBIG_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -103,7 +103,7 @@ def _fetch(folder: Path) -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}/lost.rar"
+        address = f"http://127.0.0.1:{server.server_address[1]}/archive"
         fetch_dataset("lost", folder=folder / "out", url=address)
 
 

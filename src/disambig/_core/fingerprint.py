@@ -34,17 +34,18 @@ def file_digest(content: bytes, kind: str) -> str:
 
 
 def has_digest(content: bytes, expected: str) -> bool:
-    """Tell whether the digest of ``content`` is the ``expected`` one."""
-    return file_digest(content, expected.partition(":")[0]) == expected
+    """Tell whether the digest of ``content`` is the ``expected`` one, or all of several are."""
+    return all(file_digest(content, one.partition(":")[0]) == one for one in expected.split())
 
 
 def check_file_digest(content: bytes, expected: str, path: Path | str, advice: str) -> None:
-    """Refuse ``content`` whose digest is not the ``expected`` one."""
-    found = file_digest(content, expected.partition(":")[0])
-    if found != expected:
-        raise HashMismatchError(
-            f"{path} is not the known file. Needed {expected}, got {found}. {advice}"
-        )
+    """Refuse ``content`` whose digest is not the ``expected`` one, or one of several is not."""
+    for one in expected.split():
+        found = file_digest(content, one.partition(":")[0])
+        if found != one:
+            raise HashMismatchError(
+                f"{path} is not the known file. Needed {one}, got {found}. {advice}"
+            )
 
 
 def fingerprint_of(*values: Any) -> str:

@@ -14,31 +14,37 @@ def fetch(
         Path | None, typer.Option(help="Where to put the file; by default the cache.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option(help="Another address, for example of a mirror.")
+        str | None,
+        typer.Option(help="Another address, of a mirror for example; by default those known."),
     ] = None,
 ) -> None:
     """Download a real-world dataset, unpack it and check that it is the known file.
 
     Example: disambig fetch lost
     """
-    from disambig.datasets.card import find_card  # keeps --help quick
-    from disambig.datasets.download import card_address, fetch_dataset
+    from disambig._core.fingerprint import file_digest  # keeps --help quick
+    from disambig.datasets.card import find_card
+    from disambig.datasets.download import check_downloadable, fetch_dataset
 
     card = find_card(name)
-    card_address(card)  # refuses data inside the package before anything is shown
+    check_downloadable(card)  # before anything is shown
     console = Console()
     console.print(f"{card.title}\nLicence: {card.licence}\nCite: {card.citation}", markup=False)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console
     ) as progress:
         path = fetch_dataset(
-            name, folder=folder, url=url, progress=_DownloadBar(progress, card.name)
+            card, folder=folder, url=url, progress=_DownloadBar(progress, card.name)
         )
     console.print(f"The data is in {path}", markup=False, soft_wrap=True)
+    if "sha256:" not in card.hash:
+        digest = file_digest(path.read_bytes(), "sha256")
+        known = f"It is the file known as {card.hash}. Its SHA-256, not known so far: {digest}"
+        console.print(known, markup=False, soft_wrap=True)
 
 
 class _DownloadBar:
-    """What pooch calls while it downloads, drawn by rich."""
+    """What a download calls, drawn by rich."""
 
     def __init__(self, progress: Progress, description: str) -> None:
         self._progress = progress
@@ -60,8 +66,5 @@ class _DownloadBar:
         self._progress.advance(self._task, advance)
 
     def reset(self) -> None:
-        """Start over, keeping the total."""
-        self._progress.reset(self._task, total=self._total or None)
-
-    def close(self) -> None:
-        """Do nothing: the bar is closed by its owner."""
+        """Start over."""
+        self._progress.reset(self._task, total=None)

@@ -25,9 +25,13 @@ class DatasetCard:
     source, licence, citation : str
         Where it comes from, how it may be used, what to cite.
     hash : str
-        ``sha256:...`` or ``git-blob:...`` of the data file (of the text inside, if embedded).
-    url : str or None
-        Where the file can be downloaded; None for data inside the package.
+        ``sha256:...`` or ``git-blob:...`` of the data file (of the text inside, if embedded). Where
+        there are both, with a space between, both must agree.
+    urls : tuple of str
+        Where the file, or an archive of it, can be downloaded, in the order to try; empty for data
+        inside the package.
+    archive_size : int or None
+        How many bytes that archive has, where it is known.
     classes : tuple or None
         Class names where the labels that occur are not all of them.
     identifier : str or None
@@ -48,7 +52,8 @@ class DatasetCard:
     licence: str
     citation: str
     hash: str
-    url: str | None = None
+    urls: tuple[str, ...] = ()
+    archive_size: int | None = None
     classes: tuple[int | str, ...] | None = None
     identifier: str | None = None
     aliases: tuple[str, ...] = ()
@@ -57,7 +62,7 @@ class DatasetCard:
     @property
     def is_embedded(self) -> bool:
         """Whether the data is inside the package."""
-        return self.url is None
+        return not self.urls
 
     def is_called(self, name: str) -> bool:
         """Whether ``name``, however it is spelled, means this dataset."""

@@ -1,11 +1,9 @@
-"""Find dataset files on this machine, or fetch and unpack them."""
+"""Find dataset files on this machine, or fetch them."""
 
-import logging
 import os
 import tempfile
-import zipfile
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from disambig._core.errors import (
@@ -13,14 +11,18 @@ from disambig._core.errors import (
     DownloadError,
     HashMismatchError,
     ParameterError,
-    import_extra,
 )
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
+from disambig._core.messages import option
+from disambig.datasets.archive import check_unpacker, extract_mat, largest_file
 from disambig.datasets.card import DatasetCard, find_card
+from disambig.datasets.http_download import download_file
 
 DATA_VARIABLE = "DISAMBIG_DATA"
-_LARGEST_FILE = 2**30
+_LARGEST_DOWNLOAD = 100 * 10**6
+# An archive that was packed again may be a little larger.
+_SPARE = 10**6
 
 
 def cache_folder() -> Path:
@@ -66,59 +68,6 @@ def _prefer_known(paths: list[Path], card: DatasetCard) -> Path:
     return paths[0]
 
 
-def extract_mat(archive: Path, card: DatasetCard) -> bytes:
-    """Return the content of the dataset's ``.mat`` file.
-
-    Only that member is read, into memory, so that no path in the archive is ever written to.
-    """
-    rarfile = import_extra("rarfile", extra="fetch")
-    if rarfile.is_rarfile(archive):
-        open_archive = rarfile.RarFile
-    elif zipfile.is_zipfile(archive):
-        open_archive = zipfile.ZipFile
-    else:
-        return archive.read_bytes()
-    try:
-        with open_archive(archive) as packed:
-            return bytes(packed.read(_choose(packed.infolist(), card)))
-    except DownloadError:
-        raise
-    except rarfile.RarCannotExec:
-        raise DownloadError(
-            f"{card.title} comes as a RAR archive, and unpacking it needs one of the programs "
-            "unrar, unar, bsdtar or 7z. Install one and try again, or get and unpack it by "
-            f"hand from {card.source}."
-        ) from None
-    # The parsers and decompressors raise all kinds of errors on damaged archives.
-    except Exception as error:
-        raise DownloadError(
-            f"The archive of {card.title} could not be unpacked: {error}."
-        ) from error
-
-
-def _choose(members: list[Any], card: DatasetCard) -> Any:
-    files = [member for member in members if _is_mat(PurePosixPath(member.filename))]
-    named = [member for member in files if card.is_called(PurePosixPath(member.filename).stem)]
-    # The only .mat file of an archive may have any name.
-    choice = next((choice[0] for choice in (named, files) if len(choice) == 1), None)
-    if choice is None:
-        held = ", ".join(member.filename for member in members) or "nothing"
-        raise DownloadError(
-            f"The archive of {card.title} should hold one file {card.name}.mat. It holds {held}."
-        )
-    if choice.file_size > _LARGEST_FILE:
-        raise DownloadError(
-            f"{choice.filename} in the archive of {card.title} would unpack to "
-            f"{choice.file_size:,} bytes. At most {_LARGEST_FILE:,} are allowed."
-        )
-    return choice
-
-
-def _is_mat(path: PurePosixPath) -> bool:
-    # Hidden files are what macOS adds beside every other.
-    return path.suffix.lower() == ".mat" and not path.name.startswith("._")
-
-
 def fetch_dataset(
     dataset: str | DatasetCard,
     *,
@@ -138,69 +87,74 @@ def fetch_dataset(
     folder : path, optional
         Where to put the file. By default the cache, where ``load_dataset`` looks.
     url : str, optional
-        Another address, for example of a mirror; the content is checked all the same.
+        Another address, for example of a mirror; the content is checked all the same. By default
+        those of the card, one after the other.
     progress : object, optional
-        A progress bar as pooch takes it: its ``total`` is set, then ``update``, ``reset`` and
-        ``close`` are called.
+        A progress bar. For every address that is tried it is ``reset``, its ``total`` is set (0
+        where the server does not say), and ``update`` is called with the number of bytes that came.
     """
     card = find_card(dataset) if isinstance(dataset, str) else dataset
-    known_address = card_address(card)
+    check_downloadable(card)
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
     if target.is_file() and has_digest(target.read_bytes(), card.hash):
         return target
+    addresses = card.urls if url is None else (url,)
+    for address in addresses:
+        check_unpacker(address, card)  # or the download would be for nothing
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DownloadError(
             f"The folder {target.parent} cannot be used: {error}. Choose another."
         ) from error
-    content = _download(url or known_address, target.parent, card, progress)
+    most_bytes = _most_bytes(card, is_known=url is None)
+    content = _download_first(addresses, target.parent, card, most_bytes, progress)
     with write_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
 
 
-def card_address(card: DatasetCard) -> str:
-    """Return where a dataset can be downloaded; refuse one that is inside the package."""
-    if card.url is None:
+def check_downloadable(card: DatasetCard) -> None:
+    """Refuse a dataset that is inside the package."""
+    if card.is_embedded:
         raise ParameterError(
             f"{card.title} is part of the package and cannot be downloaded. "
             f"Use load_dataset({card.name!r})."
         )
-    return card.url
 
 
-def _download(address: str, folder: Path, card: DatasetCard, progress: Any) -> bytes:
-    """Return the content of the dataset's file; the rest of the download is not kept."""
-    by_hand = f"Try another address, or get the file by hand from {card.source}."
-    # In a temporary folder: downloads that run at once do not meet, and none is resumed.
-    with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
-        try:
-            archive = _retrieve(address, Path(workspace), progress)
-        except (OSError, ValueError) as error:
-            reason = str(error).rstrip(".")
-            raise DownloadError(
-                f"{address} could not be downloaded: {reason}. {by_hand}"
-            ) from error
-        content = extract_mat(archive, card)
-    try:
-        check_file_digest(content, card.hash, address, f"Nothing was kept. {by_hand}")
-    except HashMismatchError as error:
-        raise DownloadError(str(error)) from error
-    return content
+def _most_bytes(card: DatasetCard, *, is_known: bool) -> int:
+    """Return how much may be downloaded: little more than the archive has, where that is known."""
+    if is_known and card.archive_size is not None:
+        return card.archive_size + _SPARE
+    # An archive at another address may hold other files too.
+    return max(_LARGEST_DOWNLOAD, largest_file(card))
 
 
-def _retrieve(address: str, folder: Path, progress: Any) -> Path:
-    pooch = import_extra("pooch", extra="fetch")
-    import_extra("rarfile", extra="fetch")  # or the download would be for nothing
-    # pooch would advise users to note the archive's hash, but the file inside is what counts.
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        path = pooch.retrieve(
-            address, known_hash=None, path=folder, fname="archive", progressbar=progress or False
+def _download_first(
+    addresses: Iterable[str], folder: Path, card: DatasetCard, most_bytes: int, progress: Any
+) -> bytes:
+    """Return the content of the dataset's file, from the first address that has it."""
+    failures = []
+    for address in addresses:
+        # In a temporary folder: downloads that run at once do not meet, and none is resumed.
+        with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
+            archive = Path(workspace) / "archive"
+            try:
+                download_file(address, archive, most_bytes=most_bytes, progress=progress)
+                content = extract_mat(archive, card)
+                check_file_digest(content, card.hash, "What came", "Nothing was kept.")
+            except (DownloadError, HashMismatchError) as error:
+                failures.append(f"{address}: {str(error).rstrip('.')}.")
+            else:
+                return content
+    raise DownloadError(
+        "\n".join(
+            (
+                f"{card.title} could not be downloaded.",
+                *failures,
+                f"Try another address: {option('url')}. Or get the file by hand from "
+                f"{card.source}, and set {DATA_VARIABLE} to the folder that holds it.",
+            )
         )
-    finally:
-        logger.setLevel(level)
-    return Path(path)
+    )
