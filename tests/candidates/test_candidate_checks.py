@@ -23,6 +23,17 @@ def test_a_sparse_mask_with_stored_zeros_means_what_it_shows():
     assert CandidateLabels.from_mask(stored).to_sets() == [{0}]
 
 
+@pytest.mark.parametrize("index", [4, 10**8, -1, -(10**6)])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_indices_outside_of_a_sparse_mask_or_weights_are_refused(index, form):
+    bad = sparse.csr_array(np.eye(4)).asformat(form)
+    (bad.col if form == "coo" else bad.indices)[0] = index
+    with pytest.raises(CandidateError, match="A sparse matrix needs indices"):
+        CandidateLabels.from_mask(bad)
+    with pytest.raises(CandidateError, match="A sparse matrix needs indices"):
+        CandidateLabels.from_mask(np.eye(4), weights=bad)
+
+
 @pytest.mark.parametrize(
     ("mask", "message"),
     [

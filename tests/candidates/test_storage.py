@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
-from disambig.candidates.storage import first_largest, group_maxima, group_sums
+from disambig._core.errors import CandidateError
+from disambig.candidates.storage import checked_csr, first_largest, group_maxima, group_sums
 
 # Few different values, so that many are equal.
 members = st.one_of(st.integers(-2, 2), st.sampled_from([-np.inf, np.inf, 0.5]))
@@ -63,3 +65,55 @@ def test_no_groups_have_neither_sums_nor_largest():
     assert group_maxima(np.array([]), none).shape == (0,)
     assert first_largest(np.array([]), none).shape == (0,)
     assert first_largest(np.array([]), none).dtype.kind == "i"
+
+
+FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_a_sparse_matrix_of_any_format_becomes_a_csr_copy(name: str, kind: type) -> None:
+    dense = np.array([[1.0, 0, 2], [0, 0, 0], [0, 3, 0]])
+    matrix = kind(dense).asformat(name)
+    csr = checked_csr(matrix)
+    assert isinstance(csr, sparse.csr_array)
+    csr.data[:] = 7
+    np.testing.assert_array_equal(matrix.toarray(), dense)
+    np.testing.assert_array_equal(csr.toarray(), np.where(dense, 7, 0))
+
+
+def hostile(name: str, attribute: str, changes: dict[int, int]) -> sparse.sparray:
+    """Return a matrix of which some indices were changed after SciPy has looked at it."""
+    matrix = sparse.csr_array(np.eye(4)).asformat(name)
+    for position, value in changes.items():
+        getattr(matrix, attribute)[position] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "changes"),
+    [
+        *((name, "indices", {0: value}) for name in ("csr", "csc", "bsr") for value in (4, -1)),
+        *((name, "indices", {3: 10**8}) for name in ("csr", "csc", "bsr")),
+        *((name, "indptr", {2: value}) for name in ("csr", "csc", "bsr") for value in (0, 10**7)),
+        *((name, "indptr", {4: value}) for name in ("csr", "csc") for value in (5, -1)),
+        *((name, "indptr", {0: 1}) for name in ("csr", "csc")),
+        # Every difference of these overflows to one that is not negative.
+        ("csr", "indptr", {1: 2**31 - 1, 2: -(2**31), 3: -1}),
+        *(("coo", attribute, {0: value}) for attribute in ("row", "col") for value in (4, -1)),
+    ],
+)
+def test_indices_outside_of_a_sparse_matrix_are_refused(
+    name: str, attribute: str, changes: dict[int, int]
+) -> None:
+    with pytest.raises(CandidateError, match="sparse matrix"):
+        checked_csr(hostile(name, attribute, changes))
+
+
+@pytest.mark.parametrize("name", ["csr", "csc"])
+@pytest.mark.parametrize("attribute", ["indices", "data", "indptr"])
+def test_a_sparse_matrix_that_holds_too_little_is_refused(name: str, attribute: str) -> None:
+    matrix = sparse.csr_array(np.eye(4)).asformat(name)
+    setattr(matrix, attribute, getattr(matrix, attribute)[:-1])
+    with pytest.raises(CandidateError, match="It holds 3|needs 5 pointers. Got 4"):
+        checked_csr(matrix)

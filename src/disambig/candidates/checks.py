@@ -9,19 +9,20 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label
-from disambig.candidates.storage import Storage
+from disambig.candidates.storage import Storage, checked_csr
 
 
 def as_mask_matrix(mask: Any) -> Storage:
     """Return a boolean copy of ``mask``, CSR or dense; refuse values other than 0 and 1."""
     matrix = _as_matrix(mask, "A mask holds True/False, or 0 and 1,")
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if matrix.dtype != bool and not np.isin(values, (0, 1)).all():
-        bad = values[~np.isin(values, (0, 1))]
-        raise CandidateError(
-            "A mask holds True/False, or 0 and 1, for every sample and class. "
-            f"Got the value {bad[0]}. Give weights through 'weights', not through the mask."
-        )
+    if matrix.dtype != bool:
+        fits = (values == 0) | (values == 1)
+        if not fits.all():
+            raise CandidateError(
+                "A mask holds True/False, or 0 and 1, for every sample and class. Got the value "
+                f"{values[~fits][0]}. Give weights through 'weights', not through the mask."
+            )
     return matrix.astype(bool)
 
 
@@ -85,13 +86,7 @@ def in_order_of(classes: list[Any], frame: Any) -> Any:
 
 def _as_matrix(values: Any, what: str) -> Storage:
     """Return a numeric copy: CSR without stored zeros, or dense."""
-    if sparse.issparse(values):
-        matrix = sparse.csr_array(values, copy=True)
-        # SciPy keeps repeated entries apart: add them up before looking at the values.
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    else:
-        matrix = _as_dense_array(values, what)
+    matrix = values if sparse.issparse(values) else _as_dense_array(values, what)
     if matrix.ndim != 2:
         raise CandidateError(
             f"{what} for every sample and class: a matrix, one row a sample and one column a "
@@ -102,6 +97,11 @@ def _as_matrix(values: Any, what: str) -> Storage:
             f"{what} for every sample and class. Got values of type {matrix.dtype}. "
             "Fill in what is missing, and convert the rest to numbers."
         )
+    if sparse.issparse(matrix):
+        matrix = checked_csr(matrix)
+        # SciPy keeps repeated entries apart: add them up before looking at the values.
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
     return matrix
 
 

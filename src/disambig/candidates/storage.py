@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, IntArray, Sparse
 
 # A dense array or a CSR array; SciPy ships no types.
@@ -28,6 +29,45 @@ def compact(matrix: Storage) -> Storage:
     if dense_is_smaller:
         return _freeze(matrix.toarray() if sparse.issparse(matrix) else matrix)
     return _freeze(with_short_indices(sparse.csr_array(matrix)))
+
+
+def checked_csr(matrix: Sparse) -> Sparse:
+    """Return a CSR copy of a sparse matrix of any format; refuse indices outside of it.
+
+    SciPy does not look at them when it converts a matrix, and writes wherever they point.
+    """
+    if matrix.format in ("csr", "csc"):
+        lines = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        check_indices(matrix.data, matrix.indices, matrix.indptr, lines)
+        return sparse.csr_array(matrix, copy=True)
+    try:
+        pairs = matrix.tocoo()
+        checked = sparse.coo_array((pairs.data, (pairs.row, pairs.col)), shape=pairs.shape)
+    except ValueError as error:
+        raise CandidateError(f"A sparse matrix needs indices inside its shape: {error}.") from error
+    return sparse.csr_array(checked)
+
+
+def check_indices(
+    values: AnyArray, indices: IntArray, ends: IntArray, lines: tuple[int, int]
+) -> None:
+    """Refuse the arrays of CSR or CSC where they do not describe ``lines``, count and length."""
+    count, length = lines
+    if len(ends) != count + 1:
+        raise CandidateError(
+            f"A sparse matrix of {count:,} lines needs {count + 1:,} pointers. Got {len(ends):,}."
+        )
+    # Compared, not subtracted: differences of small integers overflow.
+    if ends[0] != 0 or (ends[1:] < ends[:-1]).any():
+        raise CandidateError("The pointers of a sparse matrix need to begin at 0 and never fall.")
+    used, held = int(ends[-1]), min(len(indices), len(values))
+    if used > held:
+        raise CandidateError(f"A sparse matrix claims {used:,} values. It holds {held:,}.")
+    low, high = (indices[:used].min(), indices[:used].max()) if used else (0, -1)
+    if low < 0 or high >= length:
+        raise CandidateError(
+            f"A sparse matrix needs indices from 0 to {length - 1:,}. Got {low:,} to {high:,}."
+        )
 
 
 def as_csr(storage: Storage) -> Sparse:
