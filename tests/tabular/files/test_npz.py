@@ -125,7 +125,7 @@ class _LeavesAMark:
         return Path.touch, (self.mark,)
 
 
-@pytest.mark.parametrize("name", ["X", "candidates", "feature_names", "unused"])
+@pytest.mark.parametrize("name", ["X", "candidates", "feature_names"])
 def test_python_objects_are_refused_and_their_code_is_not_run(
     name: str, path: Path, tmp_path: Path
 ) -> None:
@@ -221,7 +221,7 @@ def test_a_feature_that_is_not_finite_is_refused(path: Path) -> None:
 
 def test_features_of_texts_are_refused(path: Path) -> None:
     write(path, X=np.array([["a"], ["b"]]))
-    with pytest.raises(DatasetFormatError, match="a matrix of numbers .* the type <U1"):
+    with pytest.raises(DatasetFormatError, match="need to be numbers. Got the type <U1"):
         read_npz(path)
 
 

@@ -1,31 +1,68 @@
 """MATLAB and NumPy files: features, candidate sets and true labels as arrays."""
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple, TypeVar
+from zipfile import ZipFile
 
 import numpy as np
-from scipy import io, sparse
+from scipy import sparse
 
-from disambig._core.errors import CandidateError, DatasetFormatError, describe_rows
-from disambig._core.typing import AnyArray, FloatArray, Sparse
+from disambig._core.errors import (
+    CandidateError,
+    DatasetFormatError,
+    DisambigError,
+    describe_rows,
+)
+from disambig._core.messages import join_names
+from disambig._core.typing import AnyArray, FloatArray
+from disambig.candidates.checks import first_repeated
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.mat_format import MatFileError, Variable, find_variables
+from disambig.tabular.files.npz_format import ArrayMember, find_members, read_header
+
+_Found = TypeVar("_Found")
+
+
+class _Part(NamedTuple):
+    """An array that is used, and the memory it takes at most on its way into a dataset."""
+
+    is_needed: bool
+    copies: int  # of what is in the file
+    each: int  # bytes for each of its values, besides
+
+
+_FEATURES = _Part(is_needed=True, copies=1, each=9)
+_SETS = _Part(is_needed=True, copies=2, each=4)
+_IN_MAT = {"data": _FEATURES, "partial_target": _SETS, "target": _SETS._replace(is_needed=False)}
+_LISTS = ("classes", "true_labels", "feature_names")
+_IN_NPZ = {
+    "X": _FEATURES,
+    "candidates": _SETS,
+    "weights": _Part(is_needed=False, copies=1, each=100),
+    **dict.fromkeys(_LISTS, _Part(is_needed=False, copies=2, each=150)),
+}
+_SPARSE_COPIES = 10
+_EACH_COLUMN = 200  # bytes, for the name of a label or a feature
 
 
 def read_mat(source: FileContent) -> PartialLabelDataset:
-    """Read a ``.mat`` file (MATLAB 5 to 7.2); the classes are 0 to c - 1."""
-    content = _load_mat(source)
-    _check_holds(content, ("data", "partial_target"), source.name)
+    """Read a ``.mat`` file (MATLAB 4 to 7.2); the classes are 0 to c - 1."""
+    with source.open() as stream, _reading_mat(source.name):
+        found = ((variable.name, variable) for variable in find_variables(stream, source.size))
+        variables = _select(found, _IN_MAT, source.name)
+        _check_variables(variables, source)
+        content = {name: variable.read(stream) for name, variable in variables.items()}
     X = as_features(content["data"], source.name)
-    mask = _samples_in_rows(content["partial_target"], "partial_target", len(X), source.name)
     with _naming("partial_target", source.name):
-        candidates = CandidateLabels.from_mask(mask)
+        candidates = CandidateLabels.from_mask(content["partial_target"].T)
     true_labels = None
     if "target" in content:
-        truth = _samples_in_rows(content["target"], "target", len(X), source.name)
-        true_labels = _read_truth(truth, candidates, source.name)
+        true_labels = _read_truth(content["target"].T, candidates, source.name)
     return PartialLabelDataset(
         name=source.stem,
         X=X,
@@ -37,14 +74,14 @@ def read_mat(source: FileContent) -> PartialLabelDataset:
 
 def read_npz(source: FileContent) -> PartialLabelDataset:
     """Read an ``.npz`` file; arrays of Python objects are refused, so no code in it can run."""
-    content = _load_npz(source)
-    _check_holds(content, ("X", "candidates"), source.name)
-    for name in ("classes", "true_labels", "feature_names"):
-        if name in content and np.ndim(content[name]) != 1:
-            raise DatasetFormatError(
-                f"{name!r} in {source.name} needs to have one dimension. "
-                f"Got the shape {np.shape(content[name])}."
-            )
+    with source.open() as stream, _reading_npz(source.name), ZipFile(stream) as archive:
+        infos = _select(find_members(archive), _IN_NPZ, source.name)
+        members = [read_header(archive, name, info) for name, info in infos.items()]
+        _check_members(members, source)
+        content = {member.name: member.read(archive) for member in members}
+    for name in _LISTS:
+        if name in content:
+            _check_text(content[name], name, source.name)
     X = as_features(content["X"], source.name)
     with _naming("candidates", source.name):
         candidates = CandidateLabels.from_mask(
@@ -65,10 +102,10 @@ def as_features(matrix: Any, name: str) -> FloatArray:
     ``name`` is what messages call the file.
     """
     dense = matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
-    if dense.ndim != 2 or 0 in dense.shape or dense.dtype.kind not in "biuf":
+    _check_shape_of_features(dense.shape, name)
+    if dense.dtype.kind not in "biuf":
         raise DatasetFormatError(
-            f"The features in {name} need to be a matrix of numbers with at least one row and one "
-            f"column. Got the shape {dense.shape} and the type {dense.dtype}."
+            f"The features in {name} need to be numbers. Got the type {dense.dtype}."
         )
     features = np.ascontiguousarray(dense, dtype=np.float64)
     bad = np.asarray(~np.isfinite(features).all(axis=1))
@@ -80,42 +117,41 @@ def as_features(matrix: Any, name: str) -> FloatArray:
     return features
 
 
+def _check_shape_of_features(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) != 2 or 0 in shape:
+        raise DatasetFormatError(
+            f"The features in {name} need to be a matrix with at least one row and one column. "
+            f"Got the shape {shape}."
+        )
+
+
 def _numbered_names(X: FloatArray) -> list[str]:
     return [f"x{column}" for column in range(X.shape[1])]
 
 
-def _load_mat(source: FileContent) -> dict[str, Any]:
-    with source.open() as stream:
-        try:
-            content = io.loadmat(stream)
-        except NotImplementedError:  # raised by SciPy for version 7.3 alone
-            raise DatasetFormatError(
-                f"{source.name} is a MATLAB 7.3 file. Save it in MATLAB by save(name, ..., '-v7')."
-            ) from None
-        except Exception as error:  # damaged files make SciPy raise anything
-            raise DatasetFormatError(
-                f"{source.name} is damaged or not a MATLAB file: {error}"
-            ) from error
-    return {name: value for name, value in content.items() if not name.startswith("__")}
+@contextmanager
+def _reading_mat(file: str) -> Iterator[None]:
+    try:
+        yield
+    except NotImplementedError:
+        raise DatasetFormatError(
+            f"{file} is a MATLAB 7.3 file. Save it in MATLAB by save(name, ..., '-v7')."
+        ) from None
+    except (MatFileError, zlib.error) as error:
+        raise DatasetFormatError(f"{file} is damaged or not a MATLAB file: {error}.") from error
 
 
-def _load_npz(source: FileContent) -> dict[str, Any]:
-    with source.open() as stream:
-        try:
-            with np.load(stream, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        except Exception as error:  # damaged files make NumPy and the decompressor raise anything
-            raise DatasetFormatError(
-                f"{source.name} is damaged, not a NumPy archive, or holds Python objects, which "
-                f"are never loaded: {error}. Save plain arrays by numpy.savez_compressed."
-            ) from error
-
-
-def _check_holds(content: dict[str, Any], names: tuple[str, ...], file: str) -> None:
-    if any(name not in content for name in names):
-        needed = " and ".join(map(repr, names))
-        found = ", ".join(content) or "nothing"
-        raise DatasetFormatError(f"{file} needs arrays {needed}. It holds {found}.")
+@contextmanager
+def _reading_npz(file: str) -> Iterator[None]:
+    try:
+        yield
+    except DisambigError:
+        raise
+    except Exception as error:  # damaged archives make Python and NumPy raise anything
+        raise DatasetFormatError(
+            f"{file} is damaged, not a NumPy archive, or holds Python objects, which are never "
+            f"loaded: {error}. Save plain arrays by numpy.savez_compressed."
+        ) from error
 
 
 @contextmanager
@@ -127,18 +163,84 @@ def _naming(array: str, file: str) -> Iterator[None]:
         raise DatasetFormatError(f"{array!r} in {file}: {error}") from error
 
 
-def _samples_in_rows(matrix: Any, name: str, n_samples: int, file: str) -> Sparse:
-    if getattr(matrix, "ndim", 0) != 2 or matrix.shape[1] != n_samples:
+def _select(
+    found: Iterable[tuple[str, _Found]], parts: Mapping[str, _Part], file: str
+) -> dict[str, _Found]:
+    """Return the arrays that are used; refuse a file that lacks one, or has one twice."""
+    arrays = list(found)
+    names = [name for name, _ in arrays]
+    needed = [name for name, part in parts.items() if part.is_needed]
+    if not set(needed) <= set(names):
         raise DatasetFormatError(
-            f"{name!r} in {file} needs one column for each of the {n_samples} rows of 'data', and "
-            f"one row for each label. Got the shape {getattr(matrix, 'shape', None)}."
+            f"{file} needs arrays {' and '.join(map(repr, needed))}. "
+            f"It holds {join_names(names) or 'nothing'}."
         )
-    if not sparse.issparse(matrix) and matrix.dtype.kind not in "biuf":
-        raise DatasetFormatError(f"{name!r} in {file} needs numbers 0 and 1. Got {matrix.dtype}.")
-    return sparse.csr_array(matrix.T)
+    repeated = first_repeated(name for name in names if name in parts)
+    if repeated is not None:
+        raise DatasetFormatError(
+            f"{file} needs every array once. It holds {repeated!r} more often. Save it again."
+        )
+    return {name: array for name, array in arrays if name in parts}
 
 
-def _read_truth(truth: Sparse, candidates: CandidateLabels, file: str) -> AnyArray:
+def _check_variables(variables: Mapping[str, Variable], source: FileContent) -> None:
+    """Refuse, before they are read, variables that do not fit or take too much memory."""
+    for name, variable in variables.items():
+        if variable.kind not in ("numbers", "sparse numbers"):
+            raise DatasetFormatError(
+                f"{name!r} in {source.name} needs to be a matrix of numbers. It is {variable.kind}."
+            )
+    _check_shape_of_features(variables["data"].shape, source.name)
+    n_samples, n_features = variables["data"].shape
+    needed = _EACH_COLUMN * (variables["partial_target"].shape[0] + n_features)
+    for name, variable in variables.items():
+        if name != "data" and (len(variable.shape) != 2 or variable.shape[1] != n_samples):
+            raise DatasetFormatError(
+                f"{name!r} in {source.name} needs one column for each of the {n_samples} rows of "
+                f"'data', and one row for each label. Got the shape {variable.shape}."
+            )
+        copies, each = _IN_MAT[name][1:]
+        if variable.kind == "sparse numbers":
+            copies, each = _SPARSE_COPIES, each if name == "data" else 0
+        needed += copies * variable.nbytes + each * _count(variable.shape)
+    source.check_memory(needed, "The matrices")
+
+
+def _check_members(members: Iterable[ArrayMember], source: FileContent) -> None:
+    """Refuse, before they are read, lists of another shape and arrays that take too much memory."""
+    needed = 0
+    for member in members:
+        if member.name in _LISTS and len(member.shape) != 1:
+            raise DatasetFormatError(
+                f"{member.name!r} in {source.name} needs to have one dimension. "
+                f"Got the shape {member.shape}."
+            )
+        part = _IN_NPZ[member.name]
+        each = part.copies * member.dtype.itemsize + part.each
+        needed += each * _count(member.shape) + _EACH_COLUMN * _count(member.shape[1:])
+    source.check_memory(needed, "The arrays")
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    """Count values, zero lengths as one: a matrix may have no columns and very many rows."""
+    return prod(max(length, 1) for length in shape)
+
+
+def _check_text(array: AnyArray, name: str, file: str) -> None:
+    """Refuse text that is not Unicode, and cannot be written or shown."""
+    if array.dtype.kind != "U" or not array.size:
+        return
+    codes = array.view(np.dtype("u4").newbyteorder(array.dtype.byteorder)).reshape(len(array), -1)
+    bad = (codes >= 0xD800) & (codes <= 0xDFFF) | (codes > 0x10FFFF)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DatasetFormatError(
+            f"{name!r} in {file} needs to be text. Its entry {row} has U+{codes[row, column]:04X} "
+            f"at position {column}, which is not a character. Correct it."
+        )
+
+
+def _read_truth(truth: Any, candidates: CandidateLabels, file: str) -> AnyArray:
     with _naming("target", file):
         labels = CandidateLabels.from_mask(truth, candidates.classes)
     several = labels.sizes > 1
