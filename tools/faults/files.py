@@ -7,6 +7,9 @@ from pathlib import Path
 
 from bases import make_bases
 from campaign import Campaign, Outcome
+from mutations import mutate
+from readers import READERS, Reader
+
 from commands import (
     Ended,
     find_changed_cells,
@@ -17,8 +20,6 @@ from commands import (
     run_python,
     snapshot,
 )
-from mutations import mutate
-from readers import READERS, Reader
 
 COUNT = 10_000
 
