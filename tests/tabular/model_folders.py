@@ -50,7 +50,7 @@ def _table():
 
 
 TABLE, CANDIDATES = _table()
-PLAN, _ = plan_columns(TABLE)
+PLAN, *_ = plan_columns(TABLE)
 VALUES = column_values(TABLE, PLAN)
 QUICK_NETWORK = NCPDClassifier(hidden=8, epochs=4, ramp_epochs=2, random_state=0, device="cpu")
 FILES = ["features.safetensors", "method.safetensors", "model.json"]

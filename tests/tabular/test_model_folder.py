@@ -101,7 +101,7 @@ def test_many_categories_gaps_everywhere_and_odd_names_survive(tmp_path):
     )
     names = np.array(["früh", "spät", "nie|so"])
     labels = [{names[i % 3], names[(i + generator.integers(3)) % 3]} for i in range(300)]
-    plan, _ = plan_columns(table)
+    plan, *_ = plan_columns(table)
     candidates = CandidateLabels.from_sets(labels)
     model = fit_model(column_values(table, plan), candidates, plan, PLKNN(n_neighbors=3))
     model.save(tmp_path / "model")

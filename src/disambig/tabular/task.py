@@ -12,8 +12,8 @@ from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
-from disambig.tabular.columns.plan import ColumnPlan, FeatureColumns, Names
-from disambig.tabular.columns.values import column_values
+from disambig.tabular.columns.plan import FeatureColumns, Names
+from disambig.tabular.columns.planned import ColumnPlan
 from disambig.tabular.estimate import read_truth
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
@@ -95,8 +95,7 @@ def prepare_task(
         literal = isinstance(labels, LabelColumns) and labels.literal
         true_labels, truth_notices = read_truth(frame[truth], candidates.classes, literal=literal)
         notices += truth_notices
-    plan, column_notices = columns.plan(candidates)
-    values = column_values(frame, plan)
+    plan, values, column_notices = columns.plan(candidates)
     for notice in (*notices, *column_notices):
         warn_caller(notice)
     return TableTask(plan, values, candidates, true_labels, len(decisions or ()))

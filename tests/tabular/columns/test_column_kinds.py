@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 from disambig._core.errors import TableError
-from disambig.tabular.columns.kinds import describe_column
+from disambig.tabular.columns.cells import read_column
+from disambig.tabular.columns.kinds import describe_cells
 
 
 def described(values, name="x", dtype=None):
-    return describe_column(pd.Series(values, name=name, dtype=dtype))
+    return describe_cells(read_column(pd.Series(values, name=name, dtype=dtype)))
 
 
 def kind_of(values, name="x", dtype=None):
@@ -65,7 +66,7 @@ def test_a_column_is_what_its_cells_are(values, kind):
     ids=lambda column: str(column.dtype),
 )
 def test_numbers_of_every_type_are_numbers(column):
-    assert describe_column(column).kind == "number"
+    assert describe_cells(read_column(column)).kind == "number"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +81,8 @@ def test_numbers_of_every_type_are_numbers(column):
     ids=lambda column: str(column.dtype),
 )
 def test_dates_of_every_type_are_dates(column):
-    assert describe_column(column).kind == "date"
-    assert describe_column(column).date_format == "ISO8601"
+    assert describe_cells(read_column(column)).kind == "date"
+    assert describe_cells(read_column(column)).date_format == "ISO8601"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_numbers_that_pandas_has_as_categories_are_categories(values, kind):
 
 @pytest.mark.parametrize("values", [[1, 2, 3], ["a b c d e", "f g h i j"], ["1e400", "1"]])
 def test_what_is_known_to_be_a_category_is_one(values):
-    assert describe_column(pd.Series(values), category=True).kind == "category"
+    assert describe_cells(read_column(pd.Series(values)), category=True).kind == "category"
 
 
 def test_identifiers_and_counters_can_be_features_and_text_cannot():
@@ -243,7 +244,7 @@ def test_identifiers_and_counters_can_be_features_and_text_cannot():
 def test_numbers_beyond_reach_are_refused_with_column_and_row(value):
     column = pd.Series([1, 2, value], name="mass", dtype=object)
     with pytest.raises(TableError, match="Column 'mass' has .* \\(row 3\\)"):
-        describe_column(column)
+        describe_cells(read_column(column))
 
 
 def test_integers_of_thousands_of_digits_are_refused_too():
@@ -272,7 +273,7 @@ def test_cells_that_no_feature_is_made_of_are_refused(value, message):
     column = pd.Series([None, None, "a"], name="e", dtype=object)
     column.iat[1] = value
     with pytest.raises(TableError, match=message):
-        describe_column(column)
+        describe_cells(read_column(column))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_cells_that_no_feature_is_made_of_are_refused(value, message):
 )
 def test_types_that_no_feature_is_made_of_are_refused(column):
     with pytest.raises(TableError, match="A feature must be made of numbers"):
-        describe_column(column)
+        describe_cells(read_column(column))
 
 
 def test_a_cell_that_spoils_a_column_of_numbers_is_pointed_to():

@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from disambig._core.errors import TableError
-from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, plan_columns
+from disambig.tabular.columns.plan import plan_columns
+from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def kinds(plan):
 
 
 def test_features_are_what_can_teach(table):
-    plan, _ = plan_columns(table, reserved=["label"])
+    plan, *_ = plan_columns(table, reserved=["label"])
     assert kinds(plan) == {
         "height": "number",
         "color": "category",
@@ -39,7 +40,7 @@ def test_features_are_what_can_teach(table):
 
 
 def test_people_are_told_what_was_left_out_and_why(table):
-    _, notices = plan_columns(table, reserved=["label"])
+    *_, notices = plan_columns(table, reserved=["label"])
     assert notices == [
         "Left out 'id', which is an identifier, because it can give the label away; use --features "
         "(in Python features=) to keep it.",
@@ -50,14 +51,14 @@ def test_people_are_told_what_was_left_out_and_why(table):
 
 def test_a_counter_is_left_out_with_a_notice():
     table = pd.DataFrame({"n": np.arange(20), "x": np.linspace(0, 1, 20)})
-    plan, notices = plan_columns(table)
+    plan, _, notices = plan_columns(table)
     assert plan.names == ["x"]
     assert notices[0].startswith("Left out 'n', which counts the rows, because it can give")
 
 
 def test_long_lists_in_notices_are_cut():
     table = pd.DataFrame({f"c{i}": [1, 1] for i in range(100)} | {"x": [1, 3]})
-    _, [notice] = plan_columns(table)
+    *_, [notice] = plan_columns(table)
     assert (
         "'c7' and 92 more, which have one value in all rows: nothing can be learned from them"
         in notice
@@ -66,19 +67,19 @@ def test_long_lists_in_notices_are_cut():
 
 def test_remarks_are_cut_too():
     table = pd.DataFrame({f"day {i}": ["1/2/2024", "3/4/2024"] for i in range(100)})
-    _, notices = plan_columns(table)
+    *_, notices = plan_columns(table)
     assert len(notices) == 6
     assert notices[-1] == "The same goes, or the like, for 95 more columns."
 
 
 def test_chosen_features_are_taken_in_the_order_of_the_table(table):
-    plan, notices = plan_columns(table, features=["height", "id"], reserved=["label"])
+    plan, _, notices = plan_columns(table, features=["height", "id"], reserved=["label"])
     assert kinds(plan) == {"id": "number", "height": "number"}
     assert notices == []
 
 
 def test_a_single_name_is_no_list_of_letters(table):
-    plan, _ = plan_columns(table, features="height", reserved="label")
+    plan, *_ = plan_columns(table, features="height", reserved="label")
     assert plan.names == ["height"]
     assert "color" not in plan_columns(table, ignore="color")[0].names
 
@@ -121,7 +122,7 @@ def test_a_column_cannot_be_chosen_and_left_out(table):
 
 def test_columns_can_be_said_to_hold_categories():
     table = pd.DataFrame({"zip": [1001, 90210, 1001], "id": [3, 1, 2], "x": [1, 2, 2]})
-    plan, notices = plan_columns(table, categories=["zip", "id"])
+    plan, _, notices = plan_columns(table, categories=["zip", "id"])
     assert kinds(plan) == {"zip": "category", "id": "category", "x": "number"}
     assert notices == []
     assert kinds(plan_columns(table, categories="zip")[0])["zip"] == "category"
@@ -157,7 +158,7 @@ def test_names_must_be_texts_of_their_own():
 
 
 def test_a_plan_survives_json(table):
-    plan, _ = plan_columns(table, reserved=["label"])
+    plan, *_ = plan_columns(table, reserved=["label"])
     assert ColumnPlan.model_validate_json(plan.model_dump_json()) == plan
 
 
@@ -198,6 +199,6 @@ def test_columns_are_listed_by_what_they_hold_in_the_order_of_the_table():
             "a": ["3.5", "2.5", "1.5"] * 6 + ["1", "2.25"],
         }
     )
-    plan, _ = plan_columns(frame)
+    plan, *_ = plan_columns(frame)
     assert plan.by_kind() == {"number": ["b", "a"], "category": ["colour"]}
     assert list(plan.by_kind()) == ["number", "category"]

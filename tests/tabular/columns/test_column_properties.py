@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
-from disambig.tabular.columns.plan import ColumnPlan, plan_columns
+from disambig.tabular.columns.plan import plan_columns
+from disambig.tabular.columns.planned import ColumnPlan
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import column_values
 
@@ -65,7 +66,7 @@ def columns_of(cells, n_rows):
 def outcome(frame):
     """Return plan, notices and values, or the message of the error and no values."""
     try:
-        plan, notices = plan_columns(frame)
+        plan, _, notices = plan_columns(frame)
     except TableError as error:
         return str(error), [], None
     return plan, notices, column_values(frame, plan)
@@ -106,7 +107,7 @@ def test_any_table_gives_a_plan_or_a_table_error(frame):
 @given(object_tables(), object_tables())
 def test_prediction_on_any_other_table_gives_values_or_a_table_error(frame, other):
     try:
-        plan, _ = plan_columns(frame, features=list(frame.columns))
+        plan, *_ = plan_columns(frame, features=list(frame.columns))
         values = column_values(other, plan)
     except TableError:
         return

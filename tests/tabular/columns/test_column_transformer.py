@@ -22,7 +22,7 @@ from disambig.tabular.columns.values import column_values, value_names
 
 def prepared(table, rows=None):
     """Return the plan of a table, and a transformer fitted on some of its rows."""
-    plan, _ = plan_columns(table)
+    plan, *_ = plan_columns(table)
     values = column_values(table, plan)
     chosen = values if rows is None else values.iloc[rows]
     return plan, FeatureTransformer.fit(chosen, plan, scaling="standard")
@@ -247,7 +247,7 @@ def test_times_of_days_that_had_none_where_they_were_learned_from_change_nothing
 
 
 def test_a_number_that_was_constant_in_the_rows_of_a_fit_tells_nothing_later():
-    plan, _ = plan_columns(pd.DataFrame({"x": [7, 7, 7, 7e9], "y": [1, 2, 4, 3]}))
+    plan, *_ = plan_columns(pd.DataFrame({"x": [7, 7, 7, 7e9], "y": [1, 2, 4, 3]}))
     values = column_values(pd.DataFrame({"x": [7, 7, 7], "y": [1, 2, 4]}), plan)
     transformer = FeatureTransformer.fit(values, plan, scaling="standard")
     rare = column_values(pd.DataFrame({"x": [7e9, None], "y": [1, 1]}), plan)

@@ -7,7 +7,8 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
-from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, plan_columns
+from disambig.tabular.columns.plan import plan_columns
+from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn
 from disambig.tabular.columns.values import column_values, value_names
 
 
@@ -96,7 +97,7 @@ def test_dates_with_a_zone_are_moved_to_utc():
 
 def test_dates_are_read_in_the_format_of_the_plan():
     table = pd.DataFrame({"day": ["1/2/2024", "31/1/2024"]})
-    plan, _ = plan_columns(table)
+    plan, *_ = plan_columns(table)
     later = column_values(pd.DataFrame({"day": ["3/2/2024"]}), plan)
     assert later.loc[0, "day (day of year)"] == 31 + 3
     with pytest.raises(TableError, match="'day' must hold dates.*'2024-02-03' .row 1.*31/12/2024"):

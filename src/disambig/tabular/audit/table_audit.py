@@ -10,7 +10,6 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
-from disambig.tabular.columns.values import column_values
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
     Labels,
@@ -63,8 +62,7 @@ def audit_table(
     notices: list[str] = []
     values = None
     try:
-        plan, notices = columns.plan(read.candidates)
-        values = column_values(frame, plan)
+        plan, values, notices = columns.plan(read.candidates)
         by_kind = plan.by_kind()
     except TableError as error:  # the labels can still be audited
         findings.append(Finding("features", str(error)))

@@ -3,8 +3,9 @@
 import datetime
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -46,7 +47,8 @@ class ColumnValues:
     """The values of one column.
 
     ``values`` are doubles with NaN (numbers; booleans as 0 and 1), naive moments in UTC with NaT
-    (dates), or strings with None. ``column`` is the series they came from.
+    (dates), or strings with None. ``column`` is the series they came from; ``is_category`` says
+    that pandas had it as categories.
     """
 
     name: str
@@ -54,14 +56,37 @@ class ColumnValues:
     values: AnyArray
     missing: BoolArray
     column: Any
+    is_category: bool = False
+
+    @cached_property
+    def numbers(self) -> FloatArray | None:
+        """The values as doubles, NaN where missing, or None if some are not numbers."""
+        if self.form == "numbers":
+            return self.values
+        if self.form != "strings":
+            return None
+        # Python reads 1_000 and digits of every script as numbers; files of data do not mean that.
+        joined = "".join(self.values[~self.missing])
+        if "_" in joined or not joined.isascii():
+            return None
+        try:
+            # None becomes NaN, and strings are rounded to the nearest double, as typed ones were.
+            numbers: FloatArray = self.values.astype(np.float64)
+        except ValueError:
+            return None
+        return None if np.isnan(numbers[~self.missing]).any() else numbers
 
 
 def read_column(column: Any) -> ColumnValues:
     """Return the values of a pandas Series; refuse cells that cannot be a feature."""
     dtype, name = column.dtype, str(column.name)
+    if isinstance(dtype, pd.StringDtype):
+        long_arrow = dtype.storage == "pyarrow" and len(column) >= _LONG
+        numbers = _numbers_in_arrow(column) if long_arrow else None
+        return numbers or _strings(column, column.array.to_numpy(dtype=object, na_value=""))
     kind = getattr(dtype, "kind", "O")
     if isinstance(dtype, pd.CategoricalDtype):
-        return read_column(column.astype(object))
+        return replace(read_column(column.astype(object)), is_category=True)
     if kind == "c":
         raise _unusable(column.name, complex)
     is_boolean = pd.api.types.is_bool_dtype(dtype) and kind != "O"
@@ -72,35 +97,11 @@ def read_column(column: Any) -> ColumnValues:
         return ColumnValues(name, form, values, np.isnan(values), column)
     if (isinstance(dtype, np.dtype) and kind == "M") or isinstance(dtype, pd.DatetimeTZDtype):
         return _dates(column, column)
-    if isinstance(dtype, pd.StringDtype):
-        long_arrow = dtype.storage == "pyarrow" and len(column) >= _LONG
-        numbers = _numbers_in_arrow(column) if long_arrow else None
-        return numbers or _strings(
-            column, column.to_numpy(dtype=object, copy=True), column.isna().to_numpy()
-        )
     return _read_objects(column)
 
 
-def parse_numbers(cells: ColumnValues) -> FloatArray | None:
-    """Return the values as doubles, NaN where missing, or None if some are not numbers."""
-    if cells.form == "numbers":
-        return cells.values
-    if cells.form != "strings":
-        return None
-    # Python reads 1_000 and digits of every script as numbers; files of data do not mean that.
-    joined = "".join(cells.values[~cells.missing])
-    if "_" in joined or not joined.isascii():
-        return None
-    try:
-        # None becomes NaN, and strings are rounded to the nearest double, as typed numbers were.
-        numbers: FloatArray = cells.values.astype(np.float64)
-    except ValueError:
-        return None
-    return None if np.isnan(numbers[~cells.missing]).any() else numbers
-
-
 def is_number(text: str) -> bool:
-    """Tell whether ``parse_numbers`` takes a string for a number."""
+    """Tell whether ``ColumnValues.numbers`` takes a string for a number."""
     try:
         number = float(text)
     except ValueError:
@@ -110,11 +111,15 @@ def is_number(text: str) -> bool:
 
 def are_codes(cells: ColumnValues) -> bool:
     """Tell whether all values are digits, some with leading zeros as in 01001: not amounts."""
-    if cells.form != "strings" and not isinstance(cells.column.dtype, pd.StringDtype):
+    if cells.form == "strings":
+        # Not by pandas, whose overhead is most of the time that a table of many columns takes.
+        present = cells.values[~cells.missing].tolist()
+        zeros = any(len(text) > 1 and text[0] == "0" for text in present)
+        return zeros and all(text.isdigit() and text.isascii() for text in present)
+    if not isinstance(cells.column.dtype, pd.StringDtype):
         return False
-    strings = pd.Series(cells.values) if cells.form == "strings" else cells.column
-    present = strings[~cells.missing].str
-    return bool(present.fullmatch("0[0-9]+").any() and present.fullmatch("[0-9]+").all())
+    strings = cells.column[~cells.missing].str
+    return bool(strings.fullmatch("0[0-9]+").any() and strings.fullmatch("[0-9]+").all())
 
 
 def check_sizes(cells: ColumnValues, numbers: FloatArray) -> None:
@@ -157,8 +162,8 @@ def as_strings(cells: ColumnValues) -> AnyArray:
 def _numbers_in_arrow(column: Any) -> ColumnValues | None:
     """Read strings as numbers if all are; several times faster than one at a time.
 
-    Arrow reads nothing as a number that ``parse_numbers`` would not, and rounds alike; the little
-    that it does not read (+1) is left to ``parse_numbers``.
+    Arrow reads nothing as a number that ``ColumnValues.numbers`` would not, and rounds alike; the
+    little that it does not read (+1) is left to the latter.
     """
     stripped = column.str.strip()
     start = (text for text in stripped.iloc[:_START].dropna() if text not in MISSING_TEXTS)
@@ -184,10 +189,10 @@ def _dates(column: Any, moments: Any) -> ColumnValues:
     return ColumnValues(str(column.name), "dates", values, np.isnat(values), column)
 
 
-def _strings(column: Any, values: AnyArray, missing: BoolArray) -> ColumnValues:
-    values[missing] = ""
+def _strings(column: Any, values: AnyArray) -> ColumnValues:
+    """Read strings, an empty one where a cell is missing."""
     strings = np.empty(len(values), dtype=object)
-    strings[:] = list(map(str.strip, values))
+    strings[:] = list(map(str.strip, values.tolist()))
     missing = np.fromiter(map(MISSING_TEXTS.__contains__, strings), bool, len(strings))
     strings[missing] = None
     return ColumnValues(str(column.name), "strings", strings, missing, column)
@@ -219,7 +224,8 @@ def _read_objects(column: Any) -> ColumnValues:
         return _read_dates(column, values, missing)
     if not _all_within(types, (str,)):
         values[~missing] = [safe_str(value) for value in present]
-    return _strings(column, values, missing)
+    values[missing] = ""
+    return _strings(column, values)
 
 
 def _is_nan_decimal(value: Any) -> bool:

@@ -3,7 +3,7 @@
 import datetime
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,6 @@ from disambig.tabular.columns.cells import (
     check_sizes,
     distinct_strings,
     is_number,
-    parse_numbers,
-    read_column,
 )
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER
 
@@ -126,19 +124,16 @@ class ColumnKind:
     remark: str = ""  # what people should know about how it was read
 
 
-def describe_column(column: Any, *, category: bool = False) -> ColumnKind:
+def describe_cells(cells: ColumnValues, *, category: bool = False) -> ColumnKind:
     """Say what a column holds, the same for strings and for typed cells.
 
     Numbers are categories if pandas has them as such, if leading zeros say that they are codes, or
-    with ``category=True``. Cells that are lists, bytes or other objects, and infinite numbers,
-    raise ``TableError``.
+    with ``category=True``. Infinite numbers raise ``TableError``.
     """
-    cells = read_column(column)
     if cells.missing.all():
         return ColumnKind("empty", None)
-    numbers = None if category else parse_numbers(cells)
-    as_codes = isinstance(column.dtype, pd.CategoricalDtype)
-    if numbers is not None and not (as_codes or are_codes(cells)):
+    numbers = None if category else cells.numbers
+    if numbers is not None and not (cells.is_category or are_codes(cells)):
         return _kind_of_numbers(cells, numbers)
     codes, strings = distinct_strings(cells)
     if len(strings) == 1 and not cells.missing.any():

@@ -1,14 +1,15 @@
-"""Which columns of a table are features, and how each is read; kept with a model."""
+"""Which columns of a table are features, how each is read, and what they hold."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Self
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.columns.kinds import ColumnKind, DateFormat, FeatureKind, describe_column
+from disambig.tabular.columns.cells import read_column
+from disambig.tabular.columns.kinds import ColumnKind, describe_cells
+from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn, check_column_names
+from disambig.tabular.columns.values import read_values, values_frame
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.table_cells import CLEAN_COLUMNS, check_columns, find_column, is_blank
 
@@ -27,50 +28,6 @@ _WHY_LEFT_OUT = {
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
-
-
-class Record(BaseModel):
-    """Something that is kept with a model: checked strictly, and never changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class PlannedColumn(Record):
-    """A column that is a feature. ``date_format`` goes with dates, and only with them."""
-
-    name: str
-    kind: FeatureKind
-    date_format: DateFormat | None = None
-
-    @model_validator(mode="after")
-    def _check_date_format(self) -> Self:
-        if (self.kind == "date") != (self.date_format is not None):
-            raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
-        return self
-
-
-class ColumnPlan(Record):
-    """The columns that are features, in the order of the table."""
-
-    columns: tuple[PlannedColumn, ...] = Field(min_length=1)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return [column.name for column in self.columns]
-
-    def by_kind(self) -> dict[str, list[str]]:
-        """Return the names of the columns of each kind."""
-        kinds: dict[str, list[str]] = {}
-        for column in self.columns:
-            kinds.setdefault(column.kind, []).append(column.name)
-        return kinds
-
-    @model_validator(mode="after")
-    def _check_names_differ(self) -> Self:
-        if len(set(self.names)) < len(self.names):
-            raise ValueError("a column is planned twice")
-        return self
 
 
 class FeatureColumns:
@@ -109,8 +66,8 @@ class FeatureColumns:
             "categories": categories,
         }
 
-    def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, list[str]]:
-        """Return which columns are features, and what a person should know about the others."""
+    def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, Any, list[str]]:
+        """Return which columns are features, their values, and notices about the others."""
         classes = set(candidates.classes.tolist())
         return plan_columns(self._frame, **self._given, labels=classes, separator=self._separator)
 
@@ -124,8 +81,8 @@ def plan_columns(
     categories: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
-) -> tuple[ColumnPlan, list[str]]:
-    """Decide which columns of a table are features, and how each is read.
+) -> tuple[ColumnPlan, Any, list[str]]:
+    """Decide which columns of a table are features and how each is read, and read them.
 
     Unless they were chosen by hand, columns are left out that can give the label away.
 
@@ -149,6 +106,9 @@ def plan_columns(
     -------
     plan : ColumnPlan
         The features.
+    values : DataFrame
+        What ``column_values`` returns for the plan. Read here, because a column is judged by what
+        it holds, and to read it again would take as long.
     notices : list of str
         Which columns were left out and why, and what was guessed.
 
@@ -158,15 +118,20 @@ def plan_columns(
         If a column is not in the table, cannot be read or holds free text, or none is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    codes, known, by_hand = _as_names(categories), set(labels), features is not None
-    _check_categories(frame, codes, {*names, *_as_names(ignore)}, names)
+    codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
+    _check_categories(frame, _as_names(categories), {*names, *_as_names(ignore)}, names)
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in CLEAN_COLUMNS if cleaned and name in names]
-    kinds = {
-        name: describe_column(frame[name], category=name in codes)
-        for name in names
-        if name not in results
-    }
+    kinds: dict[str, ColumnKind] = {}
+    read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
+    wanted = set(names) - set(results)
+    for name, column in frame.items():
+        if name in wanted:
+            cells = read_column(column)
+            kind = kinds[name] = describe_cells(cells, category=name in codes)
+            if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
+                planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
+                read[name] = planned, read_values(cells, planned)
     _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
     leaking = [
@@ -175,32 +140,13 @@ def plan_columns(
         if not by_hand and kind.kind == "category" and _are_labels(frame[name], known, separator)
     ]
     for name in leaking:
-        del kinds[name]
-    columns = [
-        PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
-        for name, kind in kinds.items()
-        if kind.feature is not None and (by_hand or kind.kind not in _LEAKING)
-    ]
-    if not columns:
+        del kinds[name], read[name]
+    if not read:
         raise TableError(_no_features_message(kinds))
-    plan = ColumnPlan(columns=tuple(columns))
-    return plan, [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
-
-
-def check_column_names(frame: Any) -> None:
-    """Refuse a table whose columns are not named by different strings."""
-    for name in frame.columns:
-        if not isinstance(name, str):
-            raise TableError(
-                f"The columns of a table are known by their names. Got {name!r}, a "
-                f"{type(name).__name__}. Write frame.columns = [...] with a string for each."
-            )
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()]
-        raise TableError(
-            "The columns of a table need different names. More than one is called "
-            f"{join_names(repr(name) for name in dict.fromkeys(twice))}: rename them."
-        )
+    plan = ColumnPlan(columns=tuple(planned for planned, _ in read.values()))
+    values = values_frame(plan, [arrays for _, arrays in read.values()], len(frame))
+    notices = [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
+    return plan, values, notices
 
 
 def chosen_columns(
@@ -216,7 +162,7 @@ def chosen_columns(
     chosen = set(_as_names(features))
     check_columns(frame, _as_names(features), "a feature", "features")
     for others, role in ((ignore, "to be left out"), (reserved, "a label or the like")):
-        both = [name for name in present if name in chosen and name in _as_names(others)]
+        both = [name for name in present if name in chosen & set(_as_names(others))]
         if both:
             raise TableError(
                 f"A column is a feature or it is not. {join_names(map(repr, both))} was chosen as "

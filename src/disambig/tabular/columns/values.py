@@ -1,5 +1,7 @@
 """Read the features of a table by a plan, in training and in prediction alike."""
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from disambig.tabular.columns.cells import (
     check_sizes,
     distinct_strings,
     is_number,
-    parse_numbers,
     read_column,
 )
 from disambig.tabular.columns.kinds import (
@@ -24,7 +25,7 @@ from disambig.tabular.columns.kinds import (
     example_of,
     parse_dates,
 )
-from disambig.tabular.columns.plan import ColumnPlan, PlannedColumn, check_column_names
+from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn, check_column_names
 from disambig.tabular.table_cells import check_columns
 
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
@@ -41,12 +42,16 @@ def column_values(frame: Any, plan: ColumnPlan) -> Any:
     """
     check_column_names(frame)
     check_columns(frame, plan.names, "a feature of the model", "features of the model")
-    values: dict[str, Any] = {}
-    for column, names in zip(plan.columns, value_names(plan), strict=True):
-        arrays = _read(read_column(frame[column.name]), column)
-        values.update(zip(names, arrays, strict=True))
+    arrays = [read_values(read_column(frame[column.name]), column) for column in plan.columns]
+    return values_frame(plan, arrays, len(frame))
+
+
+def values_frame(plan: ColumnPlan, arrays: Sequence[list[Any]], n_rows: int) -> Any:
+    """Return what ``column_values`` returns, of what ``read_values`` gave for every column."""
+    names = chain.from_iterable(value_names(plan))
+    values = dict(zip(names, chain.from_iterable(arrays), strict=True))
     # Built at once: adding thousands of columns one by one is slow.
-    return pd.DataFrame(values, index=pd.RangeIndex(len(frame)))
+    return pd.DataFrame(values, index=pd.RangeIndex(n_rows))
 
 
 def value_names(plan: ColumnPlan) -> list[list[str]]:
@@ -70,7 +75,8 @@ def _free_name(name: str, taken: set[str]) -> str:
     return name
 
 
-def _read(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
+def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
+    """Return the values of a column, of which dates have several."""
     match column.kind:
         case "number":
             return [_numbers(cells)]
@@ -83,7 +89,7 @@ def _read(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
 
 
 def _numbers(cells: ColumnValues) -> FloatArray:
-    numbers = parse_numbers(cells)
+    numbers = cells.numbers
     if numbers is None:
         codes, strings = distinct_strings(cells)
         bad = np.array([not is_number(text) for text in strings] + [False])[codes]

@@ -107,8 +107,9 @@ def _read_quickly(
             empty = empty and not rows
     if empty:
         raise TableError(f"{source.name} needs at least one row. It holds a header only.")
-    series = {name: column.to_series() for name, column in zip(names, columns, strict=True)}
-    return pd.DataFrame(series, copy=False)
+    # Arrays and not series, which would take most of the time where there are many columns.
+    arrays = {name: column.to_array() for name, column in zip(names, columns, strict=True)}
+    return pd.DataFrame(arrays, copy=False)
 
 
 class _StringColumn:
@@ -132,12 +133,12 @@ class _StringColumn:
         else:
             self._pieces.append(np.array(cells, dtype=object))
 
-    def to_series(self) -> Any:
+    def to_array(self) -> Any:
         if self._in_arrow:
             import pyarrow as pa
 
-            return pd.Series(pa.concat_arrays(self._pieces), dtype=self._dtype)
-        return pd.Series(np.concatenate(self._pieces), dtype=self._dtype, copy=False)
+            return self._dtype.__from_arrow__(pa.concat_arrays(self._pieces))
+        return pd.array(np.concatenate(self._pieces), dtype=self._dtype, copy=False)
 
 
 def _read_header(reader: Iterator[list[str]], name: str) -> list[str]:
