@@ -411,13 +411,12 @@ def _check_predictions(model: TableModel) -> None:
     expected, given = model.classifier.n_features_in_, model.transformer.n_features
     if expected != given:
         raise ValueError(f"its method needs {expected} features, and gets {given}")
-    gaps = pd.DataFrame({name: [None] for name in model.plan.names}, dtype=object)
-    values = pd.DataFrame(
-        {
-            name: _with_strange_value(column)
-            for name, column in column_values(gaps, model.plan).items()
-        }
-    )
+    strange = ((model.transformer.numbers, 0.0), (model.transformer.categories, _UNKNOWN_CATEGORY))
+    parts = [
+        pd.DataFrame({name: [None, value] for name in names}, dtype=kind)
+        for (names, value), kind in zip(strange, (np.float64, object), strict=True)
+    ]
+    values = pd.concat(parts, axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # these rows are nobody's concern
         model.transformer.unseen_categories(values)
@@ -427,11 +426,6 @@ def _check_predictions(model: TableModel) -> None:
     sums = probabilities.sum(axis=1)
     if not (probabilities.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE):
         raise ValueError("its probabilities are negative or do not sum to one")
-
-
-def _with_strange_value(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    strange: Any = _UNKNOWN_CATEGORY if column.dtype == object else 0.0
-    return pd.Series([column.iloc[0], strange], dtype=column.dtype)
 
 
 def _one_line(error: Exception) -> str:

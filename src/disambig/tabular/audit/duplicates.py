@@ -11,6 +11,7 @@ from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 
 _ROWS_AT_A_TIME = 50_000
+_CELLS_AT_A_TIME = 1_000_000
 _ODD_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -64,17 +65,24 @@ def _groups_of_several(hashes: AnyArray) -> tuple[IntArray, IntArray]:
 
 
 def _row_hashes(values: pd.DataFrame) -> AnyArray:
-    # One column at a time: a copy of all of them would be as large as the table.
+    # Some columns at a time: a copy of all of them would be as large as the table, and pandas
+    # is slow with each by itself.
     hashes = np.zeros(len(values), dtype=np.uint64)
-    for position in range(values.shape[1]):
-        column = _comparable(values.iloc[:, position])
-        hashes = hashes * _ODD_FACTOR + pd.util.hash_array(column)
+    width = max(1, _CELLS_AT_A_TIME // max(1, len(values)))
+    for start in range(0, values.shape[1], width):
+        for column in _hashed_columns(values.iloc[:, start : start + width]):
+            hashes = hashes * _ODD_FACTOR + column
     return hashes
 
 
-def _comparable(column: pd.Series) -> AnyArray:
-    if not pd.api.types.is_numeric_dtype(column):
-        return np.asarray(column.to_numpy(dtype=object))
-    numbers = column.to_numpy(dtype=float)
-    # The hash compares bits, and zero and NaN have several representations.
-    return np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+def _hashed_columns(some: pd.DataFrame) -> AnyArray:
+    """Return the hashes of all cells, column by column."""
+    hashes = np.empty(some.shape[::-1], dtype=np.uint64)
+    of_numbers = np.array([pd.api.types.is_numeric_dtype(kind) for kind in some.dtypes])
+    for chosen, kind in ((of_numbers, float), (~of_numbers, object)):
+        cells = some.loc[:, chosen].to_numpy(dtype=kind).T
+        if kind is float:
+            # The hash compares bits, and zero and NaN have several representations.
+            cells = np.where(np.isnan(cells), np.nan, cells + 0.0)
+        hashes[chosen] = pd.util.hash_array(cells.ravel()).reshape(cells.shape)
+    return hashes

@@ -1,7 +1,9 @@
 """Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,14 +29,15 @@ class CategoryCodes(Record):
     rare: list[str | None] = Field(default_factory=list)
 
     @classmethod
-    def seen(cls, column: "pd.Series[Any]") -> Self:
+    def seen(cls, cells: Sequence[str | None]) -> Self:
         """Return the categories of a column in alphabetical order, a gap last."""
-        counts = column.value_counts()
-        names: list[str | None] = sorted(counts.index)
-        sizes = [int(counts[name]) for name in names]
-        if column.isna().any():
+        counts = Counter(cells)
+        gaps = counts.pop(None, 0)
+        names: list[str | None] = sorted(name for name in counts if name is not None)
+        sizes = [counts[name] for name in names]
+        if gaps:
             names.append(None)
-            sizes.append(int(column.isna().sum()))
+            sizes.append(gaps)
         if len(names) <= MOST_CATEGORIES:
             return cls(frequent=names)
         # Stable, so that of equally rare ones the last in the alphabet stay.
@@ -50,23 +53,20 @@ class CategoryCodes(Record):
         """Number of columns of 0 and 1."""
         return len(self.frequent) + bool(self.rare)
 
-    def places(self, column: "pd.Series[Any]") -> IntArray:
+    def places(self, cells: Sequence[str | None]) -> IntArray:
         """Return which of these columns is 1 in every row; -1 where none is."""
         shared = len(self.frequent)
         place_of = {name: place for place, name in enumerate(self.frequent)}
         place_of |= dict.fromkeys(self.rare, shared)
         # What was not seen counts as rare, where anything is.
         unseen = shared if self.rare else -1
-        missing = place_of.pop(None, unseen)
-        codes = pd.Index(list(place_of), dtype=object).get_indexer(column)
-        places: IntArray = np.array([*place_of.values(), unseen], dtype=np.intp)[codes]
-        places[column.isna().to_numpy()] = missing
-        return places
+        return np.fromiter((place_of.get(cell, unseen) for cell in cells), np.intp, len(cells))
 
-    def unseen(self, column: "pd.Series[Any]") -> list[str]:
+    def unseen(self, cells: Sequence[str | None]) -> list[str]:
         """Return the categories of a column that were not seen, sorted."""
-        known = {*self.frequent, *self.rare}
-        return sorted(set(column.dropna().unique()) - known)
+        return sorted(
+            cell for cell in set(cells) - {*self.frequent, *self.rare} if cell is not None
+        )
 
 
 class TransformerState(Record):
@@ -111,14 +111,23 @@ class FeatureTransformer:
         medians[~empty] = np.nanmedian(X[:, ~empty], axis=0)
         X = np.where(missing, medians, X)
         low, high = X.min(axis=0), X.max(axis=0)
+        with_gaps = set(compress(numbers, missing.any(axis=0).tolist()))
         state = TransformerState(
             scaling=scaling,
             # One column for a date: its parts are missing together.
-            gaps=[name for name in marked if missing[:, numbers.index(name)].any()],
-            categories={name: CategoryCodes.seen(values[name]) for name in categories},
+            gaps=[name for name in marked if name in with_gaps],
+            categories={
+                name: CategoryCodes.seen(cells)
+                for name, cells in zip(categories, _cells(values, categories), strict=True)
+            },
         )
         scale = FeatureScale.fit(scaling, X) if X.size else None
         return cls(numbers, medians, low, high, scale, state)
+
+    @property
+    def categories(self) -> list[str]:
+        """The names of values that are categories."""
+        return list(self.state.categories)
 
     @property
     def n_features(self) -> int:
@@ -136,11 +145,14 @@ class FeatureTransformer:
             X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
             features[:, :column] = X if self.scale is None else self.scale.apply(X)
             # Not scaled: what is rarely missing would outweigh everything else.
-            for name in self.state.gaps:
-                features[:, column] = missing[:, self.numbers.index(name)]
-                column += 1
-        for name, codes in self.state.categories.items():
-            places = codes.places(values[name])
+            place_of = {name: place for place, name in enumerate(self.numbers)}
+            n_gaps = len(self.state.gaps)
+            features[:, column : column + n_gaps] = missing[
+                :, [place_of[n] for n in self.state.gaps]
+            ]
+            column += n_gaps
+        for codes, cells in self._categories_with_cells(values):
+            places = codes.places(cells)
             rows = np.flatnonzero(places >= 0)
             features[rows, column + places[rows]] = 1
             column += codes.width
@@ -148,8 +160,14 @@ class FeatureTransformer:
 
     def unseen_categories(self, values: pd.DataFrame) -> dict[str, list[str]]:
         """Return the categories that were not seen in training, by column, sorted."""
-        unseen = {name: codes.unseen(values[name]) for name, codes in self.state.categories.items()}
-        return {name: new for name, new in unseen.items() if new}
+        unseen = [codes.unseen(cells) for codes, cells in self._categories_with_cells(values)]
+        return {name: new for name, new in zip(self.categories, unseen, strict=True) if new}
+
+    def _categories_with_cells(
+        self, values: pd.DataFrame
+    ) -> Iterator[tuple[CategoryCodes, list[str | None]]]:
+        codes = self.state.categories.values()
+        return zip(codes, _cells(values, self.categories), strict=True)
 
     def to_arrays(self) -> dict[str, FloatArray]:
         """Return the numbers that were learned, by name; ``state`` is the rest."""
@@ -195,6 +213,11 @@ class FeatureTransformer:
         if scale.n_features != len(numbers):
             raise ValueError("every number needs a scale")
         return cls(numbers, medians, low, high, scale, state)
+
+
+def _cells(values: pd.DataFrame, names: list[str]) -> Iterator[list[str | None]]:
+    """Yield the cells of columns of strings; all together, as pandas is slow with each."""
+    return map(list, values[names].to_numpy(dtype=object).T)
 
 
 def _value_names(plan: ColumnPlan) -> tuple[list[str], list[str], list[str]]:
