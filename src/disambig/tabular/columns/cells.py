@@ -201,8 +201,11 @@ def _strings(column: Any, values: AnyArray) -> ColumnValues:
 def _read_objects(column: Any) -> ColumnValues:
     """Read a column whose cells may each have another type."""
     name = str(column.name)
+    cells = column.tolist()
+    if any(issubclass(each, Decimal) for each in set(map(type, cells))):
+        cells = [None if _is_nan_decimal(value) else value for value in cells]
     values = np.empty(len(column), dtype=object)
-    values[:] = [None if _is_nan_decimal(value) else value for value in column.array]
+    values[:] = cells
     missing = np.asarray(pd.isna(values), dtype=bool)
     present = values[~missing]
     types = set(map(type, present))

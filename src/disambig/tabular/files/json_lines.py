@@ -1,19 +1,21 @@
 """JSON lines: one object a line, lists and objects in cells stay."""
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
+from disambig.candidates.checks import first_repeated
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import check_names
-from disambig.tabular.files.text import decode_lines
+from disambig.tabular.files.text import BYTES_OF_COLUMN, CELLS_AT_ONCE, decode_lines
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER, json_value
 
 _ROWS_AT_ONCE = 2_000
+_BYTES_OF_CELL = 24  # in a list, in an array, and while one is made of the other
 _TYPE_NAMES = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 
 
@@ -24,20 +26,23 @@ def read_json_lines(source: FileContent, *, encoding: str | None) -> Any:
     # In JSON a lone CR is a space.
     with decode_lines(source, encoding, newline="\n") as lines:
         records = _records(lines, source.name)
-        while some := list(islice(records, _ROWS_AT_ONCE)):
-            for record in some:
-                if record.keys() != columns.keys():
-                    columns.update(
-                        {name: [None] * n_rows for name in record if name not in columns}
-                    )
+        for some in _batches(records):
+            new = _new_keys(some, columns)
+            n_columns, n_rows_then = len(columns) + len(new), n_rows + len(some)
+            # Objects with keys of their own make a table that is mostly gaps.
+            source.check_memory(
+                (BYTES_OF_COLUMN + _BYTES_OF_CELL * n_rows_then) * n_columns,
+                f"The table of {n_rows_then:,} rows and {n_columns:,} different keys",
+            )
+            columns.update({name: [None] * n_rows for name in new})
             for name, column in columns.items():
                 column.extend([record.get(name) for record in some])
-            n_rows += len(some)
+            n_rows = n_rows_then
     if not n_rows:
         raise TableError(f"{source.name} needs at least one JSON object. It is empty.")
     check_names(columns, source.name)
-    series = {name: _as_series(column) for name, column in columns.items()}
-    return pd.DataFrame(series, copy=False)
+    arrays = {name: _as_array(column) for name, column in columns.items()}
+    return pd.DataFrame(arrays, copy=False)
 
 
 def write_json_lines(frame: Any, stream: BinaryIO) -> None:
@@ -49,6 +54,29 @@ def write_json_lines(frame: Any, stream: BinaryIO) -> None:
         rows = zip(*(_json_cells(column) for _, column in some.items()), strict=True)
         lines = (encoder.encode(dict(zip(names, row, strict=True))) for row in rows)
         stream.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _batches(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield some objects at a time, few where they are large."""
+    some: list[dict[str, Any]] = []
+    n_cells = 0
+    for record in records:
+        some.append(record)
+        n_cells += len(record)
+        if len(some) >= _ROWS_AT_ONCE or n_cells >= CELLS_AT_ONCE:
+            yield some
+            some, n_cells = [], 0
+    if some:
+        yield some
+
+
+def _new_keys(records: list[dict[str, Any]], known: Mapping[str, Any]) -> dict[str, None]:
+    """Return the keys, in order, that no object before has had."""
+    new: dict[str, None] = {}
+    for record in records:
+        if record.keys() != known.keys():
+            new.update(dict.fromkeys(name for name in record if name not in known))
+    return new
 
 
 class _RepeatedKeyError(Exception):
@@ -65,8 +93,7 @@ def _records(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+        raise _RepeatedKeyError(first_repeated(name for name, _ in pairs))
     return record
 
 
@@ -102,21 +129,22 @@ def _advice(line: str) -> str:
     return 'It needs to look like {"name": "value"}.'
 
 
-def _as_series(values: list[Any]) -> Any:
+def _as_array(values: list[Any]) -> Any:
     """Return a column of numbers or strings where that changes no value, else one of objects."""
     kinds = set(map(type, values))
-    dtype: Any = object
     if kinds == {bool}:
-        dtype = bool
-    elif kinds <= {str, type(None)} and str in kinds:
-        dtype = "str"
-    elif kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
-        dtype = "int64"
-    elif float in kinds and kinds <= {int, float, type(None)}:
+        return np.array(values, dtype=bool)
+    if kinds <= {str, type(None)} and str in kinds:
+        return pd.array(values, dtype="str")
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
+        return np.array(values, dtype=np.int64)
+    if float in kinds and kinds <= {int, float, type(None)}:
         whole = (value for value in values if type(value) is int)
         if all(abs(value) <= LARGEST_EXACT_INTEGER for value in whole):
-            dtype = "float64"
-    return pd.Series(values, dtype=dtype)
+            return np.array(values, dtype=np.float64)
+    objects = np.empty(len(values), dtype=object)  # np.array would look into lists
+    objects[:] = values
+    return objects
 
 
 def _json_cells(column: Any) -> list[Any]:

@@ -20,6 +20,9 @@ from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
 _ROWS_AT_ONCE = 2_000
+# As objects, which take many times the memory that they take in the end.
+CELLS_AT_ONCE = 4_000_000
+BYTES_OF_COLUMN = 2_000  # of a table, whatever is in it
 _LINES_LOOKED_AT = 20
 _CELLS_WRITTEN_AT_ONCE = 100_000
 _FEWEST_WRITTEN_AT_ONCE = 50  # of rows, however many columns they have
@@ -117,9 +120,11 @@ def _read_quickly(
             _check_delimiter(first_lines, delimiter, source.name)
         check_names(names, source.name)
         dtype = pd.Series([""], dtype="str").dtype
+        source.check_memory(BYTES_OF_COLUMN * len(names), f"The {len(names):,} columns")
         columns = [_StringColumn(dtype) for _ in names]
         empty = True
-        while rows := list(islice(reader, _ROWS_AT_ONCE)):
+        at_once = max(1, min(_ROWS_AT_ONCE, CELLS_AT_ONCE // len(names)))
+        while rows := list(islice(reader, at_once)):
             if set(map(len, rows)) != {len(names)}:
                 rows = [row for row in rows if not _is_blank(row, len(names))]
                 if any(len(row) != len(names) for row in rows):
