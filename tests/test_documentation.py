@@ -97,6 +97,22 @@ def test_the_map_of_the_architecture_is_that_of_the_source():
     assert found.returncode == 0, found.stdout
 
 
+def run_claims(page):
+    command = [sys.executable, ROOT / "benchmarks" / "paper_claims.py", "--check", "--page", page]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_claims_of_the_paper_are_judged_by_the_committed_records(tmp_path):
+    page = ROOT / "docs" / "paper.md"
+    found = run_claims(page)
+    assert found.returncode == 0, found.stdout + found.stderr
+    changed = tmp_path / "paper.md"
+    changed.write_text(
+        page.read_text("utf-8").replace("not reproduced** |", "held** |", 1), "utf-8"
+    )
+    assert "are old. Run: python benchmarks/paper_claims.py" in run_claims(changed).stdout
+
+
 def test_examples_in_docstrings_are_true():
     tried = 0
     for module in pkgutil.walk_packages(disambig.__path__, "disambig."):
