@@ -2,8 +2,9 @@
 
 Yao, Gong, Deng and Yang, Network Cooperation with Progressive Disambiguation for Partial Label
 Learning (2020). Sections and equations have the paper's numbers. The paper copies every row once
-for each of its candidates and calls the copies a multi-birth group; as all copies have the same
-features, one forward pass gives the loss ``l_ij = -log p_ij`` of each. Here a group is the last
+for each of its candidates and calls the copies a multi-birth group. All copies have the same
+features, so here one forward pass gives the loss ``l_ij = -log p_ij`` of each candidate: those of
+copies without dropout and, unless all sets are of one size, without batch norm. A group is the last
 axis of a tensor: its slots are the candidates of the row, and slots that a row does not use have an
 infinite loss. Everything reduces over the last two axes, rows of a mini-batch and candidates of a
 row, so that one line serves two networks, or those of all folds and seeds.
@@ -241,12 +242,15 @@ class NCPDClassifier(NetworkClassifier):
         "Partial Label Learning",
         year=2020,
         deviations=(
-            "Rows are not duplicated: one forward pass serves all candidates of a row.",
+            "Rows are not duplicated: one forward pass serves all candidates of a row. That equals "
+            "the paper's algorithm without dropout, and with batch norm only where all sets are of "
+            "one size.",
             "The loss is the mean over the rows of a mini-batch, not the sum.",
             "T(t) is the share of candidate losses that count as small (Sec. 3.2), so that more "
             "than this share of the rows can be simple; losses equal to the last one count too.",
-            "Width, batch norm, dropout, scaling and learning rate, which the paper leaves open, "
-            "are one choice for all data.",
+            "Width, batch norm, dropout and scaling, which the paper leaves open, are one choice "
+            "for all data, out of about ten, by held-out accuracy on Lost, BirdSong and MSRCv2; "
+            "from_paper() is the plainest network instead.",
             "Where candidates carry weights, these take the place of 1/|S| in Eq. 2.",
         ),
     )

@@ -293,6 +293,12 @@ def test_steps_with_batch_norm_are_the_literal_ones_where_all_sets_have_one_size
         assert_that_it_ranks(steps)
 
 
+def test_steps_with_batch_norm_are_others_where_sets_differ_in_size():
+    # With copies a row counts as often in the mean of a batch as it has candidates.
+    with pytest.raises(AssertionError, match="Tensor-likes are not close"):
+        train_both_ways(Case(batch_norm=True), random_data(0))
+
+
 def test_modules_of_the_user_learn_what_the_literal_networks_learn():
     data = random_data(0, weighted=True)
     case = Case(n_networks=3)

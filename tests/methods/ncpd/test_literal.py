@@ -49,6 +49,16 @@ def test_small_losses_by_hand():
     assert not small_losses(losses, 0.24).any()
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_copies_of_a_row_have_losses_of_one_forward_pass_unless_there_is_dropout(dropout):
+    batch = MultiBirthGroups(X, [[0, 2], [1], [0, 1, 2]]).mini_batch([0, 1, 2])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        logits = make_perceptron(2, [32], 3, False, dropout).train()(batch.features)
+    apart = (logits[0] - logits[1]).abs().max()
+    assert (apart > 1e-3) == (dropout > 0)
+
+
 @pytest.mark.parametrize(("batch_norm", "dropout"), [(False, 0.0), (True, 0.5)])
 def test_whole_epochs_learn_and_can_be_repeated(batch_norm, dropout):
     # 129 rows: the last one alone could not be normalised.
