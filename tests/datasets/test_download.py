@@ -228,12 +228,41 @@ def test_a_known_file_is_not_downloaded_again(
     assert server.asked_for == ["/faces.mat"]
 
 
-def test_an_unknown_file_in_its_place_is_replaced(
+def test_a_damaged_file_in_the_cache_is_replaced(
+    server: Any, cache: Path, known_toy: DatasetCard, toy_file: bytes
+) -> None:
+    cache.mkdir()
+    (cache / "toy_faces.mat").write_bytes(toy_file[:50])
+    path = fetch_dataset(known_toy, url=server.put("/faces.mat", toy_file))
+    assert path == cache / "toy_faces.mat"
+    assert path.read_bytes() == toy_file
+
+
+def test_another_file_in_a_folder_of_ones_own_is_refused(
     server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes
 ) -> None:
-    (tmp_path / "toy_faces.mat").write_bytes(toy_file[:50])
-    path = fetch_dataset(known_toy, folder=tmp_path, url=server.put("/faces.mat", toy_file))
-    assert path.read_bytes() == toy_file
+    (tmp_path / "toy_faces.mat").write_bytes(b"mine")
+    address = server.put("/faces.mat", toy_file)
+    with pytest.raises(ParameterError, match=r"toy_faces\.mat is there already.* move it away"):
+        fetch_dataset(known_toy, folder=tmp_path, url=address)
+    assert (tmp_path / "toy_faces.mat").read_bytes() == b"mine"
+    assert server.asked_for == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
+def test_a_full_disk_is_not_the_fault_of_the_address(
+    server: Any, tmp_path: Path, known_toy: DatasetCard, toy_file: bytes, monkeypatch: Any
+) -> None:
+    opened = Path.open
+
+    def open_full(path: Path, mode: str = "r", *arguments: Any, **more: Any) -> Any:
+        return opened(Path("/dev/full") if "w" in mode else path, mode, *arguments, **more)
+
+    monkeypatch.setattr(Path, "open", open_full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        fetch_dataset(known_toy, folder=tmp_path, url=server.put("/faces.mat", toy_file))
+    assert caught.value.filename == str(tmp_path / "toy_faces.mat")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_content_is_refused_and_nothing_is_kept(server: Any, tmp_path: Path) -> None:
@@ -282,12 +311,13 @@ def test_a_hostile_archive_writes_nothing_anywhere(
     assert not Path("/evil.mat").exists()
 
 
-def test_refused_content_leaves_an_existing_file_as_it_was(server: Any, tmp_path: Path) -> None:
-    (tmp_path / "lost.mat").write_bytes(b"mine")
+def test_refused_content_leaves_an_existing_file_as_it_was(server: Any, cache: Path) -> None:
+    cache.mkdir()
+    (cache / "lost.mat").write_bytes(b"mine")
     address = server.put("/lost.mat", b"theirs")
     with pytest.raises(DownloadError, match="Nothing was kept"):
-        fetch_dataset("lost", folder=tmp_path, url=address)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"mine"]
+        fetch_dataset("lost", url=address)
+    assert [path.read_bytes() for path in cache.iterdir()] == [b"mine"]
 
 
 def test_a_second_try_asks_the_server_again(server: Any, tmp_path: Path) -> None:
@@ -467,22 +497,15 @@ def test_a_good_file_is_not_downloaded_again(server: Any, tmp_path: Path, lost: 
 
 
 @pytest.mark.realdata
-def test_a_damaged_file_is_replaced(server: Any, tmp_path: Path, lost: bytes) -> None:
-    (tmp_path / "lost.mat").write_bytes(lost[:1000])
-    path = fetch_dataset("lost", folder=tmp_path, url=server.put("/lost.mat", lost))
-    assert path.read_bytes() == lost
-    assert server.asked_for == ["/lost.mat"]
-
-
-@pytest.mark.realdata
 def test_who_reads_the_old_file_meanwhile_never_sees_half_of_the_new_one(
-    server: Any, tmp_path: Path, lost: bytes
+    server: Any, cache: Path, lost: bytes
 ) -> None:
-    (tmp_path / "lost.mat").write_bytes(b"damaged")
-    with (tmp_path / "lost.mat").open("rb") as reader:
-        fetch_dataset("lost", folder=tmp_path, url=server.put("/lost.mat", lost))
+    cache.mkdir()
+    (cache / "lost.mat").write_bytes(b"damaged")
+    with (cache / "lost.mat").open("rb") as reader:
+        fetch_dataset("lost", url=server.put("/lost.mat", lost))
         assert reader.read() == b"damaged"
-    assert [path.name for path in tmp_path.iterdir()] == ["lost.mat"]
+    assert [path.name for path in cache.iterdir()] == ["lost.mat"]
 
 
 def test_a_download_without_its_library_says_what_to_install(

@@ -36,14 +36,14 @@ def write_atomically(path: str | os.PathLike[str], *, sweep_first: bool = True) 
     make_folder(target.parent)
     with (
         temporary_beside(target, sweep_first=sweep_first) as temporary,
-        _errors_about(target, temporary),
+        errors_about(target, temporary),
     ):
         yield temporary
         sync(temporary)
         if target.exists():
             shutil.copymode(target, temporary)  # who may read it does not change
         temporary.replace(target)
-    with _errors_about(target, target.parent):
+    with errors_about(target, target.parent):
         sync(target.parent)
 
 
@@ -82,13 +82,13 @@ def write_folder_atomically(
     target = Path(path).resolve()  # follows links
     make_folder(target.parent)
     with temporary_beside(target, is_folder=True) as temporary:
-        with _errors_about(target, temporary):
+        with errors_about(target, temporary):
             yield temporary
             check_replaceable(path, is_ours)  # the block may have taken hours
             for member in (*temporary.rglob("*"), temporary):
                 sync(member)
             _move_into_place(temporary, target)
-        with _errors_about(target, target.parent):
+        with errors_about(target, target.parent):
             sync(target.parent)
 
 
@@ -135,7 +135,7 @@ def make_folder(path: Path) -> None:
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:
-        with _errors_about(folder, folder.parent):
+        with errors_about(folder, folder.parent):
             sync(folder.parent)
 
 
@@ -153,8 +153,8 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def _errors_about(target: Path, temporary: Path) -> Iterator[None]:
-    """Let errors of the system name the target: the temporary means nothing to people."""
+def errors_about(target: Path, temporary: Path) -> Iterator[None]:
+    """Let errors of the system inside the block name the target: people know no temporary."""
     try:
         yield
     except DisambigError:

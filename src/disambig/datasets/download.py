@@ -1,7 +1,6 @@
 """Find dataset files on this machine, or fetch them."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ from disambig._core.errors import (
     HashMismatchError,
     ParameterError,
 )
-from disambig._core.files import write_atomically
+from disambig._core.files import errors_about, make_folder, write_atomically
 from disambig._core.fingerprint import check_file_digest, has_digest
 from disambig._core.messages import option
+from disambig._core.temporaries import temporary_beside
 from disambig.datasets.archive import check_unpacker, extract_mat, largest_file
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.http_download import download_file
@@ -85,7 +85,8 @@ def fetch_dataset(
     dataset : str or DatasetCard
         Name, or card, of a real-world dataset.
     folder : path, optional
-        Where to put the file. By default the cache, where ``load_dataset`` looks.
+        Where to put the file; another file of that name is left there, and refused. By default
+        the cache, where ``load_dataset`` looks and where a damaged file is replaced.
     url : str, optional
         Another address, for example of a mirror; the content is checked all the same. By default
         those of the card, one after the other.
@@ -98,17 +99,22 @@ def fetch_dataset(
     target = Path(folder or cache_folder()) / f"{card.name}.mat"
     if target.is_file() and has_digest(target.read_bytes(), card.hash):
         return target
+    if folder is not None and os.path.lexists(target):  # the cache is ours
+        raise ParameterError(
+            f"{target} is there already, and is not the file that is known as {card.title}. It is "
+            "left as it is: move it away, or choose another folder."
+        )
     addresses = card.urls if url is None else (url,)
     for address in addresses:
         check_unpacker(address, card)  # or the download would be for nothing
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
     except OSError as error:
         raise DownloadError(
             f"The folder {target.parent} cannot be used: {error}. Choose another."
         ) from error
     most_bytes = _most_bytes(card, is_known=url is None)
-    content = _download_first(addresses, target.parent, card, most_bytes, progress)
+    content = _download_first(addresses, target, card, most_bytes, progress)
     with write_atomically(target) as temporary:
         temporary.write_bytes(content)
     return target
@@ -132,14 +138,13 @@ def _most_bytes(card: DatasetCard, *, is_known: bool) -> int:
 
 
 def _download_first(
-    addresses: Iterable[str], folder: Path, card: DatasetCard, most_bytes: int, progress: Any
+    addresses: Iterable[str], target: Path, card: DatasetCard, most_bytes: int, progress: Any
 ) -> bytes:
     """Return the content of the dataset's file, from the first address that has it."""
     failures = []
     for address in addresses:
-        # In a temporary folder: downloads that run at once do not meet, and none is resumed.
-        with tempfile.TemporaryDirectory(prefix=f".{card.name}-", dir=folder) as workspace:
-            archive = Path(workspace) / "archive"
+        # A file of its own: downloads that run at once do not meet, and none is resumed.
+        with temporary_beside(target) as archive, errors_about(target, archive):
             try:
                 download_file(address, archive, most_bytes=most_bytes, progress=progress)
                 content = extract_mat(archive, card)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from disambig._core.errors import DownloadError
+from disambig._core.files import DISK_ERRORS
 
 _SECONDS_OF_SILENCE = 30
 # A server that has sent less than this, once the first seconds are over, is hung up on.
@@ -26,8 +27,9 @@ _PART = 1 << 16
 def download_file(address: str, path: Path, *, most_bytes: int, progress: Any = None) -> None:
     """Write what an address has to a file, if it is no more than so many bytes.
 
-    Raises DownloadError with the reason alone. ``progress`` may be a progress bar: it is ``reset``,
-    its ``total`` is set, and ``update`` is called with the number of bytes that came.
+    Raises DownloadError with the reason alone, and OSError where the disk is full. ``progress`` may
+    be a progress bar: it is ``reset``, its ``total`` is set, and ``update`` is called with the
+    number of bytes that came.
     """
     with _Patience() as patience:
         try:
@@ -37,6 +39,8 @@ def download_file(address: str, path: Path, *, most_bytes: int, progress: Any = 
                     file.write(part)
         # ValueError: an address that cannot be one, or a line that is not of HTTP.
         except (OSError, ValueError, http.client.HTTPException) as error:
+            if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+                raise
             reason = patience.complaint or str(error) or type(error).__name__
             raise DownloadError(reason.rstrip(".")) from error
     if patience.complaint:  # to who reads, a connection that is hung up looks like one that ended
