@@ -140,6 +140,7 @@ def test_the_reference_describes_every_public_name(site, package):
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_run_and_draw(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(example.parent)  # as for a script
     monkeypatch.setattr(plt, "show", lambda: None)
     backend = mpl.get_backend()
     plt.switch_backend("agg")
