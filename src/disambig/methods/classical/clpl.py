@@ -80,6 +80,7 @@ class CLPL(PartialLabelClassifier):
             "Every score has an intercept, which is not penalised.",
             "Solved by L-BFGS on the scores instead of as a support vector machine with one "
             "example for every row and for every class outside its set.",
+            "The penalty is one choice for all data, 10.",
             "Features are standardised; scaling='none' is the plain method.",
             "Where candidates carry weights, their mean score is weighted by them, and candidates "
             "below the largest weight of their set count in part as outside it.",

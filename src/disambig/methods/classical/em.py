@@ -82,6 +82,7 @@ class EMClassifier(PartialLabelClassifier):
             "The M-step makes a few steps of L-BFGS instead of going to the optimum, and the "
             "weights are penalised.",
             "Features are standardised; scaling='none' is the plain method.",
+            "Where candidates carry weights, these are the prior of the labels of a row.",
         ),
     )
     accepts_sparse: ClassVar[bool] = True

@@ -121,6 +121,7 @@ class M3PL(PartialLabelClassifier):
             "weights of candidates they change no label.",
             "The tolerance of the turns is relative to what the machine gains over one without "
             "weights, so that it means the same for all values of C.",
+            "At one value of C there are at most 20 turns.",
             "While labels are looked for, machines are fitted to a tolerance ten times that of the "
             "last; every fit stops after 1000 passes over the rows.",
             "Features are standardised and rows scaled to length one; scaling='none' with "

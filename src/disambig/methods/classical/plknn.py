@@ -69,8 +69,12 @@ class PLKNN(PartialLabelClassifier):
         year=2006,
         doi="10.3233/IDA-2006-10503",
         deviations=(
+            "Nearer neighbours have larger votes; in the formula that papers give, and in "
+            "weights='uniform', every neighbour has one vote for each of its candidates.",
+            "All the nearest neighbours of a new row vote; a widely copied MATLAB file leaves out "
+            "the nearest one.",
             "Features are scaled before distances are taken, and from ten features on rows are "
-            "brought to length one; scaling='none' with unit_rows=False is the plain method.",
+            "brought to length one; scaling='none' with unit_rows=False leaves them alone.",
             "Where candidates carry weights, a neighbour's votes are in proportion to them.",
         ),
     )
