@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from commands import Ended, run_command
+from command_runs import Ended, run_command
 
 N_ROWS = 12
 COLOURS = ("red", "größer", 'a "b", c')

@@ -1,5 +1,6 @@
 """Change the bytes of a file by chance: anywhere, or inside what is packed or sealed."""
 
+import copy
 import io
 import json
 import random
@@ -122,7 +123,7 @@ def mutate_json(content: bytes, random: Random) -> bytes:
 
 def _replace_node(tree: Any, random: Random) -> Any:
     if not isinstance(tree, dict | list) or not tree or random.random() < 0.15:
-        return random.choice(VALUES)
+        return copy.deepcopy(random.choice(VALUES))
     key = random.choice(list(tree) if isinstance(tree, dict) else range(len(tree)))
     match random.randrange(5):
         case 0 if isinstance(tree, dict):
@@ -130,7 +131,7 @@ def _replace_node(tree: Any, random: Random) -> Any:
         case 0 | 1:
             del tree[key]
         case 2 if isinstance(tree, list):
-            tree.append(tree[key])
+            tree.append(copy.deepcopy(tree[key]))
         case _:
             tree[key] = _replace_node(tree[key], random)
     return tree

@@ -25,6 +25,9 @@ LEARN = ("--method=plknn", "--in-sample", "--jobs=1", "--out=out.csv")
 WRITES = ("out.csv", "out.csv.details.json", "page.html")
 
 
+Command = tuple[str, ...] | Callable[[Path], object]
+
+
 @dataclass(frozen=True)
 class Reader:
     """A kind of file and who reads it.
@@ -56,7 +59,7 @@ class Reader:
     name: str
     file: str
     base: str
-    commands: tuple[tuple[str, ...] | Callable[[Path], object], ...]
+    commands: tuple[Command, ...]
     tokens: tuple[bytes, ...] = ()
     inside: Change | None = None
     codes: tuple[int, ...] = (0, 2)

@@ -93,6 +93,7 @@ def _run_here(words: Sequence[str], folder: Path, terminal: bool) -> Ended:
         os.environ["FORCE_COLOR"] = "1"
     sys.modules["matplotlib"] = None  # type: ignore[assignment]  # figures take a second each
     sys.argv = ["disambig", *words]
+    sys.path.insert(0, str(folder))  # as some people have it: code in the folder can be imported
     from disambig.bench.backends import BACKENDS
     from disambig.cli.main import main
 
