@@ -45,9 +45,22 @@ parameters = { n_neighbors = 2 }
 
 def make_bases(folder: Path) -> None:
     """Make a folder for every kind of file."""
+    frame = make_table()
+    make_tables(folder, frame)
+    _make_arrays(folder)
+    _make_models(folder, frame)
+    _make_partial(folder / "partial", frame)
+    _make_cleaned(folder, frame)
+    _make_annotations(folder / "annotations", frame)
+    _make_study(folder, frame)
+    _make_archives(folder)
+
+
+def make_table() -> Any:
+    """Return the table that all of them are made from."""
     import pandas as pd
 
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "id": [f"V{row:03}" for row in range(N_ROWS)],
             "length": [round(1.5 * row % 7, 2) for row in range(N_ROWS)],
@@ -57,18 +70,15 @@ def make_bases(folder: Path) -> None:
             "truth": [LABELS[row % 6].split("|")[0] for row in range(N_ROWS)],
         }
     )
+
+
+def make_tables(folder: Path, frame: Any) -> None:
+    """Make folders with a table each, and a model that predicts it."""
     for kind in ("csv", "tsv", "jsonl", "parquet", "xlsx"):
         _write_table(frame, folder / kind / f"table.{kind}")
     _run(folder / "csv", "fit", "table.csv", *QUICK, "--folds=0", "--out=model")
     for kind in ("tsv", "jsonl", "parquet", "xlsx"):
         shutil.copytree(folder / "csv" / "model", folder / kind / "model")
-    _make_arrays(folder)
-    _make_models(folder, frame)
-    _make_partial(folder / "partial", frame)
-    _make_cleaned(folder, frame)
-    _make_annotations(folder / "annotations", frame)
-    _make_study(folder, frame)
-    _make_archives(folder)
 
 
 def _write_table(frame: Any, path: Path) -> None:
@@ -173,8 +183,10 @@ def _make_study(folder: Path, frame: Any) -> None:
     _write_table(frame.drop(columns=["id", "colour"]), place / "table.csv")
     (place / "study.toml").write_text(STUDY)
     _run(place, "study", "study.toml", "--store=records", "--out=out")
-    (place / "report").mkdir()
-    (place / "out" / "small" / "study.json").rename(place / "report" / "study.json")
+    # Of the report only what it can be made again from, where it says that its data is.
+    (place / "results" / "small").mkdir(parents=True)
+    file = Path("small") / "study.json"
+    (place / "out" / file).rename(place / "results" / file)
     shutil.rmtree(place / "out")
 
 

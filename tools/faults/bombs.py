@@ -8,14 +8,16 @@ MEGABYTE = 1 << 20
 
 
 class Zeros:
-    """So many megabytes of zeros behind a beginning, packed and never expanded here."""
+    """So many megabytes of one byte behind a beginning, packed and never expanded here.
+
+    The checksum is wrong, which nobody knows who has not expanded all of it.
+    """
+
+    crc = 0
 
     def __init__(self, megabytes: int, begin: bytes = b"", byte: bytes = b"\0") -> None:
         self.size = len(begin) + megabytes * MEGABYTE
         block = byte * MEGABYTE
-        self.crc = zlib.crc32(begin)
-        for _ in range(megabytes):
-            self.crc = zlib.crc32(block, self.crc)
         packer = zlib.compressobj(9, zlib.DEFLATED, -15)
         head = packer.compress(begin) + packer.flush(zlib.Z_FULL_FLUSH)
         again = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
@@ -65,9 +67,5 @@ def npy_header(shape: str, dtype: str = "<f8") -> bytes:
 
 
 def zlib_bomb(megabytes: int, begin: bytes = b"") -> bytes:
-    """Return a zlib stream of zeros behind a beginning."""
-    zeros = Zeros(megabytes, begin)
-    checksum = zlib.adler32(begin)
-    for _ in range(megabytes):
-        checksum = zlib.adler32(bytes(MEGABYTE), checksum)
-    return b"\x78\x9c" + zeros.packed + struct.pack(">I", checksum)
+    """Return a zlib stream of zeros behind a beginning, without its checksum."""
+    return b"\x78\x9c" + Zeros(megabytes, begin).packed

@@ -1,6 +1,7 @@
 """What a campaign is: numbered cases, most in a child process with limits, and counted."""
 
 import contextlib
+import math
 import os
 import pickle
 import resource
@@ -15,6 +16,7 @@ from pathlib import Path
 
 MEMORY = 2 << 30
 SECONDS = 30
+_CLOCK = 4
 
 
 @dataclass(frozen=True)
@@ -100,19 +102,20 @@ def in_child(
 ) -> Child:
     """Run a function in a forked child that may take so many seconds and more bytes of memory.
 
-    A child that asks for more memory gets a MemoryError, or dies. Whatever it does to its process,
-    this one goes on. Its standard streams go nowhere unless the function redirects them. Processes
-    that it starts are ended with it.
+    Seconds are those of the processor, and four times as many of the clock: on a busy machine a
+    child that works is not one that hangs. A child that asks for more memory gets a MemoryError, or
+    dies. Whatever it does to its process, this one goes on. Its standard streams go nowhere unless
+    the function redirects them. Processes that it starts are ended with it.
     """
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        _be_child(function, read_end, write_end, memory)
+        _be_child(function, read_end, write_end, seconds, memory)
     os.close(write_end)
     _lead_group(child)
     written = None
     try:
-        written = _read_until(read_end, time.monotonic() + seconds)
+        written = _read_until(read_end, time.monotonic() + _CLOCK * seconds)
     finally:
         os.close(read_end)
         # What is left of its group: itself, if it takes too long, and what it has started. The
@@ -127,6 +130,8 @@ def in_child(
     if written:
         ended, value = pickle.loads(written)  # noqa: S301 - written by _be_child
         return Child(ended, value)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return Child("too long")
     if os.WIFSIGNALED(status):
         return Child(f"signal {os.WTERMSIG(status)}")
     return Child(f"exit {os.waitstatus_to_exitcode(status)}")
@@ -151,7 +156,9 @@ def _read_until(read_end: int, deadline: float) -> bytes | None:
         parts.append(part)
 
 
-def _be_child(function: Callable[[], object], read_end: int, write_end: int, memory: int) -> None:
+def _be_child(
+    function: Callable[[], object], read_end: int, write_end: int, seconds: float, memory: int
+) -> None:
     try:
         os.close(read_end)
         _lead_group(0)
@@ -159,6 +166,8 @@ def _be_child(function: Callable[[], object], read_end: int, write_end: int, mem
         for stream in range(3):
             os.dup2(nowhere, stream)
         limit_memory(memory)
+        most = math.ceil(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
         try:
             found: tuple[str, object] = ("returned", function())
         except BaseException:  # noqa: BLE001 - a SystemExit is a result too

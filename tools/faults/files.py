@@ -10,7 +10,7 @@ from pathlib import Path
 from array_attacks import mat_attacks, numpy_attacks
 from attacks import Attack
 from bases import make_bases
-from campaign import Campaign, Outcome
+from campaign import SECONDS, Campaign, Outcome
 from command_runs import (
     Ended,
     find_changed_cells,
@@ -54,7 +54,7 @@ def try_files(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Outco
             reader, command, attack = attacks[number]
             shutil.copytree(bases / reader.base, place)
             attack.make(place)
-            outcome = _try_command(reader, command, place, number, attack.name)
+            outcome = try_command(reader, command, place, number, attack.name)
         else:
             outcome = _try_mutation(seed, number, bases, place)
         yield outcome
@@ -91,14 +91,16 @@ def _try_mutation(seed: int, number: int, bases: Path, place: Path) -> Outcome:
     file.write_bytes(changed)
     if reader.repair is not None:
         reader.repair(place)
-    return _try_command(reader, chance.choice(reader.commands), place, number, "mutated")
+    return try_command(reader, chance.choice(reader.commands), place, number, "mutated")
 
 
-def _try_command(reader: Reader, command: Command, place: Path, number: int, what: str) -> Outcome:
+def try_command(
+    reader: Reader, command: Command, place: Path, number: int, what: str, seconds: float = SECONDS
+) -> Outcome:
     """Run a command on what is in a folder, and judge all that it did."""
     before = snapshot(place.parent)
     if isinstance(command, tuple):
-        child = run_command(command, place, terminal=number % 2 == 1)
+        child = run_command(command, place, terminal=number % 2 == 1, seconds=seconds)
         words = f"disambig {' '.join(command)}"
     else:
         child = run_python(command, place)

@@ -22,7 +22,7 @@ SIDE_FILES = {
     "annotations": "votes.csv",
     "study toml": "study.toml",
     "study data": "table.csv",
-    "study.json": "report/study.json",
+    "study.json": "results/small/study.json",
     "record": "records/*.json",
     "predictions": "records/*.npz",
     "csv": "table.csv",
@@ -49,7 +49,9 @@ def special_files() -> Iterator[Attack]:
             # A pipe given as the table is waited for, as every program does.
             if make is make_pipe and not file.startswith(("clean.", "out.", "model/", "records/")):
                 continue
-            yield Attack(reader, f"{name} in the place of {file}", replace(file, make))
+            what = f"{name} in the place of {file}"
+            # A record that is a folder cannot be written again: that is said.
+            yield Attack(reader, what, replace(file, make), (0, 2))
     for reader in ("csv", "jsonl"):
         file = SIDE_FILES[reader]
         yield Attack(reader, "a pipe that is written to", replace(file, fill_pipe), (0,))

@@ -219,8 +219,8 @@ READERS: tuple[Reader, ...] = (
     _study("study toml", "study.toml", TOML_TOKENS),
     _study("study data", "table.csv", TEXT_TOKENS),
     Reader(
-        "study.json", "report/study.json", "study",
-        (("report", "report", STORE, "--out=page.html"),), JSON_TOKENS, mutate_json,
+        "study.json", "results/small/study.json", "study",
+        (("report", "results/small", STORE, "--out=page.html"),), JSON_TOKENS, mutate_json,
     ),
     _study("record", "records/*.json", JSON_TOKENS, inside=mutate_json, codes=(0,)),
     _study("resealed record", "records/*.json", inside=mutate_json, codes=(0,), repair=_reseal),

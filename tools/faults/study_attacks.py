@@ -87,7 +87,7 @@ def study_attacks() -> Iterator[Attack]:
 def code_in_study(folder: Path) -> None:
     """Name a class in the folder as the method of a study that is only to be reported."""
     (folder / "evil.py").write_text("open('marker', 'w').close()\nclass Evil: pass\n")
-    file = folder / "report" / "study.json"
+    file = folder / "results" / "small" / "study.json"
     content = json.loads(file.read_text())
     content["study"]["methods"] = [{"name": "evil:Evil"}]
     file.write_text(json.dumps(content))

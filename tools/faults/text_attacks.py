@@ -168,7 +168,7 @@ def json_attacks() -> Iterator[Attack]:
         yield Attack("log of a review", "great depth", put("log.jsonl", depth + "\n"))
         yield Attack("decisions jsonl", "great depth", put("log.jsonl", depth + "\n"))
         yield Attack("details", "great depth", put("clean.csv.details.json", depth))
-        yield Attack("study.json", "great depth", put("report/study.json", depth))
+        yield Attack("study.json", "great depth", put("results/small/study.json", depth))
         yield Attack("model, model.json", "great depth", put("model/model.json", depth))
         yield Attack("mark of unfinished work", "great depth", put("out.csv.partial/*.json", depth))
         yield Attack("record", "great depth", put("records/*.json", depth))
