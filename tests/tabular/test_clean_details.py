@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         read_details(path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(TableError, match="cannot be read"):
+    with pytest.raises(TableError, match="it is not a file, but a folder"):
         read_details(path)
 
 

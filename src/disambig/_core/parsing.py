@@ -22,18 +22,19 @@ def read_small_file(path: str | os.PathLike[str], refuse: Refuse, *, largest: in
     raises ``FileNotFoundError``.
     """
     path = Path(path)
+    content = b""
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise refuse("it is not a file, but a folder, a pipe or a device")
-        if size <= largest:
+        size, is_file = path.stat().st_size, path.is_file()
+        if is_file and size <= largest:
             with path.open("rb") as file:
-                content = file.read(largest + 1)  # it may have grown
-            size = len(content)
+                content = file.read(largest + 1)
+            size = len(content)  # it may have grown
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise refuse(f"it cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    if not is_file:
+        raise refuse("it is not a file, but a folder, a pipe or a device")
     if size > largest:
         raise refuse(f"it has {size:,} bytes, and the limit is {largest:,}")
     return content
@@ -56,13 +57,14 @@ def parse_toml(text: str | bytes, refuse: Refuse) -> dict[str, Any]:
     """Return the tables that TOML stands for."""
     try:
         text = _decoded(text)
-        if _has_endless_key(text):
-            raise refuse(f"a key in it has more than {DEEPEST} parts, and the limit is {DEEPEST}")
-        tables = tomllib.loads(text)
+        is_endless = _has_endless_key(text)
+        tables = {} if is_endless else tomllib.loads(text)
     except RecursionError:
         raise refuse(_TOO_DEEP) from None
     except ValueError as error:
         raise refuse(f"it is not TOML: {error}") from None
+    if is_endless:
+        raise refuse(f"a key in it has more than {DEEPEST} parts, and the limit is {DEEPEST}")
     if _is_too_deep(tables):
         raise refuse(_TOO_DEEP)
     return tables
