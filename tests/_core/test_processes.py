@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 import torch
@@ -126,3 +127,15 @@ def test_torch_is_left_alone_where_it_is_not_loaded(several_threads, monkeypatch
     with at_most_threads(1):
         assert "torch" not in sys.modules
     assert set(threads()) == {3}
+
+
+def warn_of(text):
+    warnings.warn(text, stacklevel=1)
+
+
+def test_a_process_warns_without_orders_to_the_terminal(capfd):
+    with start_processes(1) as pool:
+        pool.submit(warn_of, "the label \x1b]0;title\x07 is rare").result()
+    shown = capfd.readouterr().err
+    assert "UserWarning: the label \\x1b]0;title\\x07 is rare" in shown
+    assert "\x1b" not in shown

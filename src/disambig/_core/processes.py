@@ -5,10 +5,13 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any
+
+from disambig._core.messages import printable
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 # How often a process that is ours from its start looks for garbage. The default, after 700 objects,
@@ -53,9 +56,21 @@ def start_processes(
 
 def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    warnings.formatwarning = _plain_warning
     Thread(target=_end_with, args=(parent,), daemon=True).start()
     if set_up is not None:
         set_up(*arguments)
+
+
+def _plain_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,  # noqa: ARG001  # as Python calls it
+) -> str:
+    """Return a warning for the terminal of whoever started this process; it may quote a file."""
+    return f"{filename}:{lineno}: {category.__name__}: {printable(message)}\n"
 
 
 def _end_with(parent: int) -> None:

@@ -12,8 +12,7 @@ from disambig.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from disambig.cli.console import Terminal
     from disambig.tabular.audit.audit_report import TableAudit
 
 
@@ -36,9 +35,7 @@ def audit(
     --item photo --annotator who --label said
     """
     # keeps --help quick
-    from rich.console import Console
-
-    from disambig.cli.console import collected_notices, print_json
+    from disambig.cli.console import Terminal, collected_notices, print_json
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
 
@@ -48,18 +45,19 @@ def audit(
     if json:
         print_json({**found.to_json(), "notices": [*notices, *found.notices]})
     else:
-        print_audit(found, Console())
+        print_audit(found, Terminal())
 
 
-def print_audit(audit: "TableAudit", console: "Console") -> None:
+def print_audit(audit: "TableAudit", console: "Terminal") -> None:
     """Print an audit on about one screen; markup in the file is shown and not obeyed."""
     # keeps --help quick
     from rich.padding import Padding
     from rich.table import Table
-    from rich.text import Text
+
+    from disambig.cli.console import plain
 
     for sentence in audit.summary():
-        console.print(Text(sentence))
+        console.print(plain(sentence))
     for section in audit.sections():
         grid = Table.grid(padding=(0, 1))
         if section.is_numbered:
@@ -68,9 +66,9 @@ def print_audit(audit: "TableAudit", console: "Console") -> None:
             no_wrap=section.is_table, overflow="ellipsis" if section.is_table else "fold"
         )
         for number, line in enumerate(section.lines, start=1):
-            text = Text(line)
+            text = plain(line)
             text.highlight_regex(r"  #+$", "cyan")  # bars
             grid.add_row(*([f"{number}."] if section.is_numbered else []), text)
         console.print()
-        console.print(Text(section.heading, style="bold"))
+        console.print(plain(section.heading, "bold"))
         console.print(Padding(grid, (0, 0, 0, 2), expand=False))

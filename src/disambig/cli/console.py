@@ -1,23 +1,126 @@
-"""What commands print: tables, progress, warnings."""
+"""The one door of all that commands print: text, tables, warnings, errors, JSON."""
 
+import io
 import json
+import logging
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.panel import Panel
+from rich.segment import Segment
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from disambig._core.messages import printable
 
 if TYPE_CHECKING:
     from disambig.bench.formats import Table
 
+
+class Terminal(Console):
+    """Where commands print: nothing in a text is obeyed, neither by the terminal nor as markup.
+
+    Texts are cleaned by whoever prints them, so that tables are as wide as they look; what was
+    forgotten there is cleaned here.
+    """
+
+    def __init__(self, *, stderr: bool = False, **options: Any) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is printed, with control characters spelled out, but for those of rich."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable() or segment.text == "\n":
+                yield segment
+            else:
+                yield Segment(_lines(segment.text), segment.style)
+
+
+def people_console() -> Terminal:
+    """Return the console for people."""
+    return Terminal(stderr=True)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Return a text that is shown as it is, in a style of ours."""
+    return Text(_lines(text), style)
+
+
+def say(text: str, console: Console | None = None, *, wrap: bool = True) -> None:
+    """Print a string as it is: no markup, and no control characters for the terminal.
+
+    Without ``wrap`` the terminal breaks long lines, so that a path in them stays in one piece.
+    """
+    console = console or people_console()
+    # Lines for people, one line for other programs.
+    console.print(plain(text), soft_wrap=not (wrap and console.is_terminal))
+
+
+def say_notices(notices: Iterable[str]) -> None:
+    """Print what was left out, and why."""
+    for notice in notices:
+        say(f"Note: {notice}")
+
+
+@contextmanager
+def collected_notices() -> Iterator[list[str]]:
+    """Print warnings as they come, and collect them for the result of a command.
+
+    Each is said once, however many models have reason for it.
+    """
+    notices: list[str] = []
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in notices:
+            notices.append(str(message))
+            say_notices([str(message)])
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield notices
+
+
+def say_usage(usage: str, hint: str, message: str) -> None:
+    """Print how a command is called, and what was wrong with the way it was."""
+    panel = Panel(plain(message), title="Error", title_align="left", border_style="red")
+    people_console().print(plain(usage, "yellow"), plain(hint, "dim"), panel, sep="\n")
+
+
+class _PeopleHandler(logging.Handler):
+    """Prints what libraries log where nobody has said what to do with it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
+
+
+def open_streams() -> None:
+    """Prepare what is written to standard output and standard error by others than us."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What an old console has no character for is shown as \\u4e2d, as on standard error.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    logging.lastResort = _PeopleHandler(logging.WARNING)
+
+
+def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
+    """Print a result for another program."""
+    # In ASCII, which every stream can take and no terminal obeys.
+    print(json.dumps(value, indent=2))
+
+
+# Tables of scores --------------------------------------------------------------------------------
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
 _NO_DEVIATIONS = "Standard deviations are in the files, for want of room here."
@@ -28,14 +131,12 @@ _MARK = re.compile(r" ([•◦])$")
 def make_table(*header: str) -> RichTable:
     """Return a table of numbers without rows."""
     table = RichTable(
-        *map(escape, header),
         box=box.SIMPLE,
         padding=0,  # the box has a space between columns already
         show_edge=False,
     )
-    table.columns[0].no_wrap = True
-    for column in table.columns[1:]:
-        column.justify = "right"
+    for number, name in enumerate(header):
+        table.add_column(plain(name), justify="right" if number else "left", no_wrap=not number)
     return table
 
 
@@ -54,11 +155,7 @@ def print_table(table: "Table", console: Console, *, n_notes: int | None = None)
     if _width(shown, console) > console.width:
         turned = _filled(_turned(table))
         shown = min(shown, turned, key=lambda choice: _width(choice, console))
-    console.print(table.title, style="italic", markup=False, highlight=False)
-    console.print(shown)
-    for note in notes:
-        console.print(note, markup=False, highlight=False)
-    console.print()
+    console.print(plain(table.title, "italic"), shown, *map(plain, notes), "", sep="\n")
 
 
 def _width(shown: RichTable, console: Console) -> int:
@@ -103,59 +200,7 @@ def _filled(table: "Table") -> RichTable:
     first_of_summary = len(table.rows) - table.n_summary_rows
     for i, row in enumerate(table.rows):
         cells = [
-            f"[bold]{escape(text)}[/]" if (i, j) in table.emphasised else escape(text)
-            for j, text in enumerate(row)
+            plain(text, "bold" if (i, j) in table.emphasised else "") for j, text in enumerate(row)
         ]
         shown.add_row(*cells, end_section=i == first_of_summary - 1)
     return shown
-
-
-def people_console() -> Console:
-    """Return the console for people."""
-    return Console(stderr=True)
-
-
-def say(text: str, console: Console | None = None, *, wrap: bool = True) -> None:
-    """Print a string as it is: no markup, and no control characters for the terminal.
-
-    Without ``wrap`` the terminal breaks long lines, so that a path in them stays in one piece.
-    """
-    console = console or people_console()
-    console.print(
-        "\n".join(printable(line) for line in text.split("\n")),
-        markup=False,
-        emoji=False,
-        highlight=False,
-        # Lines for people, one line for other programs.
-        soft_wrap=not (wrap and console.is_terminal),
-    )
-
-
-def say_notices(notices: Iterable[str]) -> None:
-    """Print what was left out, and why."""
-    for notice in notices:
-        say(f"Note: {notice}")
-
-
-@contextmanager
-def collected_notices() -> Iterator[list[str]]:
-    """Print warnings as they come, and collect them for the result of a command.
-
-    Each is said once, however many models have reason for it.
-    """
-    notices: list[str] = []
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in notices:
-            notices.append(str(message))
-            say_notices([str(message)])
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield notices
-
-
-def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
-    """Print a result for another program."""
-    # In ASCII, which every stream can take and no terminal obeys.
-    print(json.dumps(value, indent=2))

@@ -3,12 +3,10 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from disambig._core.errors import DatasetNotFoundError
-from disambig.cli.console import print_json
+from disambig.cli.console import Terminal, plain, print_json, say
 from disambig.cli.options import Json
 
 if TYPE_CHECKING:
@@ -28,14 +26,15 @@ def datasets(json: Json = False) -> None:
     # One below the other: folders are there to be copied, and 80 characters are soon full.
     table = Table("name", "what it is, its size, where its data is", show_lines=True)
     table.columns[0].no_wrap = True
+    table.columns[1].overflow = "fold"
     for card in list_datasets():
         size = f"{card.n_samples} rows, {card.n_features} features, {card.n_classes} classes"
         candidates = f"{card.average_candidates:.2f} candidates a row"
         lines = [card.title, f"{size}, {candidates}", f"data: {_whereabouts(card)}"]
-        table.add_row(card.name, Text("\n".join(lines), overflow="fold"))
-    console = Console()
+        table.add_row(plain(card.name), plain("\n".join(lines)))
+    console = Terminal()
     console.print(table)
-    console.print("Fetch what is missing: disambig fetch NAME")
+    say("Fetch what is missing: disambig fetch NAME", console)
 
 
 def _whereabouts(card: "DatasetCard") -> str:

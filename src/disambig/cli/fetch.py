@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from disambig.cli.console import Terminal, say
 
 
 def fetch(
@@ -28,19 +29,22 @@ def fetch(
 
     card = find_card(name)
     check_downloadable(card)  # before anything is shown
-    console = Console()
-    console.print(f"{card.title}\nLicence: {card.licence}\nCite: {card.citation}", markup=False)
+    console = Terminal()
+    say(f"{card.title}\nLicence: {card.licence}\nCite: {card.citation}", console)
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        console=console,
     ) as progress:
         path = fetch_dataset(
             card, folder=folder, url=url, progress=_DownloadBar(progress, card.name)
         )
-    console.print(f"The data is in {path}", markup=False, soft_wrap=True)
+    say(f"The data is in {path}", console, wrap=False)
     if "sha256:" not in card.hash:
         digest = file_digest(path.read_bytes(), "sha256")
         known = f"It is the file known as {card.hash}. Its SHA-256, not known so far: {digest}"
-        console.print(known, markup=False, soft_wrap=True)
+        say(known, console, wrap=False)
 
 
 class _DownloadBar:

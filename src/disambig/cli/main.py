@@ -2,10 +2,10 @@
 
 import errno
 import gc
-import io
 import os
 import sys
-from typing import Annotated, NoReturn
+import traceback
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -26,7 +26,7 @@ from disambig.cli import (
     review,
     study,
 )
-from disambig.cli.console import collected_notices, say
+from disambig.cli.console import Terminal, collected_notices, open_streams, say, say_usage
 
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
@@ -42,6 +42,8 @@ _BAD_PATH = (
     errno.EPERM,
     errno.EROFS,
 )
+# Of click, which older versions of typer need and newer ones have a copy of.
+_WrongUsageError: type[Exception] = typer.BadParameter.__mro__[1]
 # About one screen, whatever a file makes a message say.
 _LONGEST_MESSAGE = 1_600
 
@@ -68,7 +70,7 @@ app.command("methods")(methods.methods)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(__version__)
+        say(__version__, Terminal())
         raise typer.Exit
 
 
@@ -87,26 +89,37 @@ def _options(
 def main() -> None:
     """Run the command; whatever goes wrong ends in a message and an exit code."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # What an old console has no character for is shown as \u4e2d, as on standard error.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    open_streams()
     try:
         with collected_notices():
-            app()
+            # Not standing alone, typer hands over errors instead of printing what users typed.
+            sys.exit(app(standalone_mode=False))
+    except _WrongUsageError as error:
+        _end_usage(error)
     except DisambigError as error:
         _end(str(error), 1 if isinstance(error, _FAILED_WORK) else 2)
     except MemoryError:
         _end("There is not enough memory for this. Try fewer rows or columns.", 1)
     except OSError as error:
         _end(*_disk_message(error))
-    except Exception as error:  # nobody should have to read a traceback
+    # Nobody should have to read a traceback.
+    except Exception as error:  # noqa: BLE001
         if os.environ.get("DISAMBIG_DEBUG"):
-            raise
+            say("".join(traceback.format_exception(error)))
+            sys.exit(1)
         _end(
             f"This should not happen, and is a mistake in disambig: {type(error).__name__}: "
             f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
             1,
         )
+
+
+def _end_usage(error: Any) -> NoReturn:
+    """Say how a command is called, unless typer has shown its help already, and end."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        hint = f"Try '{error.ctx.command_path} --help' for help."
+        say_usage(error.ctx.get_usage(), hint, error.format_message())
+    sys.exit(error.exit_code)
 
 
 def _disk_message(error: OSError) -> tuple[str, int]:

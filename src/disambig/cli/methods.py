@@ -2,10 +2,9 @@
 
 from dataclasses import asdict
 
-from rich.console import Console
 from rich.table import Table
 
-from disambig.cli.console import print_json
+from disambig.cli.console import Terminal, plain, print_json
 from disambig.cli.options import Json
 
 
@@ -27,5 +26,5 @@ def methods(json: Json = False) -> None:
         lines = [card.title, method.__name__]
         if card.paper:
             lines.append(f"{card.paper}, {card.year}")
-        table.add_row(name, "\n".join(lines))
-    Console().print(table)
+        table.add_row(plain(name), plain("\n".join(lines)))
+    Terminal().print(table)

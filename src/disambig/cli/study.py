@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from disambig._core.errors import StudyError
-from disambig.cli.console import print_table, say
+from disambig.cli.console import Terminal, print_table, say
 from disambig.cli.options import with_option_groups
 
 if TYPE_CHECKING:
@@ -58,9 +57,9 @@ def run_and_report(
     """Run what is not done, write the report, print what matters; exit 1 if a job failed."""
     folder = options.out / study.name
     _check_folder(study, folder, options.store)  # before hours of work, not after them
-    console = Console()
+    console = Terminal()
     if study.about:
-        console.print(f"{study.name}: {study.about.strip()}\n", markup=False, highlight=False)
+        say(f"{study.name}: {study.about.strip()}\n", console)
     for line in missing:
         say(line, console, wrap=False)
     result = _run(study, options, console)
@@ -93,7 +92,7 @@ def _check_folder(study: "Study", folder: Path, store: Path) -> None:
     check_report_folder(study, folder)
 
 
-def _run(study: "Study", options: RunOptions, console: Console) -> "StudyResult":
+def _run(study: "Study", options: RunOptions, console: Terminal) -> "StudyResult":
     from disambig.bench.runner import run_study  # keeps --help quick
     from disambig.cli.study_view import LiveView, PlainLog
 
@@ -117,7 +116,7 @@ def _report(
     result: "StudyResult",
     folder: Path,
     command: str,
-    console: Console,
+    console: Terminal,
     *,
     published: "Published | None",
     missing: tuple[str, ...],
@@ -139,7 +138,7 @@ def _report(
         if name in tables:
             print_table(tables[name], console, n_notes=1)
     for sentence in in_brief(report.scores, plan.reference_title, metric):
-        console.print(sentence, markup=False, highlight=False)
+        say(sentence, console)
     if not can_draw_figures():
         say(NO_FIGURES, console)
     say(

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from disambig.bench.runner import StudyListener
-from disambig.cli.console import make_table, say
+from disambig.cli.console import Terminal, make_table, plain, say
 
 if TYPE_CHECKING:
     from disambig.bench.plan import Plan, PlannedJob
@@ -60,7 +59,7 @@ def _kinds(planned: "PlannedJob") -> list[tuple[str, ...]]:
 class _Tally(StudyListener):
     """Counts jobs; the two views show the counts."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         self._console = console
         self._time_left = TimeLeft()
         self._failed = 0
@@ -124,7 +123,7 @@ class _Tally(StudyListener):
 class PlainLog(_Tally):
     """A line every few seconds."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         super().__init__(console)
         self._last_line = time.monotonic()
 
@@ -138,9 +137,13 @@ class PlainLog(_Tally):
 class LiveView(_Tally):
     """A bar, and a table of mean accuracy so far that fills as jobs end."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         super().__init__(console)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs done, {task.description}"))
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("jobs done, {task.description}", markup=False),
+        )
         self._bar = Progress(*columns, console=console)
         self._task = self._bar.add_task("starting", total=None)
         self._scores: dict[tuple[str, str], list[float]] = {}
@@ -187,7 +190,7 @@ class LiveView(_Tally):
         table = make_table("data", *self._methods)
         for dataset in self._datasets:
             cells = [self._scores.get((dataset, method)) for method in self._methods]
-            table.add_row(escape(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))
+            table.add_row(plain(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))
         self._live.update(Group("mean accuracy so far", table, self._bar))
 
 
