@@ -191,7 +191,8 @@ def _ask_for_another_page(review: Review, chance: random.Random, _: Held) -> tup
         f"{method} /{review.token}/{path} HTTP/1.1\r\nHost: 127.0.0.1:{review.port}\r\n"
         f"Origin: http://127.0.0.1:{review.port}\r\nConnection: close\r\n\r\n"
     )
-    return judge(send(review, head.encode()), (307, 400, 403, 404, 405))
+    allowed = (307, 400, 403, 404, 405, *([200] if method == "HEAD" else []))
+    return judge(send(review, head.encode()), allowed)
 
 
 def _send_as_another_type(review: Review, chance: random.Random, _: Held) -> tuple[str, str]:
@@ -225,7 +226,7 @@ def _send_too_much(review: Review, chance: random.Random, _: Held) -> tuple[str,
             sent.replace(b"/decisions", b"/" + long, 1),
         )
     )
-    return judge(send(review, sent), (400, 403))
+    return judge(send(review, sent), (400, 403, 404))
 
 
 def _send_several_at_once(review: Review, chance: random.Random, _: Held) -> tuple[str, str]:
