@@ -13,6 +13,7 @@ from disambig._core.errors import (
     DatasetNotFoundError,
     HashMismatchError,
     ParameterError,
+    TableError,
     UnknownNameError,
 )
 from disambig.datasets import list_datasets, load_dataset
@@ -122,6 +123,27 @@ def test_options_reach_the_reader_of_a_table(tmp_path: Path) -> None:
     dataset = load_dataset(path, labels="kind", separator=";", truth="gold")
     assert dataset.candidates.to_sets() == [{"x", "y"}]
     assert dataset.true_labels.tolist() == ["y"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".npz", ".mat"])
+def test_the_limit_on_memory_reaches_every_reader(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"toys{suffix}"
+    data, sets = np.zeros((500, 20)), np.ones((500, 2))
+    if suffix == ".npz":
+        np.savez_compressed(path, X=data, candidates=sets)
+    elif suffix == ".mat":
+        io.savemat(path, {"data": data, "partial_target": sets.T}, do_compression=True)
+    else:
+        path.write_text('{"x": 1, "label": "a"}\n' * 5000)
+    with pytest.raises(ValueError, match=r"would take .* The limit is 5KB"):
+        load_dataset(path, max_memory="5KB")
+    assert len(load_dataset(path, max_memory="50MB").X) >= 500
+
+
+def test_the_limit_on_memory_holds_for_a_named_dataset(tmp_path: Path) -> None:
+    write_like(find_card("lost"), tmp_path / "lost.mat")
+    with pytest.raises(TableError, match=r"would take .* The limit is 5KB"):
+        load_dataset("lost", folder=tmp_path, check_hash=False, max_memory="5KB")
 
 
 def test_options_of_a_table_do_not_go_with_a_name() -> None:

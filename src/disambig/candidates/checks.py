@@ -170,17 +170,21 @@ def first_repeated(values: Iterable[Hashable]) -> Any:
 
 def as_class_array(classes: Iterable[Label]) -> AnyArray:
     """Return class names as a read-only one-dimensional array, in the order given."""
-    names = as_list(classes)
+    names = classes if isinstance(classes, range) else as_list(classes)
     if not names:
         raise CandidateError("At least one class is needed. Got none.")
-    _check_names(names)
-    repeated = first_repeated(names)
-    if repeated is not None:
-        raise CandidateError(
-            f"Every class may be named once. Got {repeated!r} more than once. "
-            "Remove the repetition."
-        )
-    array = _to_array(names)
+    if isinstance(names, range):
+        # There may be millions, and nothing can be wrong with any of them.
+        array = np.arange(names.start, names.stop, names.step)
+    else:
+        _check_names(names)
+        repeated = first_repeated(names)
+        if repeated is not None:
+            raise CandidateError(
+                f"Every class may be named once. Got {repeated!r} more than once. "
+                "Remove the repetition."
+            )
+        array = _to_array(names)
     array.flags.writeable = False
     return array
 

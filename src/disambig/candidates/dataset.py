@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from disambig._core.errors import DatasetFormatError, TableError, describe_rows
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.checks import as_list, first_repeated, known_columns_of
@@ -58,6 +60,13 @@ class PartialLabelDataset:
                 "label, or name all classes."
             )
 
+    @property
+    def frame_nbytes(self) -> int:
+        """The memory that ``to_frame`` takes besides the features, about and at most."""
+        n_pairs = int(self.candidates.sizes.sum())
+        for_pair = 40 if self.candidates.weights is None else 160
+        return for_pair * n_pairs + 400 * len(self.X) + 300 * len(self.feature_names)
+
     def to_frame(self, *, with_truth: bool = False) -> Any:
         """Return a data frame: the features, and a column ``label`` with the candidates.
 
@@ -84,7 +93,12 @@ class PartialLabelDataset:
 
     def _label_cells(self) -> list[Any]:
         _, columns = self.candidates.pairs()
-        names = [str(name) for name in self.candidates.classes[columns].tolist()]
+        classes = self.candidates.classes
+        # The name of a class is one string, however many rows it is in.
+        texts = np.empty(len(classes), dtype=object)
+        used = np.flatnonzero(np.bincount(columns, minlength=len(classes)))
+        texts[used] = [str(name) for name in classes[used].tolist()]
+        names = texts[columns].tolist()
         ends = [*self.candidates.starts.tolist(), len(names)]
         rows = [slice(start, end) for start, end in pairwise(ends)]
         if self.candidates.weights is None:

@@ -59,14 +59,14 @@ class CandidateLabels:
             ordered = checks.in_order_of(names, mask)
             mask = mask if ordered is None else ordered
         matrix = checks.as_mask_matrix(mask)
-        names = list(range(matrix.shape[1])) if names is None else names
-        if len(names) != matrix.shape[1]:
+        n_classes = matrix.shape[1]
+        if names is not None and len(names) != n_classes:
             raise CandidateError(
                 "A mask needs one column for each class. "
-                f"Got {matrix.shape[1]} columns and {len(names)} classes."
+                f"Got {n_classes} columns and {len(names)} classes."
             )
         checks.check_no_empty_row(storage.row_counts(matrix))
-        class_array = checks.as_class_array(names)
+        class_array = checks.as_class_array(range(n_classes) if names is None else names)
         if weights is not None:
             weights = storage.compact(checks.as_weight_matrix(weights, matrix, class_array))
         self._set(storage.compact(matrix), class_array, weights)

@@ -17,7 +17,7 @@ from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.download import find_file
 from disambig.datasets.readers import read_embedded, read_labelled_table
 from disambig.tabular.files.arrays import read_mat
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.content import find_content
 from disambig.tabular.files.formats import FORMATS, find_format, suffixes_of
 
 
@@ -35,6 +35,7 @@ def load_dataset(
     labels: str | None = None,
     separator: str | None = None,
     truth: str | None = None,
+    max_memory: int | str | None = None,
 ) -> PartialLabelDataset:
     """Load a named dataset, or a file.
 
@@ -56,6 +57,9 @@ def load_dataset(
         For a table: what stands between two labels, "|" by default.
     truth : str, optional
         For a table: the column with the true label, for evaluation.
+    max_memory : int or str, optional
+        Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
+        default 2 GB, or ten times its size where that is more.
     """
     given = {"labels": labels, "separator": separator, "truth": truth}
     table_options = {name: value for name, value in given.items() if value is not None}
@@ -65,9 +69,9 @@ def load_dataset(
         if not path.is_file():
             raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
         if not file_format.is_dataset:
-            return read_labelled_table(path, **table_options)
+            return read_labelled_table(path, max_memory=max_memory, **table_options)
         _refuse_options(path, **table_options)
-        dataset: PartialLabelDataset = file_format.read(FileContent(str(path), path))
+        dataset: PartialLabelDataset = file_format.read(find_content(path, max_memory))
         return dataset
     try:
         card = find_card(os.fspath(source))
@@ -86,7 +90,7 @@ def load_dataset(
     if check_hash:
         advice = "Pass check_hash=False to load it anyway."
         check_file_digest(file.read_bytes(), card.hash, file, advice)
-    dataset = read_mat(FileContent(str(file), file))
+    dataset = read_mat(find_content(file, max_memory))
     _check_shape(dataset, card, file)
     return replace(dataset, name=card.name, card=card)
 

@@ -49,7 +49,12 @@ def _as_label(text: str) -> int | str:
 
 
 def read_labelled_table(
-    path: Path, *, labels: str = "label", separator: str = "|", truth: str | None = None
+    path: Path,
+    *,
+    labels: str = "label",
+    separator: str = "|",
+    truth: str | None = None,
+    max_memory: int | str | None = None,
 ) -> PartialLabelDataset:
     """Read a table in any format; columns other than labels must hold numbers.
 
@@ -57,7 +62,7 @@ def read_labelled_table(
     from label to weight.
     """
     try:
-        frame = read_table(path)
+        frame = read_table(path, max_memory=max_memory)
     except TableError as error:
         raise DatasetFormatError(str(error)) from error
     for column in (labels, truth):

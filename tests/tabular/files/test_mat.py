@@ -2,6 +2,7 @@
 
 import contextlib
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mat_files import compress, element, mat_file, matrix, sparse_matrix, variable
 from scipy import io, sparse
 
-from disambig._core.errors import DatasetFormatError
+from disambig._core.errors import DatasetFormatError, DisambigError, TableError
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.tabular.files import arrays
 from disambig.tabular.files.content import FileContent
@@ -28,6 +30,10 @@ STORAGES = {
     "sparse double": lambda matrix: sparse.csc_array(matrix, dtype=np.float64),
     "sparse logical": lambda matrix: sparse.csc_array(matrix, dtype=bool),
 }
+
+
+# A compressed variable that nobody asks for, and that would not come to an end.
+TOO_LONG = compress(variable("x", (1, 2**20), element(9, bytes(2**23)))[:-64])
 
 
 def read_mat(path: Path) -> PartialLabelDataset:
@@ -166,7 +172,7 @@ def test_a_row_without_a_true_label_is_refused(path: Path) -> None:
 
 def test_a_target_over_other_labels_is_refused(path: Path) -> None:
     write(path, target=TRUTH[:2])
-    with pytest.raises(DatasetFormatError, match="'target' in .* 2 columns and 4 classes"):
+    with pytest.raises(DatasetFormatError, match=r"'target' in .* each label, 4\. Got 2\."):
         read_mat(path)
 
 
@@ -271,6 +277,62 @@ def test_a_matlab_7_3_file_is_refused_with_the_way_to_save_it(path: Path) -> Non
         DatasetFormatError, match=r"is a MATLAB 7\.3 file\. Save it in MATLAB by save\(.*'-v7'\)"
     ):
         read_mat(path)
+
+
+def test_a_variable_that_is_there_twice_is_refused(path: Path) -> None:
+    path.write_bytes(mat_file(*(matrix(name, DATA) for name in ("data", "partial_target", "data"))))
+    with pytest.raises(DatasetFormatError, match="needs every array once. It holds 'data' more"):
+        read_mat(path)
+
+
+def test_a_variable_that_is_not_used_may_be_anything(path: Path) -> None:
+    others = [variable("z", (2**31 - 1,) * 3), variable("y", (2, 2), element(50, b"")), TOO_LONG]
+    path.write_bytes(mat_file(*others, matrix("data", DATA), matrix("partial_target", SETS)))
+    assert read_mat(path).candidates.to_sets() == [{0, 1}, {1}, {2, 3}]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": np.zeros((300, 1000))},
+        {"data": sparse.csc_array((300, 1000))},
+        {"partial_target": np.ones((2000, 300), dtype=bool)},
+        {"partial_target": sparse.csc_array((10**5, 300)), "target": None},
+        {"target": np.ones((2000, 300), dtype=bool)},
+    ],
+    ids=["features", "sparse features", "sets", "many labels", "truth"],
+)
+def test_what_takes_too_much_memory_is_refused_before_it_is_expanded(
+    changes: dict[str, Any], path: Path
+) -> None:
+    sets = np.ones((2, 300))
+    small = {"data": np.zeros((300, 1)), "partial_target": sets, "target": sets} | changes
+    variables = {name: value for name, value in small.items() if value is not None}
+    io.savemat(path, variables, do_compression=True)
+    tracemalloc.start()
+    with pytest.raises(TableError, match=r"The matrices of .*toys\.mat would take .*--max-memory"):
+        arrays.read_mat(FileContent(str(path), path, max_memory=10**6))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 250_000
+
+
+@pytest.mark.parametrize("index", [9, 10**8, -3, -400, -(10**6)])
+def test_a_label_outside_of_the_matrix_is_refused(index: int, path: Path) -> None:
+    sets = sparse_matrix("partial_target", (4, 3), [0, index, 2], [0, 1, 2, 3], [1, 1, 1])
+    path.write_bytes(mat_file(matrix("data", DATA), sets))
+    with pytest.raises(DatasetFormatError, match=r"needs indices from 0 to 3\. Got"):
+        read_mat(path)
+
+
+def test_one_changed_byte_anywhere_is_read_or_refused(folder: Path) -> None:
+    content = write(folder / "toys.mat", target=sparse.csc_array(TRUTH)).read_bytes()
+    for position in range(128, len(content)):
+        for value in (0, 8, 50, 255):
+            changed = bytearray(content)
+            changed[position] = value
+            with contextlib.suppress(DisambigError):
+                arrays.read_mat(FileContent("toys.mat", content=bytes(changed)))
 
 
 def test_a_missing_file_stays_a_missing_file(tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 import contextlib
 import io
 import pickle
+import struct
+import tracemalloc
+import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.lib import format as npy_format
 
-from disambig._core.errors import DatasetFormatError
+from disambig._core.errors import DatasetFormatError, TableError
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.tabular.files import arrays
 from disambig.tabular.files.content import FileContent
@@ -222,6 +227,155 @@ def test_a_feature_that_is_not_finite_is_refused(path: Path) -> None:
 def test_features_of_texts_are_refused(path: Path) -> None:
     write(path, X=np.array([["a"], ["b"]]))
     with pytest.raises(DatasetFormatError, match="need to be numbers. Got the type <U1"):
+        read_npz(path)
+
+
+def test_an_array_that_is_not_used_is_not_read(path: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    objects = np.array([_LeavesAMark(mark)], dtype=object)
+    write(path, unused=np.zeros(2**23), objects=objects)
+    tracemalloc.start()
+    assert read_npz(path).candidates.to_sets() == [{0, 1}, {2}]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (peak < 2**20, mark.exists()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"X": np.zeros((2, 50_000))},
+        {"candidates": np.ones((2, 50_000), dtype=bool)},
+        {"candidates": np.ones((2, 0), dtype=bool), "weights": np.zeros((2, 10_000))},
+        {"classes": np.array(["a" * 50_000] * 3)},
+        {"feature_names": np.zeros(10_000)},
+    ],
+    ids=["features", "sets", "weights", "classes", "names"],
+)
+def test_what_takes_too_much_memory_is_refused_before_it_is_expanded(
+    changes: dict[str, Any], path: Path
+) -> None:
+    write(path, **changes)
+    tracemalloc.start()
+    with pytest.raises(TableError, match=r"The arrays of .*toys\.npz would take .*--max-memory"):
+        arrays.read_npz(FileContent(str(path), path, max_memory=10**6))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 250_000
+
+
+def pack(path: Path, *members: tuple[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> Path:
+    """Write an archive of any members."""
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w", how) as archive:
+        warnings.simplefilter("ignore")  # about names that are there twice
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def npy(array: Any, **changes: Any) -> bytes:
+    """Return an array as a file, with some entries of its header changed."""
+    values = np.asarray(array)
+    stream = io.BytesIO()
+    header = {"descr": values.dtype.str, "fortran_order": False, "shape": values.shape} | changes
+    npy_format.write_array_header_1_0(stream, header)
+    return stream.getvalue() + values.tobytes()
+
+
+GOOD = npy(MASK)
+
+
+@pytest.mark.parametrize(
+    ("member", "reason"),
+    [
+        (npy(X, shape=(2, 3)), r"'X' says it has the shape \(2, 3\), and has another size"),
+        (npy(X, shape=(10**9, 10**9)), "has another size"),
+        (npy(X, shape=(-2, -2)), "has another size"),
+        (npy(X)[:-1], "has another size"),
+        (npy(X) + b"1", "has another size"),
+        (npy(X, descr="|O"), "'X' holds Python objects"),
+        (npy(X, descr=[("a", "<f8"), ("b", "|O")]), "'X' holds Python objects"),
+        (npy(X, descr=[("a", "<f8")]), "holds values of the type"),
+        (npy(X, descr="<U0"), "holds values of the type"),
+        (npy(X, descr="|V32"), "holds values of the type"),
+        (b"\x93NUMPY\3\0" + npy(X)[8:], r"version \(3, 0\)"),
+        (b"\x93NUMPY\2\0" + struct.pack("<I", 2**31) + bytes(2**20), "header"),
+        (b"\x93NUMPY\1\0" + struct.pack("<H", 9000) + b"-" * 9000, "header"),
+        (b"something else", "magic"),
+        (b"", "EOF"),
+    ],
+)
+def test_an_array_that_is_not_what_it_says_is_refused(
+    member: bytes, reason: str, path: Path
+) -> None:
+    pack(path, ("X.npy", member), ("candidates.npy", GOOD))
+    with pytest.raises(DatasetFormatError, match=reason):
+        read_npz(path)
+
+
+def test_a_version_2_header_is_read(path: Path) -> None:
+    one = npy(X)
+    two = b"\x93NUMPY\2\0" + struct.pack("<I", struct.unpack("<H", one[8:10])[0]) + one[10:]
+    pack(path, ("X.npy", two), ("candidates.npy", GOOD))
+    np.testing.assert_array_equal(read_npz(path).X, X)
+
+
+def test_booleans_that_are_neither_are_refused(path: Path) -> None:
+    bad = npy(np.full((2, 3), 255, dtype=np.uint8), descr="|b1")
+    pack(path, ("X.npy", npy(X)), ("candidates.npy", bad))
+    with pytest.raises(DatasetFormatError, match="booleans that are neither True nor False"):
+        read_npz(path)
+
+
+def test_a_name_that_is_there_twice_is_refused(path: Path) -> None:
+    pack(path, ("X.npy", npy(X)), ("candidates.npy", GOOD), ("X.npy", npy(X)))
+    with pytest.raises(DatasetFormatError, match="needs every array once. It holds 'X' more often"):
+        read_npz(path)
+
+
+def test_members_that_share_bytes_are_refused(path: Path) -> None:
+    pack(path, ("X.npy", npy(X)), ("candidates.npy", GOOD), how=zipfile.ZIP_STORED)
+    content = path.read_bytes()
+    # The second entry of the directory points to the first member.
+    second = content.rindex(b"PK\x01\x02")
+    path.write_bytes(content[: second + 42] + bytes(4) + content[second + 46 :])
+    with pytest.raises(DatasetFormatError, match="'candidates.npy' lies inside another member"):
+        read_npz(path)
+
+
+def test_a_size_that_the_directory_only_claims_is_refused(path: Path) -> None:
+    huge = npy(np.zeros((0, 2)), shape=(1000, 2))
+    pack(path, ("X.npy", huge), ("candidates.npy", GOOD))
+    content = path.read_bytes()
+    first = content.index(b"PK\x01\x02")
+    claim = struct.pack("<I", len(huge) + 16_000)
+    path.write_bytes(content[: first + 24] + claim + content[first + 28 :])
+    with pytest.raises(DatasetFormatError, match="'X.npy' ends too early"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_of_compressing_are_refused(how: int, path: Path) -> None:
+    pack(path, ("X.npy", npy(X)), ("candidates.npy", GOOD), how=how)
+    with pytest.raises(DatasetFormatError, match="in a way that NumPy does not use"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize("name", ["classes", "true_labels", "feature_names"])
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("code", [0xD800, 0xDFFF, 0x110000, 2**32 - 1])
+def test_text_that_is_not_unicode_is_refused(name: str, order: str, code: int, path: Path) -> None:
+    codes = np.array([[65, 66], [67, 0], [68, code]], dtype=f"{order}u4")
+    pack(
+        path,
+        ("X.npy", npy(X)),
+        ("candidates.npy", GOOD),
+        (f"{name}.npy", npy(codes.view(f"{order}U2").ravel())),
+    )
+    with pytest.raises(
+        DatasetFormatError,
+        match=rf"'{name}' in .* needs to be text\. Its entry 2 has U\+{code:04X} at position 1",
+    ):
         read_npz(path)
 
 

@@ -145,7 +145,7 @@ def _reading_mat(file: str) -> Iterator[None]:
 def _reading_npz(file: str) -> Iterator[None]:
     try:
         yield
-    except DisambigError:
+    except (DisambigError, MemoryError):
         raise
     except Exception as error:  # damaged archives make Python and NumPy raise anything
         raise DatasetFormatError(
@@ -241,8 +241,13 @@ def _check_text(array: AnyArray, name: str, file: str) -> None:
 
 
 def _read_truth(truth: Any, candidates: CandidateLabels, file: str) -> AnyArray:
+    if truth.shape != candidates.shape:
+        raise DatasetFormatError(
+            f"'target' in {file} needs as many rows as 'partial_target', one for each label, "
+            f"{candidates.shape[1]}. Got {truth.shape[1]}."
+        )
     with _naming("target", file):
-        labels = CandidateLabels.from_mask(truth, candidates.classes)
+        labels = CandidateLabels.from_mask(truth)
     several = labels.sizes > 1
     if several.any():
         raise DatasetFormatError(

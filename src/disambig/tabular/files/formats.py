@@ -242,7 +242,10 @@ def read_table(
             f"{source} cannot be read: {error.strerror or error}. Check the path, and whether you "
             "may read it."
         ) from error
-    frame: pd.DataFrame = table.to_frame(with_truth=with_truth) if record.is_dataset else table
+    frame: pd.DataFrame = table
+    if record.is_dataset:
+        content.check_memory(table.frame_nbytes, "The table of candidate labels")
+        frame = table.to_frame(with_truth=with_truth)
     frame.columns = check_names(frame.columns, content.name)
     if not len(frame):
         raise TableError(f"{content.name} needs at least one row. It has columns only.")

@@ -15,6 +15,10 @@ _SUFFIX = ".npy"
 _LONGEST_HEADER = 10_000  # NumPy's own limit
 _LOCAL_HEADER = 30  # bytes in front of every member of a ZIP archive, at least
 _READ_AT_ONCE = 1 << 20
+_HEADER_READERS = {
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+}
 # Booleans, numbers, text, bytes and times; no records.
 _KINDS = "biufcUSmM"
 
@@ -71,12 +75,12 @@ def read_header(archive: ZipFile, name: str, info: ZipInfo) -> ArrayMember:
     with archive.open(info) as stream:
         beginning = io.BytesIO(stream.read(_LONGEST_HEADER))
     version = npy_format.read_magic(beginning)
-    if version == (1, 0):
-        shape, columns_first, dtype = npy_format.read_array_header_1_0(beginning)
-    elif version == (2, 0):
-        shape, columns_first, dtype = npy_format.read_array_header_2_0(beginning)
-    else:
+    if version not in _HEADER_READERS:
         raise ArchiveError(f"{info.filename!r} has the version {version}")
+    try:
+        shape, columns_first, dtype = _HEADER_READERS[version](beginning)
+    except (MemoryError, RecursionError) as error:  # not for lack of memory
+        raise ArchiveError(f"{info.filename!r} has a header of too many parts") from error
     if dtype.hasobject:
         raise ArchiveError(f"{name!r} holds Python objects, which are never loaded")
     if dtype.kind not in _KINDS or not dtype.itemsize:
