@@ -1,5 +1,6 @@
 """The parts of a dataset fit together, or it is not made."""
 
+import tracemalloc
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -88,3 +89,16 @@ def test_a_frame_cannot_have_two_columns_of_one_name() -> None:
     dataset = PartialLabelDataset("toys", np.eye(2), SETS, None, ["x", "label"])
     with pytest.raises(TableError, match="'label' is there twice. Rename it in the file"):
         dataset.to_frame()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_frame_takes_no_more_memory_than_was_said(weighted: bool) -> None:
+    mask = np.ones((2000, 300), dtype=bool)
+    sets = CandidateLabels.from_mask(mask, weights=mask * 0.5 if weighted else None)
+    dataset = PartialLabelDataset("toys", np.zeros((2000, 1)), sets, None, ["x"])
+    dataset.to_frame()  # imports what it needs
+    tracemalloc.start()
+    dataset.to_frame()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert dataset.frame_nbytes / 4 < peak < dataset.frame_nbytes

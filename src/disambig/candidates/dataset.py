@@ -64,7 +64,7 @@ class PartialLabelDataset:
     def frame_nbytes(self) -> int:
         """The memory that ``to_frame`` takes besides the features, about and at most."""
         n_pairs = int(self.candidates.sizes.sum())
-        for_pair = 40 if self.candidates.weights is None else 160
+        for_pair = 64 if self.candidates.weights is None else 160
         return for_pair * n_pairs + 400 * len(self.X) + 300 * len(self.feature_names)
 
     def to_frame(self, *, with_truth: bool = False) -> Any:

@@ -294,6 +294,6 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(suffix, tmp_path):
 def test_a_table_of_very_many_candidates_is_refused_before_it_is_made(tmp_path: Path) -> None:
     path = tmp_path / "toys.npz"
     np.savez_compressed(path, X=np.zeros((100, 1)), candidates=np.ones((100, 2000), dtype=bool))
-    with pytest.raises(TableError, match="The table of candidate labels of .* would take 8"):
+    with pytest.raises(TableError, match="The table of candidate labels of .* would take 12"):
         read_table(path, max_memory="5MB")
     assert len(read_table(path, max_memory="20MB")) == 100
