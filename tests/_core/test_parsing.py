@@ -1,6 +1,8 @@
 """JSON and TOML of anybody: read, or refused with the reason, whatever is in them."""
 
 import os
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +93,33 @@ def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path):
         read_small_file(path, RefusedError, largest=4)
     with pytest.raises(FileNotFoundError):
         read_small_file(tmp_path / "gone", RefusedError, largest=5)
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    tracemalloc.start()
+    try:
+        assert read_small_file(path, RefusedError, largest=10**9) == b"12345"
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_meanwhile_is_read_to_the_limit(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    opened = Path.open
+
+    def grow_and_open(path, mode):
+        with opened(path, "ab") as file:
+            file.write(b"678")
+        return opened(path, mode)
+
+    monkeypatch.setattr(Path, "open", grow_and_open)
+    assert read_small_file(path, RefusedError, largest=8) == b"12345678"
+    with pytest.raises(RefusedError, match="limit is 10"):
+        read_small_file(path, RefusedError, largest=10)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")

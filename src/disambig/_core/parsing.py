@@ -27,8 +27,10 @@ def read_small_file(path: str | os.PathLike[str], refuse: Refuse, *, largest: in
         size, is_file = path.stat().st_size, path.is_file()
         if is_file and size <= largest:
             with path.open("rb") as file:
-                content = file.read(largest + 1)
-            size = len(content)  # it may have grown
+                content = file.read(size + 1)  # as much memory as asked for is taken at once
+                if len(content) > size:  # it has grown
+                    content += file.read(largest - size)
+            size = len(content)
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
