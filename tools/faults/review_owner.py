@@ -106,6 +106,7 @@ class Review:
                 return f"a decision of the owner was answered with {status}"
             return self._compare(json.loads(self.ask()[1])["settled"], "the server says")
         except (OSError, http.client.HTTPException, ValueError) as error:
+            self.settled = self._read_log()  # whether it was written is not known
             return f"the owner was not served: {error!r}"
 
     def kill_and_restart(self, how: signal.Signals, chance: random.Random) -> str:
@@ -185,5 +186,11 @@ class Review:
         return settled
 
     def _compare(self, found: list[list[object]], what: str) -> str:
-        expected = sorted([row, label] for row, label in self.settled.items())
-        return "" if sorted(found) == expected else f"{what} {found}, acknowledged was {expected}"
+        """Return where decisions are not those that were acknowledged, and go on from these."""
+        labels = {int(str(row)): str(label) for row, label in found}
+        known, self.settled = self.settled, labels
+        if labels == known:
+            return ""
+        rows = sorted(row for row in labels | known if labels.get(row) != known.get(row))
+        differences = [f"row {row}: {labels.get(row)}, not {known.get(row)}" for row in rows]
+        return f"{what} {', '.join(differences)}"

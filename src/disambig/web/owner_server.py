@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -58,6 +59,11 @@ class Connection(H11Protocol):
         """Wait no longer."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether it sent no request with the token, or only half of one."""
+        return not self.has_token or self.conn.their_state is h11.SEND_BODY
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -143,11 +149,9 @@ class OwnerServer(uvicorn.Server):
                 await asyncio.sleep(_SECONDS_UNTIL_ROOM)
 
     def _hang_up_on_a_stranger(self) -> bool:
-        """Close the oldest connection without the token; return whether there was one."""
+        """Close the oldest connection that gives way; return whether there was one."""
         connections = self.server_state.connections
-        strangers = [
-            one for one in connections if isinstance(one, Connection) and not one.has_token
-        ]
+        strangers = [one for one in connections if isinstance(one, Connection) and one.gives_way]
         if strangers:
             min(strangers, key=lambda one: one.since).hang_up()
         return bool(strangers)

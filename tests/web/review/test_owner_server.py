@@ -219,6 +219,17 @@ def test_more_connections_with_the_token_than_there_is_room_for_wait_their_turn(
     assert [read_answer(one) for one in waiting] == [(200, "hello")] * 8
 
 
+def test_half_a_request_with_the_token_gives_way_too(serve, monkeypatch) -> None:
+    monkeypatch.setattr(Connection, "seconds", PATIENCE)
+    monkeypatch.setattr(review, "_SECONDS_FOR_BODY", PATIENCE)
+    served = serve(most_connections=3)
+    lines = ("Content-Type: application/json", "Content-Length: 100")
+    half = served.head("body", *lines, method="POST") + b"half"
+    for _ in range(10):
+        served.connect(half)
+    assert served.ask() == (200, "hello")
+
+
 def test_without_descriptors_it_waits_and_says_nothing(serve, monkeypatch, caplog) -> None:
     accept = asyncio.SelectorEventLoop.sock_accept
     failures = iter([OSError(errno.EMFILE, "Too many open files")] * 3)
