@@ -258,3 +258,26 @@ def test_a_type_that_numpy_does_not_have_is_refused(tmp_path):
     write_tensors(tmp_path / "file", KIND, VERSION, {"a": torch.ones(2).bfloat16()}, {})
     with pytest.raises(ModelFileError, match="of a type that disambig does not write"):
         read_arrays(tmp_path / "file", KIND, VERSION)
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_booleans_that_are_neither_are_refused(path, framework):
+    content = bytearray(path.read_bytes())
+    header_size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + header_size])
+    content[8 + header_size + header["flags"]["data_offsets"][0]] = 2
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="it holds booleans that are neither true nor false"):
+        read_arrays(path, KIND, VERSION, framework=framework)
+
+
+@pytest.mark.parametrize("length", [2**62, 2**63])
+def test_an_impossible_shape_is_refused_even_where_it_holds_nothing(path, length):
+    content = path.read_bytes()
+    header_size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + header_size])
+    header["none"]["shape"] = [0, length]
+    changed = json.dumps(header).encode()
+    path.write_bytes(len(changed).to_bytes(8, "little") + changed + content[8 + header_size :])
+    with pytest.raises(ModelFileError, match="it is damaged or something else"):
+        read_arrays(path, KIND, VERSION)

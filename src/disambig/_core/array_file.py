@@ -77,12 +77,20 @@ def read_arrays(
         with safe_open(path, framework=framework) as file:
             description = _read_description(file.metadata() or {}, path, kind)
             _check_description(description, path, kind, version, entries)
-            names = list(file.keys())
-            if not {file.get_slice(name).get_dtype() for name in names} <= types:
+            found = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+            if not set(found.values()) <= types:
                 raise refused(path, kind, "it holds numbers of a type that disambig does not write")
-            arrays = {name: file.get_tensor(name) for name in names}
-    except SafetensorError as error:
+            arrays = {name: file.get_tensor(name) for name in found}
+    except ModelFileError:
+        raise
+    # A shape can be too large for an array even where it holds nothing.
+    except (SafetensorError, ValueError) as error:
         raise refused(path, kind, f"it is damaged or something else ({error})") from error
+    # Libraries rely on a boolean being 0 or 1 when they count, and write where they have counted.
+    as_bytes = import_module(framework).uint8
+    booleans = [arrays[name].view(as_bytes) for name, type_ in found.items() if type_ == "BOOL"]
+    if any((array > 1).any() for array in booleans):
+        raise refused(path, kind, "it holds booleans that are neither true nor false")
     is_finite = np.isfinite if framework == "numpy" else methodcaller("isfinite")
     if finite and not all(is_finite(array).all() for array in arrays.values()):
         raise refused(path, kind, "it holds numbers that are not finite")
