@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import h11
@@ -121,8 +121,12 @@ class OwnerServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more connections, and let answers that are under way end."""
-        if self._accepting is not None:
+        if self._accepting is not None and sockets:
+            # A connection that comes just now must not find a task that is cancelled.
+            with suppress(NotImplementedError):  # Windows waits for connections in another way
+                asyncio.get_running_loop().remove_reader(sockets[0])
             self._accepting.cancel()
+            await asyncio.wait([self._accepting])
         await super().shutdown(sockets)
 
     async def _accept(self, listening: socket.socket) -> None:

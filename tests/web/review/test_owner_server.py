@@ -245,6 +245,22 @@ def test_without_descriptors_it_waits_and_says_nothing(serve, monkeypatch, caplo
     assert caplog.records == []
 
 
+def test_a_connection_that_comes_at_the_end_leaves_no_traceback(caplog) -> None:
+    async def end() -> None:
+        server = OwnerServer(Starlette())
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        listening = listen_on_this_machine()
+        await server.startup([listening])
+        await asyncio.sleep(0)  # until it waits for connections
+        with socket.create_connection(listening.getsockname()):
+            await asyncio.sleep(0)  # the loop has seen it, and comes to it after this
+            await server.shutdown([listening])
+
+    asyncio.run(end())
+    assert caplog.records == []
+
+
 def test_half_of_the_descriptors_are_left_for_files(monkeypatch) -> None:
     monkeypatch.setattr(owner_server.resource, "getrlimit", lambda _: (40, 40))
     assert OwnerServer(None)._most == 20
