@@ -15,10 +15,9 @@ from disambig._core.errors import TableError
 from disambig._core.messages import row_name
 from disambig.candidates.checks import is_missing
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.excel_size import MOST_COLUMNS, MOST_ROWS, open_first_sheet
 from disambig.tabular.table_cells import cell_text, is_collection, json_value
 
-_MOST_ROWS = 1_048_576
-_MOST_COLUMNS = 16_384
 _LONGEST_TEXT = 32_767
 # Numbers in a sheet have 15 digits, and days are counted from 1900.
 _LARGEST_WHOLE_NUMBER = 10**15
@@ -30,7 +29,9 @@ def read_excel(source: FileContent) -> Any:
     try:
         with source.open() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and rules of a sheet
-            rows = list(_filled_rows(stream))
+            rows = list(_filled_rows(open_first_sheet(source, stream)))
+    except TableError:
+        raise
     # Damaged files make openpyxl raise anything.
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -56,10 +57,10 @@ def read_excel(source: FileContent) -> Any:
 def write_excel(frame: Any, stream: BinaryIO) -> None:
     """Write a data frame; what Excel cannot hold as a value becomes text."""
     n_rows, n_columns = frame.shape
-    if n_rows + 1 > _MOST_ROWS or n_columns > _MOST_COLUMNS:
+    if n_rows + 1 > MOST_ROWS or n_columns > MOST_COLUMNS:
         raise TableError(
-            f"A sheet of Excel holds {_MOST_ROWS - 1:,} rows under the header and "
-            f"{_MOST_COLUMNS:,} columns. Got {n_rows:,} rows and {n_columns:,} columns. "
+            f"A sheet of Excel holds {MOST_ROWS - 1:,} rows under the header and "
+            f"{MOST_COLUMNS:,} columns. Got {n_rows:,} rows and {n_columns:,} columns. "
             "Write another format, such as .csv or .parquet."
         )
     names = [str(name) for name in frame.columns]
@@ -74,10 +75,8 @@ def write_excel(frame: Any, stream: BinaryIO) -> None:
     stream.write(content.getbuffer())
 
 
-def _filled_rows(stream: BinaryIO) -> Iterator[tuple[int, list[Any]]]:
+def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
     """Yield the rows with anything in them, up to their last cell, with their line in the sheet."""
-    workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-    sheet = workbook.worksheets[0]
     sheet.reset_dimensions()  # what the file says of its size is not always true
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         values = list(cells)
