@@ -44,14 +44,19 @@ class FileContent:
         """How many bytes there are."""
         return len(self.content) if self.path is None else self.path.stat().st_size
 
+    @property
+    def memory_limit(self) -> int:
+        """How many bytes of memory it may ask for."""
+        if self.max_memory is None:
+            return max(_ANY_FILE, _PER_BYTE * self.size)
+        return self.max_memory
+
     def check_memory(self, needed: int, what: str) -> None:
         """Refuse to expand what would take more memory than allowed; ``what`` is what asks for it.
 
         Readers call it before they expand anything whose size the file itself states.
         """
-        limit = self.max_memory
-        if limit is None:
-            limit = max(_ANY_FILE, _PER_BYTE * self.size)
+        limit = self.memory_limit
         if needed > limit:
             raise TableError(
                 f"{what} of {self.name} would take {describe_size(needed)} of memory. The limit is "

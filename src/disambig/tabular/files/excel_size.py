@@ -48,7 +48,7 @@ def open_first_sheet(source: FileContent, stream: BinaryIO) -> Any:
         counted[strings.PartName[1:]] = _StringCounter(source)
     for name, counter in counted.items():
         with closing(zipfile.ZipFile.open(archive, name)) as part:
-            counter.count(part)
+            counter.count(part, archive.getinfo(name).file_size)
     source.check_memory(sum(counter.needed for counter in counted.values()), "The first sheet")
     reader = _reader(source, stream, counted=frozenset(counted))
     reader.valid_files = [first]  # others are left alone
@@ -97,14 +97,14 @@ class _Counter:
         self._n_items = self._in_item = self._most_in_item = self._elsewhere = 0
         self._text = self._longest_text = self._characters = 0
 
-    def count(self, part: BinaryIO) -> None:
-        """Count all of a part; raise ``ExpatError`` if it is not XML."""
+    def count(self, part: BinaryIO, size: int) -> None:
+        """Count all of a part of so many bytes; raise ``ExpatError`` if it is not XML."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.CharacterDataHandler = self._add_text
         parser.StartDoctypeDeclHandler = self._refuse_doctype
-        fed = 0
+        fed, limit = 0, self._source.memory_limit
         while some := part.read(_BYTES_AT_ONCE):
             parser.Parse(some)
             fed += len(some)
@@ -114,7 +114,10 @@ class _Counter:
                     f"more than {_LONGEST_TAG:,} bytes, which no program for spreadsheets writes. "
                     "Save it again."
                 )
-            self._source.check_memory(self.needed, "The first sheet")
+            if self.needed > limit:
+                # The rest is likely to be of the same kind.
+                likely = self.needed * max(size, fed) // fed
+                self._source.check_memory(likely, "The first sheet")
         parser.Parse(b"", True)
 
     @property
@@ -156,10 +159,10 @@ class _Counter:
 
 class _StringCounter(_Counter):
     item = "si"
-    inside = frozenset(
-        "t r rPr rFont sz color family charset scheme b i u strike vertAlign outline shadow "
-        "condense extend rPh phoneticPr".split()
-    )
+    inside = frozenset({
+        *("t", "r", "rPr", "rPh", "phoneticPr", "rFont", "sz", "color", "family", "charset"),
+        *("scheme", "b", "i", "u", "strike", "vertAlign", "outline", "shadow", "condense"),
+    })  # fmt: skip
     of_tag_in_item, of_tag_elsewhere = _OF_TAG_IN_STRING, _OF_TAG_ELSEWHERE
 
     @property

@@ -4,10 +4,13 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
+from disambig._core.messages import row_name
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.text import BYTES_OF_COLUMN
 from disambig.tabular.table_cells import cell_text
 
 
@@ -16,11 +19,15 @@ def read_parquet(source: FileContent) -> Any:
     try:
         # Opened here: pyarrow would read columns out of the path of a file that it opens.
         with source.open() as stream:
-            table = pq.ParquetFile(stream).read()
+            _check_size(source, stream)
+            table = _read_table(source, stream)
+        _check_text(source, table)
         frame = _with_index_as_columns(table.to_pandas(integer_object_nulls=True))
         for name, column in zip(table.column_names, table.columns, strict=True):
             if pa.types.is_nested(column.type) and name in frame.columns:
                 frame[name] = pd.Series(column.to_pylist(), dtype=object)
+    except TableError:
+        raise
     # Damaged files make pyarrow and pandas raise anything.
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -52,3 +59,108 @@ def _arrow_column(column: Any) -> Any:
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             pass  # values of several kinds, or of a kind that Arrow does not know
     return pa.array([cell_text(value) for value in column], type=pa.large_string())
+
+
+def _check_size(source: FileContent, stream: BinaryIO) -> None:
+    """Refuse a file whose columns would take too much memory, before any of them is read."""
+    file = pq.ParquetFile(stream)
+    metadata = file.metadata
+    widths = [_bytes_of_value(field.type) for field in file.schema_arrow]
+    names = {name: place for place, name in enumerate(file.schema_arrow.names)}
+    needed = BYTES_OF_COLUMN * metadata.num_columns
+    # A string is in the file once, and can be in millions of cells.
+    repeated: list[str] = []
+    for place in range(metadata.num_columns):
+        path = metadata.schema.column(place).path
+        width = widths[names.get(path, names.get(path.partition(".")[0], 0))]
+        at_most = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            chunk = group.column(place)
+            n_values = max(group.num_rows, chunk.num_values)
+            needed += width * n_values + chunk.total_uncompressed_size
+            at_most += n_values * chunk.total_uncompressed_size
+        if chunk.physical_type == "BYTE_ARRAY" and at_most > source.memory_limit:
+            repeated.append(path)
+    what = f"The table of {metadata.num_rows:,} rows and {metadata.num_columns:,} columns"
+    source.check_memory(needed, what)
+    if repeated:
+        file = pq.ParquetFile(stream, read_dictionary=repeated)
+        for number in range(metadata.num_row_groups):
+            columns = sorted({path.partition(".")[0] for path in repeated} & set(names))
+            some = file.read_row_group(number, columns=columns or None)
+            needed += sum(_text_bytes(piece) for column in some.columns for piece in column.chunks)
+            source.check_memory(needed, what)
+
+
+def _bytes_of_value(kind: Any) -> int:
+    types = pa.types
+    if (
+        types.is_nested(kind)
+        or types.is_decimal(kind)
+        or types.is_date(kind)
+        or types.is_time(kind)
+    ):
+        return 100  # an object of Python
+    return 8 if types.is_primitive(kind) else 16
+
+
+def _text_bytes(array: Any) -> int:
+    """Return the bytes of all strings of an array, those that it holds once for many cells."""
+    if pa.types.is_dictionary(array.type):
+        if not pa.types.is_string(array.type.value_type):
+            return 0
+        lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+        return pc.sum(lengths.take(array.indices)).as_py() or 0
+    if pa.types.is_map(array.type):
+        return _text_bytes(array.keys) + _text_bytes(array.items)
+    if pa.types.is_struct(array.type):
+        return sum(map(_text_bytes, array.flatten()))
+    if pa.types.is_nested(array.type):
+        return _text_bytes(array.flatten())
+    return 0
+
+
+def _check_text(source: FileContent, table: Any) -> None:
+    """Refuse text that is not UTF-8, and say where it is."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            if not _is_about_text(error):
+                raise
+            row = next(row for row in range(len(column)) if not _is_text(column[row]))
+            raise _not_text(source, name, f" in {row_name(row)}") from error
+
+
+def _read_table(source: FileContent, stream: BinaryIO) -> Any:
+    file = pq.ParquetFile(stream)
+    try:
+        return file.read()
+    except pa.ArrowInvalid as error:
+        # Of columns that are kept as categories pyarrow says so while it reads, and not which.
+        for name in file.schema_arrow.names if _is_about_text(error) else ():
+            try:
+                file.read(columns=[name])
+            except pa.ArrowInvalid:
+                raise _not_text(source, name) from error
+        raise
+
+
+def _is_about_text(error: Exception) -> bool:
+    return "UTF8" in str(error)
+
+
+def _is_text(cell: Any) -> bool:
+    try:
+        cell.as_py()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _not_text(source: FileContent, column: str, where: str = "") -> TableError:
+    return TableError(
+        f"Text needs to be in UTF-8. Column {column!r} of {source.name} holds something else"
+        f"{where}. Write the column again: decoded from the encoding that it is in, or as bytes."
+    )
