@@ -50,7 +50,7 @@ def parse_json(text: str | bytes, refuse: Refuse) -> Any:
         raise refuse(_TOO_DEEP) from None
     except ValueError as error:  # also for an integer of thousands of digits
         raise refuse(f"it is not JSON: {error}") from None
-    if _is_too_deep(value):
+    if is_too_deep(value):
         raise refuse(_TOO_DEEP)
     return value
 
@@ -67,7 +67,7 @@ def parse_toml(text: str | bytes, refuse: Refuse) -> dict[str, Any]:
         raise refuse(f"it is not TOML: {error}") from None
     if is_endless:
         raise refuse(f"a key in it has more than {DEEPEST} parts, and the limit is {DEEPEST}")
-    if _is_too_deep(tables):
+    if is_too_deep(tables):
         raise refuse(_TOO_DEEP)
     return tables
 
@@ -92,7 +92,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _is_too_deep(value: Any) -> bool:
+def is_too_deep(value: Any) -> bool:
     """Tell how deep a value goes level by level: recursion is what is to be avoided."""
     level = [value]
     for _ in range(DEEPEST + 1):

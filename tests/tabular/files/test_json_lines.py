@@ -86,7 +86,16 @@ def test_a_mark_and_characters_in_two_halves_are_understood(read):
         ('{"a": 1} {"a": 2}', "Line 2 of .* Extra data"),
         ("[" * 100_000, "Line 2 of .* recursion"),
         (f'{{"a": {"9" * 5_000}}}', "Line 2 of .* cannot be read"),
-        ('{"a": "\\ud800"}', "Line 2 of .* cannot be read"),
+        (
+            '{"a": "\\ud800"}',
+            r"whole characters\. Line 2 of .* half of one, '\\ud800', in column 'a'",
+        ),
+        ('{"a\\udfff": 1}', r"Line 2 of .* half of one, '\\udfff', in column 'a\\udfff'"),
+        ('{"a": ["x", {"b": "\\uD83D"}]}', r"Line 2 of .*, '\\ud83d', in column 'a'"),
+        (
+            f'{{"a": 1, "b": {"[" * 67}{"]" * 67}}}',
+            "may lie 64 deep in each other. Line 2 .* column 'b'",
+        ),
         ("[1, 2]", r"Line 2 of .* is a list\. A file that is one list needs to be rewritten"),
         ('"x"', 'Line 2 of .* is a string. It needs to look like {"name": "value"}'),
         ("null", "Line 2 of .* is null"),
@@ -95,7 +104,7 @@ def test_a_mark_and_characters_in_two_halves_are_understood(read):
         ('{"a": 1, "a": 2}', "Line 2 of .* has 'a' more than once"),
         ('{"a": {"cat": 1, "cat": 2}}', "Line 2 of .* has 'cat' more than once"),
     ],
-    ids=range(13),
+    ids=range(16),
 )
 def test_a_line_that_is_no_object_is_named(read, line, message):
     with pytest.raises(TableError, match=message):
@@ -118,6 +127,6 @@ def test_a_file_without_rows_or_names_is_refused(read, content, message):
 
 def test_another_encoding_is_refused_or_given(read):
     content = '{"a": "ö"}\n'.encode("latin-1")
-    with pytest.raises(TableError, match=r"Byte 8 \(0xf6, in line 1\)"):
+    with pytest.raises(TableError, match=r"Byte 8 \(0xf6, in line 1: column 'a'\)"):
         read(content)
     assert read(content, encoding="latin-1")["a"].tolist() == ["ö"]

@@ -98,7 +98,8 @@ def test_an_encoding_can_be_given_with_or_without_a_mark(read, encoding):
 def test_another_encoding_is_named_by_its_first_byte(read):
     with pytest.raises(
         TableError,
-        match=r"toys\.csv cannot be read as utf-8\. Byte 8 \(0xf6, in line 2\) does not fit\. "
+        match=r"toys\.csv cannot be read as utf-8\. "
+        r"Byte 8 \(0xf6, in line 2: row 1, column 'b'\) does not fit\. "
         r".*--encoding latin-1",
     ):
         read("a,b\n1,dög\n".encode("latin-1"))
@@ -106,8 +107,29 @@ def test_another_encoding_is_named_by_its_first_byte(read):
 
 def test_a_wrong_byte_far_into_a_file_is_found_in_its_line(read):
     content = b"a,b\n" + b"1,2\n" * 10_000 + b"1,\xff\n"
-    with pytest.raises(TableError, match=r"Byte 40,007 \(0xff, in line 10,002\)"):
+    with pytest.raises(TableError, match=r"Byte 40,007 \(0xff, in line 10,002: row 10,0"):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"a,\xff\n1,2\n", "in line 1: column 2 of the header"),
+        (b"\xffa,b\n1,2\n", "in line 1: column 1 of the header"),
+        (b'a,b\n"x\ny,z",2\n1,2\n\xff,1\n', "in line 5: row 3, column 'a'"),
+        (b'a,b\n"x\ny,\xff",2\n', "in line 3: row 1, column 'a'"),
+        (b"\n\na,b\n\n1,2,3\xff\n", "in line 5: row 1, column '3'"),
+    ],
+)
+def test_a_wrong_byte_is_named_by_row_and_column(read, content, place):
+    with pytest.raises(TableError, match=rf"\(0xff, {place}\) does not fit"):
+        read(content)
+
+
+def test_half_a_character_is_refused_when_it_is_read(read):
+    content = "a,b\n1,\ud800\n".encode("utf-7", "surrogatepass")
+    with pytest.raises(TableError, match=r"Line 2 holds half of a character, '\\ud800'"):
+        read(content, encoding="utf-7")
 
 
 def test_text_without_the_mark_that_its_encoding_needs_is_refused(read):

@@ -410,3 +410,10 @@ def test_what_cannot_be_forced_to_the_disk_is_taken_out_again(path, monkeypatch)
             append(log, 1, "dog")
     assert path.read_bytes() == before
     assert log.settled() == {0: "cat"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_is_not_a_log(path):
+    os.mkfifo(path)
+    with pytest.raises(TableError, match="it is a folder, a pipe or a device"):
+        log_of(path)

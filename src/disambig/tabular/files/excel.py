@@ -30,10 +30,13 @@ def read_excel(source: FileContent) -> Any:
         with source.open() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and rules of a sheet
             rows = list(_filled_rows(open_first_sheet(source, stream)))
-    except TableError:
-        raise
     # Damaged files make openpyxl raise anything.
     except Exception as error:
+        ours = next(
+            (each for each in (error, error.__cause__) if isinstance(each, TableError)), None
+        )
+        if ours is not None:
+            raise ours from None
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise TableError(

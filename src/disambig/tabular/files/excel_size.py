@@ -14,9 +14,9 @@ from disambig.tabular.files.content import FileContent
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384
 
-_BYTES_AT_ONCE = 1 << 16
-_LONGEST_TAG = 1 << 24
-_BYTES_OF_TAG = 16
+_BYTES_AT_ONCE = 1 << 18
+# In bytes, and of a row or text in tags.
+_LONGEST = 1 << 20
 # What openpyxl makes of a cell, of a place in a row, of a tag inside a row, inside a shared string
 # and elsewhere in a sheet, and of a byte of the small parts: styles become objects.
 _OF_CELL, _OF_PLACE, _OF_TAG_IN_ROW, _OF_TAG_IN_STRING, _OF_TAG_ELSEWHERE = 60, 8, 100, 1_500, 3_000
@@ -108,11 +108,10 @@ class _Counter:
         while some := part.read(_BYTES_AT_ONCE):
             parser.Parse(some)
             fed += len(some)
-            if max(fed - parser.CurrentByteIndex, _BYTES_OF_TAG * self._in_item) > _LONGEST_TAG:
+            if max(fed - parser.CurrentByteIndex, self._in_item) > _LONGEST:
                 raise TableError(
-                    f"{self._source.name} has a row or text of millions of tags, or a tag of "
-                    f"more than {_LONGEST_TAG:,} bytes, which no program for spreadsheets writes. "
-                    "Save it again."
+                    f"{self._source.name} has a row or a text of more than {_LONGEST:,} tags, or a "
+                    "tag of as many bytes, which no program for spreadsheets writes. Save it again."
                 )
             if self.needed > limit:
                 # The rest is likely to be of the same kind.

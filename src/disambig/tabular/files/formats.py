@@ -18,6 +18,7 @@ from disambig._core.errors import (
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig.tabular.files.content import STANDARD_STREAM, FileContent, find_content
+from disambig.tabular.files.text_lines import half_character
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,6 +190,11 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
             raise TableError(
                 f"Every column of {table} needs a name. Column {position:,} of {len(texts):,} has "
                 "none. Name it in the header, or take the column out."
+            )
+        if half_character(text) is not None:
+            raise TableError(
+                f"The columns of {table} need names of whole characters. Column {position:,} of "
+                f"{len(texts):,} is called {text!r}. Rename it."
             )
         if text in seen:
             raise TableError(

@@ -1,6 +1,7 @@
 """JSON lines: one object a line, lists and objects in cells stay."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -8,14 +9,18 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
+from disambig._core.messages import quote_value
+from disambig._core.parsing import DEEPEST, is_too_deep
 from disambig.candidates.checks import first_repeated
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import check_names
-from disambig.tabular.files.text import BYTES_OF_COLUMN, CELLS_AT_ONCE, decode_lines
+from disambig.tabular.files.text import BYTES_OF_COLUMN, CELLS_AT_ONCE
+from disambig.tabular.files.text_lines import decode_lines, half_character
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER, json_value
 
 _ROWS_AT_ONCE = 2_000
 _BYTES_OF_CELL = 24  # in a list, in an array, and while one is made of the other
+_KEY = re.compile(r'"((?:[^"\\\n]|\\.)*)"\s*:')
 _TYPE_NAMES = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 
 
@@ -24,7 +29,7 @@ def read_json_lines(source: FileContent, *, encoding: str | None) -> Any:
     columns: dict[str, list[Any]] = {}
     n_rows = 0
     # In JSON a lone CR is a space.
-    with decode_lines(source, encoding, newline="\n") as lines:
+    with decode_lines(source, encoding, _place, newline="\n") as lines:
         records = _records(lines, source.name)
         for some in _batches(records):
             new = _new_keys(some, columns)
@@ -87,7 +92,7 @@ def _records(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
-            yield _read_line(line, decoder, f"line {number:,} of {name}")
+            yield _read_line(line, decoder, f"Line {number:,} of {name}")
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -100,27 +105,48 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_line(line: str, decoder: json.JSONDecoder, place: str) -> dict[str, Any]:
     try:
         record = decoder.decode(line.strip())
-        if "\\ud" in line or "\\uD" in line:
-            # Characters can be written as two halves, and one alone cannot be encoded.
-            json.dumps(record, ensure_ascii=False).encode()
     except _RepeatedKeyError as error:
         raise TableError(
-            f"An object needs every key once. {place.capitalize()} has {str(error)!r} more than "
+            f"An object needs every key once. {place} has {str(error)!r} more than "
             "once. Take one of them out."
         ) from None
     # Raised by the decoder for numbers that are too long, and brackets that are too deep.
     except (ValueError, RecursionError) as error:
         raise TableError(
-            f"Every line needs to be one JSON object. {place.capitalize()} cannot be read: "
+            f"Every line needs to be one JSON object. {place} cannot be read: "
             f"{error}. {_advice(line)}"
         ) from error
     if not isinstance(record, dict):
         found = _TYPE_NAMES.get(type(record), "a number")
         raise TableError(
-            f"Every line needs to be one JSON object. {place.capitalize()} is {found}. "
-            f"{_advice(line)}"
+            f"Every line needs to be one JSON object. {place} is {found}. {_advice(line)}"
         )
+    # Seldom: characters can be written as two halves, and brackets be in each other.
+    if "\\ud" in line or "\\uD" in line or line.count("[") + line.count("{") > DEEPEST:
+        for name, value in record.items():
+            _check_cell(name, value, place)
     return record
+
+
+def _check_cell(name: str, value: Any, place: str) -> None:
+    """Refuse what could be read, and not be worked with and written."""
+    if is_too_deep(value):
+        raise TableError(
+            f"Lists and objects in a cell may lie {DEEPEST} deep in each other. {place} has a "
+            f"deeper one in column {quote_value(name)}. Take it out, or make it a string."
+        )
+    for text in (name, json.dumps(value, ensure_ascii=False)):
+        half = half_character(text)
+        if half is not None:
+            raise TableError(
+                f"Text needs whole characters. {place} has half of one, {half}, in column "
+                f"{quote_value(name)}. Take it out."
+            )
+
+
+def _place(before: str) -> str:
+    keys = _KEY.findall(before, before.rfind("\n") + 1)
+    return f"column {keys[-1]!r}" if keys else ""
 
 
 def _advice(line: str) -> str:

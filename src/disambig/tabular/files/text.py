@@ -1,21 +1,22 @@
 """CSV and TSV: strict, and every cell stays a string."""
 
-import codecs
 import csv
 import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import ParameterError, TableError
+from disambig._core.errors import TableError
 from disambig._core.messages import row_name
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import check_names
+from disambig.tabular.files.text_lines import decode_lines
 from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
@@ -32,14 +33,6 @@ _LONGEST_CELL = 2**31 - 1
 _cell_length_lock = threading.Lock()
 # A column with more distinct strings than this has little to share.
 _MOST_SHARED = 10_000
-# The mark of UTF-32 begins with that of UTF-16, and is looked for first.
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def read_delimited(
@@ -89,22 +82,6 @@ def _with_texts(frame: Any) -> Any:
     return pd.concat([made, others], axis=1)[list(frame.columns)]
 
 
-@contextmanager
-def decode_lines(
-    source: FileContent, encoding: str | None, *, newline: str = ""
-) -> Iterator[Iterator[str]]:
-    """Give the lines of a file, with their ends; UTF-8 unless given, or marked, otherwise.
-
-    ``newline`` is that of ``open``: by default a line ends in LF, CR or both.
-    """
-    codec = _find_encoding(source) if encoding is None else _check_encoding(encoding)
-    try:
-        with io.TextIOWrapper(source.open(), encoding=codec, newline=newline) as stream:
-            yield _check_lines(stream, source.name)
-    except UnicodeError as error:
-        raise TableError(_undecodable(source, codec, error)) from error
-
-
 class _FaultyRowError(Exception):
     """A row is faulty; which one is found by reading again, row by row."""
 
@@ -112,7 +89,7 @@ class _FaultyRowError(Exception):
 def _read_quickly(
     source: FileContent, delimiter: str, encoding: str | None, check_delimiter: bool
 ) -> Any:
-    with decode_lines(source, encoding) as lines:
+    with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
         first_lines = list(islice(lines, _LINES_LOOKED_AT))
         reader = csv.reader(chain(first_lines, lines), delimiter=delimiter, strict=True)
         names = _read_header(reader, source.name)
@@ -198,7 +175,7 @@ def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
 
 def _raise_first_fault(source: FileContent, delimiter: str, encoding: str | None) -> NoReturn:
     """Read row by row, and say what is wrong with the first faulty row."""
-    with decode_lines(source, encoding) as lines:
+    with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         width, row, line = 0, -1, 1  # the header comes before the first row
         place = "The header"
@@ -221,6 +198,22 @@ def _raise_first_fault(source: FileContent, delimiter: str, encoding: str | None
             raise TableError(_broken_quotes(source.name, place, str(error))) from error
     # Both readings follow the same rules, so a fault of the first is one of the second.
     raise AssertionError("the fault was not found again")  # pragma: no cover
+
+
+def _place(delimiter: str, before: str) -> str:
+    """Return the row and column that begin behind some text."""
+    header: list[str] = []
+    row, cells = -2, [""]  # the header comes before the first row
+    try:
+        for cells in csv.reader(io.StringIO(f"{before}?", newline=""), delimiter=delimiter):
+            header = header or cells
+            row += bool(cells)
+    except csv.Error:
+        return ""
+    if row < 0:
+        return f"column {len(cells):,} of the header"
+    name = header[len(cells) - 1] if len(cells) <= len(header) else f"{len(cells):,}"
+    return f"{row_name(row)}, column {name!r}"
 
 
 def _broken_quotes(name: str, place: str, reason: str) -> str:
@@ -254,51 +247,3 @@ class _LineFeedStream:
 
     def write(self, line: str) -> None:
         self._stream.write(f"{line[:-2]}\n".encode())
-
-
-def _find_encoding(source: FileContent) -> str:
-    with source.open() as stream:
-        start = stream.read(4)
-    return next((codec for mark, codec in _MARKS.items() if start.startswith(mark)), "utf-8")
-
-
-def _check_encoding(encoding: str) -> str:
-    try:
-        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    except (LookupError, ValueError) as error:
-        raise ParameterError(
-            f"The encoding must be one that Python knows, such as utf-8, latin-1 or utf-16. "
-            f"Got {encoding!r}."
-        ) from error
-    return encoding
-
-
-def _check_lines(stream: io.TextIOWrapper, name: str) -> Iterator[str]:
-    for number, line in enumerate(stream, start=1):
-        if "\0" in line:
-            raise TableError(
-                f"{name} needs to be text. Line {number:,} holds a NUL character. It is damaged, "
-                "of another format (--format, in Python format=), or in another encoding "
-                "(--encoding utf-16-le, in Python encoding='utf-16-le')."
-            )
-        yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-
-
-def _undecodable(source: FileContent, codec: str, error: UnicodeError) -> str:
-    # Streams are decoded in pieces, and errors count from the start of a piece.
-    with source.open() as stream:
-        content = stream.read()
-    place = ""
-    try:
-        content.decode(codec)
-    except UnicodeDecodeError as found:
-        line = content[: found.start].decode(codec, errors="ignore").count("\n") + 1
-        byte = content[found.start]
-        place = f" Byte {found.start + 1:,} (0x{byte:02x}, in line {line:,}) does not fit."
-    except UnicodeError:
-        pass  # this codec does not say where
-    reason = place or f" {str(error).capitalize()}."
-    return (
-        f"{source.name} cannot be read as {codec}.{reason} Say which encoding it is in: "
-        "--encoding latin-1 (in Python encoding='latin-1'), or whichever it is."
-    )

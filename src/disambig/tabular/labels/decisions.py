@@ -232,6 +232,8 @@ class DecisionLog:
             elif not self.path.exists():
                 yield None
                 return
+            if self.path.exists() and not self.path.is_file():
+                raise OSError(errno.EINVAL, "it is a folder, a pipe or a device")
             file = io.FileIO(os.open(self.path, _FLAGS, 0o666), "r+")
         except OSError as error:
             raise TableError(
