@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels, audit_candidates
+from disambig._core.errors import CandidateError
 from disambig.candidates.audit import row_blocks
 
 
@@ -46,6 +47,12 @@ def test_sets_too_large_for_one_block_are_counted_in_several():
     audit = audit_candidates(CandidateLabels.from_mask(mask))
     counts = mask.astype(float)
     np.testing.assert_array_equal(audit.cooccurrence.toarray(), counts.T @ counts)
+
+
+def test_more_pairs_than_memory_holds_are_refused():
+    mask = np.ones((1, 8_000), dtype=bool)
+    with pytest.raises(CandidateError, match=r"64,000,000 pairs.*set has 8,000 of 8,000 labels"):
+        audit_candidates(CandidateLabels.from_mask(mask))
 
 
 def test_labels_that_are_always_together_cannot_be_told_apart(audit):

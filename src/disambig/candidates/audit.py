@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr
 
+from disambig._core.errors import CandidateError
 from disambig._core.messages import join_names, percent, row_count
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -15,6 +16,8 @@ from disambig.candidates.storage import group_maxima
 _PAIRS_AT_A_TIME = 2_000_000
 _DENSE_FROM_SHARE = 1 / 16  # of the classes in an average set: from there on, BLAS is faster
 _ROUNDING = 1e-9
+# Of labels in one set, counted at most: about a gigabyte. 7,000 labels that all occur together.
+_MOST_PAIRS = 50_000_000
 
 
 def row_blocks(
@@ -111,6 +114,13 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
     """Count what is in ``candidates`` and find what no method can learn from them."""
     sizes = candidates.sizes
     names = candidates.classes.tolist()
+    n_pairs = min(len(names) ** 2, int(np.square(sizes, dtype=np.int64).sum()))
+    if n_pairs > _MOST_PAIRS:
+        raise CandidateError(
+            f"An audit counts how often two labels are in one set. Here it would count up to "
+            f"{n_pairs:,} pairs, because the largest set has {sizes.max():,} of {len(names):,} "
+            f"labels. The limit is {_MOST_PAIRS:,}: drop the rows with the largest sets."
+        )
     together = sparse.csr_array((len(names), len(names)), dtype=np.int64)
     alone = np.zeros(len(names), dtype=np.int64)
     for block in row_blocks(candidates):
