@@ -267,6 +267,23 @@ def test_a_kept_fold_that_does_not_fit_is_trained_again(tmp_path, task):
     assert listener.n_epochs == FOLDS * 6
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"probabilities": np.full((2, 3), np.nan)},
+        {"probabilities": np.full((2, 3), 7.0)},
+        {"probabilities": np.full((2, 3), "a")},
+        {"per_network": np.full((1, 4), -1.0)},
+        {"history.loss": np.zeros((2, 2))},
+    ],
+)
+def test_kept_predictions_that_no_model_makes_are_not_taken(damage):
+    candidates = CandidateLabels.from_mask([[True, True, False], [False, True, True]])
+    arrays = {"probabilities": np.full((2, 3), 0.5), "per_network": np.full((1, 4), 0.5)}
+    assert OutOfFoldPredictions.from_arrays(arrays, candidates) is not None
+    assert OutOfFoldPredictions.from_arrays({**arrays, **damage}, candidates) is None
+
+
 def test_networks_are_asked_only_if_somebody_wants_to_know(monkeypatch):
     def ask(*_: object) -> None:
         raise AssertionError("a network was asked")

@@ -1,5 +1,6 @@
 """Work that was interrupted goes on; work on other data starts anew."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -67,6 +68,20 @@ def test_another_file_under_the_name_of_a_part_counts_as_not_done(tmp_path, cont
     work = WorkFolder(tmp_path / "w", "print")
     (work.part("fold-1")).write_bytes(content)
     assert work.arrays("fold-1") is None
+
+
+def test_a_part_that_is_packed_or_not_a_file_counts_as_not_done(tmp_path):
+    work = WorkFolder(tmp_path / "w", "print")
+    np.savez_compressed(work.part("fold-1"), **PART)  # might unpack to anything
+    os.mkfifo(work.part("fold-2"))  # and this would be waited for
+    assert work.arrays("fold-1") is work.arrays("fold-2") is None
+
+
+def test_a_mark_of_any_depth_is_not_ours(tmp_path):
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "work.json").write_text("[" * 100_000)
+    with pytest.raises(TableError, match="there is something else"):
+        WorkFolder(tmp_path / "w", "print")
 
 
 def test_objects_in_a_kept_file_are_not_unpickled(tmp_path):

@@ -29,6 +29,7 @@ _PER_NETWORK = np.float32
 _MEASURE = "history."
 _SET_FOR_ONE_FIT = ("callbacks", "checkpoint", "checkpoint_every")
 _ROWS_BETWEEN_CHECKPOINTS = 20_000
+_ROUNDING = 1e-3
 
 History = Mapping[str, Sequence[float]]
 
@@ -59,19 +60,31 @@ class OutOfFoldPredictions:
     def from_arrays(
         cls, arrays: Mapping[str, AnyArray], candidates: CandidateLabels
     ) -> Self | None:
-        """Return what ``to_arrays`` gave, or None if a part is missing or about other rows."""
+        """Return what ``to_arrays`` gave, or None if it is something else or about other rows."""
         if not {"probabilities", "per_network"} <= set(arrays):
             return None
         probabilities, per_network = arrays["probabilities"], arrays["per_network"]
+        measures = {name: values for name, values in arrays.items() if name.startswith(_MEASURE)}
         n_pairs = int(candidates.sizes.sum())
-        if probabilities.shape != candidates.shape or per_network.shape[1:] != (n_pairs,):
+        fits = (
+            probabilities.shape == candidates.shape
+            and per_network.shape[1:] == (n_pairs,)
+            and all(values.ndim == 1 for values in measures.values())
+            and all(values.dtype.kind in "fiu" for values in arrays.values())
+            and _are_shares(probabilities)
+            and _are_shares(per_network)
+        )
+        if not fits:
             return None
         history = {
-            name.removeprefix(_MEASURE): values.tolist()
-            for name, values in arrays.items()
-            if name.startswith(_MEASURE)
+            name.removeprefix(_MEASURE): values.tolist() for name, values in measures.items()
         }
         return cls(probabilities, per_network, (history,) if history else ())
+
+
+def _are_shares(values: AnyArray) -> bool:
+    # Comparisons are false for what is not a number, too.
+    return bool(((values >= 0) & (values <= 1 + _ROUNDING)).all())
 
 
 def confidences_per_network(

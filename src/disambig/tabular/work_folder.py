@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -17,13 +16,16 @@ import disambig
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.fingerprint import code_fingerprint, fingerprint_of, sha256_hex
+from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.npz_format import find_members, read_header
 from disambig.tabular.task import TableTask
 
 _MARK = "work.json"
+_LARGEST_MARK = 10_000
 # Files that may be there before the mark, or come after it has gone: its temporary, and parts and
 # checkpoints of a process that outlived the run it worked for by a second.
 _OURS = re.compile(r"\.work-[0-9a-f]+\.json|\.?(fold-\d+|whole)-[0-9a-f]{16}\W.*")
@@ -78,12 +80,18 @@ class WorkFolder:
         return self.part(name).with_suffix(".checkpoint")
 
     def arrays(self, name: str) -> dict[str, AnyArray] | None:
-        """Return what was kept under a name, or None."""
+        """Return what was kept under a name, or None: not yet, or damaged, and to be done again."""
+        path = self.part(name)
         try:
-            with np.load(self.part(name), allow_pickle=False) as kept:
-                return dict(kept)
-        # Not there yet, or cut short by a full disk.
-        except (EOFError, OSError, ValueError, BadZipFile):
+            if not path.is_file():  # a pipe or a device may never end
+                return None
+            with ZipFile(path) as archive:
+                members = [read_header(archive, *member) for member in find_members(archive)]
+                # As they are written, so that they take no more memory than the file is long.
+                if any(member.info.compress_type != ZIP_STORED for member in members):
+                    return None
+                return {member.name: member.read(archive) for member in members}
+        except Exception:  # noqa: BLE001 - whatever NumPy and zipfile make of any bytes
             return None
 
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
@@ -115,8 +123,10 @@ class WorkFolder:
             temporary.write_text(json.dumps(mark))
 
     def _mark(self) -> str | None:
+        path = self.path / _MARK
         try:
-            mark: Any = json.loads((self.path / _MARK).read_text())
+            content = read_small_file(path, ValueError, largest=_LARGEST_MARK)
+            mark = parse_json(content, ValueError)
         except (OSError, ValueError):
             return None
         is_ours = isinstance(mark, dict) and mark.get("disambig") == "work"
