@@ -127,6 +127,9 @@ class OwnerServer(uvicorn.Server):
                 asyncio.get_running_loop().remove_reader(sockets[0])
             self._accepting.cancel()
             await asyncio.wait([self._accepting])
+        # Or it would wait for the rest of their requests, and print a traceback for each.
+        while self._hang_up_on_a_stranger():
+            pass
         await super().shutdown(sockets)
 
     async def _accept(self, listening: socket.socket) -> None:

@@ -121,6 +121,12 @@ def serve() -> Iterator[Callable[..., Served]]:
 
 
 @pytest.fixture
+def said(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]):
+    """Return what gives all that asyncio has logged and uvicorn has printed."""
+    return lambda: [*caplog.messages, *capsys.readouterr().err.splitlines()]
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     """Let connections without a request that has the token end soon."""
     monkeypatch.setattr(Connection, "seconds", 0.3)
@@ -183,13 +189,13 @@ def test_a_body_that_does_not_come_is_given_up_though_the_token_did(serve, monke
     wait_until(lambda: has_ended(connection))
 
 
-def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_no_traceback(serve, caplog) -> None:
+def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_no_traceback(serve, said) -> None:
     served = serve()
     lines = ("Content-Type: application/json", "Content-Length: 100")
     served.connect(served.head("body", *lines, method="POST") + b"half").close()
     wait_until(lambda: not served.server.server_state.connections)
     assert served.ask() == (200, "hello")
-    assert caplog.records == []
+    assert said() == []
 
 
 def test_an_answer_may_take_longer_than_a_request(serve, impatient) -> None:
@@ -230,7 +236,7 @@ def test_half_a_request_with_the_token_gives_way_too(serve, monkeypatch) -> None
     assert served.ask() == (200, "hello")
 
 
-def test_without_descriptors_it_waits_and_says_nothing(serve, monkeypatch, caplog) -> None:
+def test_without_descriptors_it_waits_and_says_nothing(serve, monkeypatch, said) -> None:
     accept = asyncio.SelectorEventLoop.sock_accept
     failures = iter([OSError(errno.EMFILE, "Too many open files")] * 3)
 
@@ -242,10 +248,23 @@ def test_without_descriptors_it_waits_and_says_nothing(serve, monkeypatch, caplo
     monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_accept", accept_later)
     assert serve().ask() == (200, "hello")
     assert next(failures, None) is None
-    assert caplog.records == []
+    assert said() == []
 
 
-def test_a_connection_that_comes_at_the_end_leaves_no_traceback(caplog) -> None:
+def test_half_requests_do_not_hold_up_the_end(serve, said) -> None:
+    served = serve()
+    lines = ("Content-Type: application/json", "Content-Length: 100")
+    half = served.head("body", *lines, method="POST") + b"half"
+    for sent in (b"", b"GET /", half, half):
+        served.connect(sent)
+    wait_until(lambda: len(served.server.server_state.tasks) == 2)
+    served.server.should_exit = True
+    wait_until(lambda: not served.server.server_state.connections)
+    served.end()
+    assert said() == []
+
+
+def test_a_connection_that_comes_at_the_end_leaves_no_traceback(said) -> None:
     async def end() -> None:
         server = OwnerServer(Starlette())
         server.config.load()
@@ -258,7 +277,7 @@ def test_a_connection_that_comes_at_the_end_leaves_no_traceback(caplog) -> None:
             await server.shutdown([listening])
 
     asyncio.run(end())
-    assert caplog.records == []
+    assert said() == []
 
 
 def test_half_of_the_descriptors_are_left_for_files(monkeypatch) -> None:
