@@ -11,6 +11,7 @@ from array_attacks import mat_attacks, numpy_attacks
 from attacks import Attack
 from bases import make_bases
 from campaign import SECONDS, Campaign, Outcome
+from claim_attacks import claim_attacks
 from command_runs import (
     Ended,
     find_changed_cells,
@@ -37,7 +38,7 @@ COUNT = 10_000
 ARCHIVES = ("zip", "rar")  # nothing on this machine is the dataset that is asked for
 ATTACKS = (
     text_attacks, json_attacks, study_attacks, excel_attacks, parquet_attacks, numpy_attacks,
-    mat_attacks, safetensors_attacks, archive_attacks, special_files, folder_attacks,
+    mat_attacks, claim_attacks, safetensors_attacks, archive_attacks, special_files, folder_attacks,
 )  # fmt: skip
 
 
