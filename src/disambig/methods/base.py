@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,6 +18,7 @@ from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
+from disambig.solvers.blocks import one_thread_each
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         self : object
             Fitted method.
         """
-        self.candidate_confidence_ = self._fit(*self._begin_fit(X, y))
+        with self._threads():
+            self.candidate_confidence_ = self._fit(*self._begin_fit(X, y))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -102,7 +105,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         X = validate_data(self, X, reset=False, accept_sparse=self._sparse_formats())
         if sparse.issparse(X) and not self._fitted_on_sparse:
             X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
-        return self._predict_proba(X)
+        with self._threads():
+            return self._predict_proba(X)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable label of every sample; ties go to the first class.
@@ -175,6 +179,11 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     def _check_parameters(self) -> None:
         """Refuse parameters outside their allowed values."""
 
+    @classmethod
+    def _threads(cls) -> AbstractContextManager[None]:
+        """Return what to learn and to predict in: bits must not depend on how many threads."""
+        return one_thread_each()
+
     def _check_many(self) -> None:
         """Refuse parameters that make sense for a single fit only."""
 
@@ -187,7 +196,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
         """Let copies of one method learn, each from its own data; return what ``_fit`` returns."""
-        return [method._fit(X, y) for method, (X, y) in zip(methods, data, strict=True)]
+        with cls._threads():
+            return [method._fit(X, y) for method, (X, y) in zip(methods, data, strict=True)]
 
     @abstractmethod
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:

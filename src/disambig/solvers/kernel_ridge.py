@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
+from disambig.solvers.blocks import for_each
 
 PRECISIONS = ("auto", "single", "double")
 
-_ROWS_IN_A_BLOCK = 1024
+_COLUMNS_AT_A_TIME = 1024
+_ROWS_IN_A_BLOCK = 512
 _NUMBERS_AT_A_TIME = 2_000_000
 # More training rows than this take more than seven gigabytes in double precision.
 _MOST_ROWS_IN_DOUBLE = 30_000
@@ -25,13 +27,79 @@ def cholesky_in_place(matrix: FloatArray) -> None:
 
     The entries above the diagonal are undefined afterwards. ``LinAlgError`` if it is not definite.
     """
-    for start in range(0, len(matrix), _ROWS_IN_A_BLOCK):
-        end = min(start + _ROWS_IN_A_BLOCK, len(matrix))
-        matrix[start:, start:end] -= matrix[start:, :start] @ matrix[start:end, :start].T
-        diagonal = cholesky(matrix[start:end, start:end], lower=True, check_finite=False)
-        matrix[start:end, start:end] = diagonal
-        below = matrix[end:, start:end]
-        below[:] = solve_triangular(diagonal, below.T, lower=True, check_finite=False).T
+    for panel in _panels(len(matrix)):
+        _factor_panel(matrix, panel)
+
+
+def _factor_panel(matrix: FloatArray, panel: slice) -> None:
+    """Overwrite some columns by those of L; the columns before them are done."""
+    columns, known = matrix[:, panel], matrix[:, : panel.start]
+
+    def subtract_known(rows: slice) -> None:
+        columns[rows] -= known[rows] @ known[panel].T
+
+    def divide_by_diagonal(rows: slice) -> None:
+        columns[rows] = solve_triangular(
+            diagonal, columns[rows].T, lower=True, check_finite=False
+        ).T
+
+    if panel.start > 0:
+        for_each(subtract_known, _blocks(panel.start, len(matrix)))
+    diagonal = cholesky(columns[panel], lower=True, check_finite=False)
+    columns[panel] = diagonal
+    for_each(divide_by_diagonal, _blocks(panel.stop, len(matrix)))
+
+
+class CholeskyFactor:
+    """L of a positive definite matrix ``L @ L.T``, which is overwritten by it.
+
+    ``LinAlgError`` if the matrix is not definite.
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        cholesky_in_place(matrix)
+        self._factor = matrix
+        self._panels = _panels(len(matrix))
+        # As LAPACK takes them: it would make a copy for every right side.
+        self._diagonals = [np.asfortranarray(matrix[panel, panel]) for panel in self._panels]
+
+    def solve(self, right_side: FloatArray) -> FloatArray:
+        """Return X with ``L @ L.T @ X = right_side``, both (n_rows, n_outputs)."""
+        factor = self._factor
+        # Products of few rows by many are faster than those of many by few.
+        rest = np.array(right_side.T, dtype=factor.dtype, order="C")
+
+        def subtract_below(rows: slice) -> None:
+            rest[:, rows] -= solved @ factor[rows, panel].T
+
+        def subtract_above(rows: slice) -> None:
+            rest[:, rows] -= solved @ factor[panel, rows]
+
+        in_order = list(zip(self._panels, self._diagonals, strict=True))
+        for panel, diagonal in in_order:
+            rest[:, panel] = solved = _divided(rest[:, panel], diagonal, trans="N")
+            for_each(subtract_below, _blocks(panel.stop, len(factor)))
+        for panel, diagonal in reversed(in_order):
+            rest[:, panel] = solved = _divided(rest[:, panel], diagonal, trans="T")
+            for_each(subtract_above, _blocks(0, panel.start))
+        return rest.T
+
+
+def _divided(rows: FloatArray, diagonal: FloatArray, *, trans: str) -> FloatArray:
+    """Return rows divided by a triangle of L, from the right."""
+    solved = solve_triangular(diagonal, rows.T, trans=trans, lower=True, check_finite=False)
+    return np.ascontiguousarray(solved.T)
+
+
+def _panels(count: int) -> list[slice]:
+    ends = [*range(_COLUMNS_AT_A_TIME, count, _COLUMNS_AT_A_TIME), count]
+    return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _blocks(start: int, end: int) -> list[slice]:
+    """Return the rows from one to another, some at a time."""
+    starts = range(start, end, _ROWS_IN_A_BLOCK)
+    return [slice(first, min(first + _ROWS_IN_A_BLOCK, end)) for first in starts]
 
 
 @dataclass(frozen=True)
@@ -47,12 +115,14 @@ class KernelModel:
 
     def outputs(self, X: FloatArray) -> FloatArray:
         """Return the outputs at new rows, some rows at a time."""
-        outputs = np.empty((len(X), len(self.intercepts)))
-        for batch in _batches_of_rows(len(X), len(self.rows)):
+
+        def of_batch(batch: slice) -> FloatArray:
             squares = euclidean_distances(X[batch] - self.origin, self.rows, squared=True)
             kernel = _gaussian(squares, self.width).astype(self.coefficients.dtype, copy=False)
-            outputs[batch] = kernel @ self.coefficients + self.intercepts
-        return outputs
+            outputs: FloatArray = kernel @ self.coefficients + self.intercepts
+            return outputs
+
+        return np.concatenate(for_each(of_batch, _batches_of_rows(len(X), len(self.rows))))
 
 
 class KernelRidge:
@@ -74,25 +144,23 @@ class KernelRidge:
         self._origin = np.quantile(X, 0.5, axis=0, method="lower")
         self._rows = X - self._origin
         self._penalty = penalty
-        self._dtype = np.dtype(precision)
-        kernel, self._width = _kernel_among(self._rows, self._dtype)
+        kernel, self._width = _kernel_among(self._rows, np.dtype(precision))
         kernel.flat[:: len(X) + 1] = 1 + penalty
         try:
-            cholesky_in_place(kernel)
+            self._factor = CholeskyFactor(kernel)
         except LinAlgError as error:
             raise TrainingError(
                 "The kernel plus the penalty must be positive definite. With the penalty "
                 f"{penalty} in {precision} precision it is not, because of rounding. Choose "
                 "precision='double', or a larger penalty."
             ) from error
-        self._factor = kernel
-        self._solution_for_ones = self._solve(np.ones((len(X), 1)))
+        self._solution_for_ones = self._factor.solve(np.ones((len(X), 1)))
 
     def fit(self, targets: FloatArray) -> tuple[KernelModel, FloatArray]:
         """Return the model for targets (n_rows, n_outputs), and its outputs at the rows."""
         total = self._solution_for_ones.sum(dtype=np.float64)
         intercepts = (self._solution_for_ones.T.astype(np.float64) @ targets).ravel() / total
-        coefficients = self._solve(targets - intercepts)
+        coefficients = self._factor.solve(targets - intercepts)
         outputs = targets - self._penalty * coefficients
         return KernelModel(self._origin, self._rows, self._width, coefficients, intercepts), outputs
 
@@ -101,36 +169,30 @@ class KernelRidge:
         size = np.vdot(model.coefficients, outputs - model.intercepts)
         return float(np.sum((outputs - targets) ** 2) + self._penalty * size)
 
-    def _solve(self, targets: FloatArray) -> FloatArray:
-        right_side = np.array(targets, dtype=self._dtype, order="F")
-        # LAPACK counts by columns: to it, the lower triangle is the upper one of the transpose.
-        solved: FloatArray = cho_solve(
-            (self._factor.T, False), right_side, overwrite_b=True, check_finite=False
-        )
-        return solved
-
 
 def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatArray, float]:
     """Return the kernel of all pairs of rows, and its width, without a second array of its size."""
     count = len(X)
     array = np.empty((count, count), dtype=dtype)
-    total = largest = 0.0
-    for batch in _batches_of_rows(count, count):
+
+    def fill(batch: slice) -> tuple[float, float]:
+        """Fill some rows with squared distances; return the sum of distances, and the largest."""
         with np.errstate(over="ignore", invalid="ignore"):  # seen below
             squares = euclidean_distances(X[batch], X, squared=True)
             # The formula rounds, but the distance of a row to itself is zero.
             squares[np.arange(len(squares)), np.arange(count)[batch]] = 0
             array[batch] = squares
-        total += float(np.sqrt(squares).sum())
-        largest = np.maximum(largest, squares.max())  # unlike max(), it keeps NaN
-    if not largest <= np.finfo(dtype).max:
+        return float(np.sqrt(squares).sum()), float(squares.max())
+
+    totals, largest = zip(*for_each(fill, _batches_of_rows(count, count)), strict=True)
+    if not np.max(largest) <= np.finfo(dtype).max:  # nor is NaN
         raise TrainingError(
             "Squared distances between rows must be finite numbers. Got features so large that "
             "they overflow. Scale the features, for example by scaling='standard'."
         )
+    total = sum(totals)
     width = total / (count * (count - 1)) if total > 0 else 1.0
-    for batch in _batches_of_rows(count, count):
-        _gaussian(array[batch], width)
+    for_each(lambda batch: _gaussian(array[batch], width), _batches_of_rows(count, count))
     return array, width
 
 

@@ -1,13 +1,18 @@
 """A linear model under any smooth loss of its scores, fitted by L-BFGS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
+from sklearn.utils import gen_batches
 
 from disambig._core.typing import Features, FloatArray
+from disambig.solvers.blocks import for_each
+
+_ROWS_AT_A_TIME = 4096
 
 # From scores (n_samples, n_outputs) to their loss and its gradient, of the same shape.
 LossOfScores = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -28,9 +33,28 @@ class LinearModel:
 
     def scores(self, X: Features) -> FloatArray:
         """Return one score for every sample and output; features may be sparse."""
-        scores: FloatArray = X @ self.weights
+        scores = _rows_times(X, self.weights)
         scores += self.intercepts
         return scores
+
+
+def _rows_times(X: Features, weights: FloatArray) -> FloatArray:
+    """Return ``X @ weights``."""
+    parts = [X @ weights] if sparse.issparse(X) else for_each(lambda b: X[b] @ weights, _batches(X))
+    product: FloatArray = np.concatenate(parts)
+    return product
+
+
+def _columns_times(X: Features, slope: FloatArray) -> FloatArray:
+    """Return ``X.T @ slope``."""
+    whole = sparse.issparse(X)
+    parts = [X.T @ slope] if whole else for_each(lambda b: X[b].T @ slope[b], _batches(X))
+    product: FloatArray = sum(parts[1:], start=parts[0])
+    return product
+
+
+def _batches(X: FloatArray) -> Iterator[slice]:
+    yield from gen_batches(len(X), _ROWS_AT_A_TIME)
 
 
 def fit_linear_model(
@@ -58,7 +82,7 @@ def fit_linear_model(
     def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
         model = unpack(parameters)
         loss, slope = loss_of_scores(model.scores(X))
-        by_weights = X.T @ slope + penalty * model.weights
+        by_weights = _columns_times(X, slope) + penalty * model.weights
         gradient = np.concatenate([by_weights.ravel(), slope.sum(axis=0)])
         return loss + penalty / 2 * float(np.sum(model.weights**2)), gradient
 

@@ -8,9 +8,11 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig.solvers.blocks import for_each
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 
 _NUMBERS_AT_A_TIME = 1_000_000
+_QUERIES_AT_A_TIME = 1024
 
 
 def index_of_rows(X: Features) -> NearestNeighbors:
@@ -27,15 +29,31 @@ def nearest_of_training_rows(index: NearestNeighbors, n_neighbors: int) -> IntAr
     count = min(n_neighbors, index.n_samples_fit_ - 1)
     if count == 0:
         return np.empty((1, 0), dtype=np.intp)
-    nearest: IntArray = index.kneighbors(n_neighbors=count, return_distance=False)
-    return nearest
+    nearest = _nearest(index, index._fit_X, count + 1)
+    is_other = nearest != np.arange(len(nearest))[:, np.newaxis]
+    # Among so many equal rows that it is not there itself, any of them may be left out.
+    is_other[is_other.all(axis=1), 0] = False
+    others: IntArray = nearest[is_other].reshape(len(nearest), count)
+    return others
 
 
 def nearest_of_queries(index: NearestNeighbors, X: Features, n_neighbors: int) -> IntArray:
     """Return the nearest training rows of every query, nearest first; all where there are fewer."""
-    count = min(n_neighbors, index.n_samples_fit_)
-    nearest: IntArray = index.kneighbors(X, count, return_distance=False)
-    return nearest
+    return _nearest(index, X, min(n_neighbors, index.n_samples_fit_))
+
+
+def _nearest(index: NearestNeighbors, X: Features, count: int) -> IntArray:
+    """Return the nearest rows, of those that are equally near the first ones.
+
+    The search itself would share its work among threads, and then which ones it finds depends on
+    how many threads there are.
+    """
+
+    def search(queries: slice) -> IntArray:
+        nearest: IntArray = index.kneighbors(X[queries], count, return_distance=False)
+        return nearest
+
+    return np.concatenate(for_each(search, gen_batches(X.shape[0], _QUERIES_AT_A_TIME)))
 
 
 def inner_products(

@@ -5,6 +5,7 @@ import os
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
@@ -272,6 +273,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             )
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, minimum=0)
+
+    @classmethod
+    def _threads(cls) -> AbstractContextManager[None]:
+        return nullcontext()  # the engine sees to those of torch
 
     def _check_many(self) -> None:
         if self.checkpoint is not None:
