@@ -7,6 +7,7 @@ import typer
 from disambig.cli.console import collected_notices, print_json, say
 from disambig.cli.fit import FitView
 from disambig.cli.options import (
+    ExcelSafe,
     FeatureOptions,
     FileOptions,
     Json,
@@ -58,6 +59,7 @@ def clean(
         ),
     ] = DEFAULT_ERRORS_TO_FIND,
     prefix: Prefix = "",
+    excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
     """Choose a label for every row, and say how sure that is and where to look again.
@@ -103,6 +105,7 @@ def clean(
             prefix=prefix,
             out=out,
             delimiter=delimiter,
+            excel_safe=excel_safe,
             listener=view,
         )
     if json:

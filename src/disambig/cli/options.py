@@ -97,6 +97,14 @@ PageRows = Annotated[
     int, typer.Option(min=1, help="Rows on the page, the most doubtful ones.", metavar="COUNT")
 ]
 Prefix = Annotated[str, typer.Option(help="Put this before the names of the new columns.")]
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="Put an apostrophe before texts of a CSV or TSV that a spreadsheet would run as a "
+        "formula: those that begin with =, +, - or @ and are not numbers.",
+    ),
+]
 
 
 class Empty(StrEnum):

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from disambig.cli.console import collected_notices, print_json, say
-from disambig.cli.options import FileOptions, Json, Prefix, TableFile, with_option_groups
+from disambig.cli.options import (
+    ExcelSafe,
+    FileOptions,
+    Json,
+    Prefix,
+    TableFile,
+    with_option_groups,
+)
 
 
 @with_option_groups
@@ -24,6 +31,7 @@ def predict(
         int, typer.Option(min=1, help="How many labels to name for a row, if there are as many.")
     ] = 1,
     prefix: Prefix = "",
+    excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
     """Predict the label of every row of a table, with its probability.
@@ -47,7 +55,7 @@ def predict(
         frame = read_file(file, file_options)
         predictions = fitted.predict(frame, top=top)
     result = append_columns(frame, predictions, prefix)
-    write_table(result, out, delimiter=delimiter)
+    write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)
     if json:
         counts = predictions["predicted_label"].value_counts().to_dict()
         print_json({"out": out, "rows": len(frame), "labels": counts, "notices": notices})

@@ -94,6 +94,7 @@ def clean_table(
     prefix: str = "",
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    excel_safe: bool = False,
     listener: FitListener | None = None,
 ) -> pd.DataFrame:
     """Return a table with the label to believe in every row, and how sure that is.
@@ -138,6 +139,8 @@ def clean_table(
         is kept in ``OUT.partial``: interrupted, the same call goes on from there.
     delimiter : str, optional
         What stands between two cells of the file, if it is of text.
+    excel_safe : bool, default=False
+        Whether texts in the file are kept from being formulas in a spreadsheet (``write_table``).
     listener : FitListener, optional
         Hears how far it is, and what was done.
 
@@ -183,7 +186,7 @@ def clean_table(
         cleaned: pd.DataFrame = append_columns(frame, cleaning.columns, prefix)
         summary = summarise_cleaning(task, cleaning.columns)
         if out is not None:
-            write_table(cleaned, out, delimiter=delimiter)
+            write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
         if out is not None and os.fspath(out) != STANDARD_STREAM:
             details = describe_cleaning(
                 task,

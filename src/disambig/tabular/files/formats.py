@@ -264,6 +264,7 @@ def write_table(
     *,
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
+    excel_safe: bool = False,
 ) -> None:
     """Write a data frame to a file or, for ``"-"``, to standard output.
 
@@ -280,9 +281,18 @@ def write_table(
         The format. By default what the suffix says, and CSV for standard output.
     delimiter : str, optional
         What stands between two cells of a CSV or TSV, a comma or a tab by default.
+    excel_safe : bool, default=False
+        Put an apostrophe before every text of a CSV or TSV that a spreadsheet would take for a
+        formula, because it begins with ``=``, ``+``, ``-`` or ``@`` and is not a number. In other
+        formats no text is a formula.
     """
     writer = find_writer(target, format=format, delimiter=delimiter)
     named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)
+    if excel_safe and _need_format(target, format, to_write=True).delimiter is not None:
+        from disambig.tabular.files.spreadsheet import without_formulas  # pandas comes with it
+
+        named = without_formulas(named)
+        check_names(named.columns, "The table for a spreadsheet")
     try:
         if os.fspath(target) == STANDARD_STREAM:
             _write_to_output(named, writer)
