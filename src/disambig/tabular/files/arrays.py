@@ -22,7 +22,8 @@ from disambig.candidates.checks import first_repeated
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.files.content import FileContent
-from disambig.tabular.files.mat_format import MatFileError, Variable, find_variables
+from disambig.tabular.files.mat_bytes import MatFileError
+from disambig.tabular.files.mat_format import Variable, find_variables
 from disambig.tabular.files.npz_format import ArrayMember, find_members, read_header
 
 _Found = TypeVar("_Found")

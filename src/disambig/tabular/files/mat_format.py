@@ -6,7 +6,6 @@ and may be compressed as a whole. Version 4 is the matrices themselves, one afte
 """
 
 import struct
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from scipy import sparse
 from disambig._core.errors import CandidateError
 from disambig._core.typing import AnyArray, Sparse
 from disambig.candidates.storage import check_indices
+from disambig.tabular.files.mat_bytes import BytesLeft, InflatedBytes, MatFileError
 
 _HEADER = 128  # bytes
 _VARIABLE, _COMPRESSED = 14, 15
@@ -32,17 +32,9 @@ _KINDS |= dict.fromkeys(range(6, 16), "numbers")
 _COMPLEX_BIT = 1 << 11
 _MOST_DIMENSIONS = 32
 _LONGEST_NAME = 4096
-# A compressed byte never becomes more bytes than this.
-_MOST_INFLATED = 1032
-_READ_AT_ONCE = 1 << 16
-_INFLATED_AT_ONCE = 1 << 18
 
 _VERSION_4_NUMBERS = ("f8", "f4", "i4", "i2", "u2", "u1")
 _VERSION_4_KINDS = ("numbers", "text", "sparse numbers")
-
-
-class MatFileError(Exception):
-    """A file that is damaged, or not a MATLAB file; says what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -98,85 +90,17 @@ def find_variables(stream: BinaryIO, size: int) -> Iterator[Variable]:
         position = end
 
 
-class _Bytes:
-    """Bytes of a stream, of which ``left`` may still be taken."""
-
-    def __init__(self, stream: BinaryIO, left: int) -> None:
-        self.stream = stream
-        self.left = left
-
-    def fill(self, raw: AnyArray) -> None:
-        """Take as many bytes as an array of bytes has, into it."""
-        self.left -= len(raw)
-        if self.stream.readinto(raw.data) != len(raw):  # type: ignore[attr-defined]
-            raise MatFileError("it ends too early")
-
-    def take(self, count: int) -> AnyArray:
-        """Take so many bytes, as an array."""
-        if count > self.left:
-            raise MatFileError("a part of it claims to be longer than the whole")
-        raw = np.empty(count, dtype=np.uint8)
-        self.fill(raw)
-        return raw
-
-    def check_end(self) -> None:
-        """Refuse a variable that is longer than what was read of it."""
-        if self.left:
-            raise MatFileError("a variable in it is longer than its shape says")
-
-
-class _InflatedBytes(_Bytes):
-    """Compressed bytes of a stream, inflated as they are asked for."""
-
-    def __init__(self, stream: BinaryIO, left: int) -> None:
-        super().__init__(stream, left * _MOST_INFLATED)
-        self._compressed = _Bytes(stream, left)
-        self._inflater = zlib.decompressobj()
-        self._waiting = b""
-
-    def fill(self, raw: AnyArray) -> None:
-        """Inflate as many bytes as an array of bytes has, into it."""
-        self.left -= len(raw)
-        filled, view = 0, raw.data
-        while filled < len(raw):
-            piece = self._inflate(min(len(raw) - filled, _INFLATED_AT_ONCE))
-            if not piece:
-                raise MatFileError("something compressed in it ends too early")
-            view[filled : filled + len(piece)] = piece
-            filled += len(piece)
-
-    def check_end(self) -> None:
-        """Refuse compressed bytes that hold more than was read, or have a wrong checksum."""
-        super().check_end()
-        if self._inflate(1) or not self._inflater.eof:
-            raise MatFileError("something compressed in it is longer than it says")
-
-    def _inflate(self, most: int) -> bytes:
-        """Return some of the next bytes, and none at their end."""
-        piece = b""
-        while not piece and not self._inflater.eof:
-            if not self._waiting:
-                count = min(self._compressed.left, _READ_AT_ONCE)
-                self._waiting = self._compressed.take(count).tobytes()
-            nothing_left = not self._waiting
-            piece = self._inflater.decompress(self._waiting, most)
-            self._waiting = self._inflater.unconsumed_tail
-            if nothing_left:
-                break
-        return piece
-
-
-def _open_variable(stream: BinaryIO, start: int, size: int, order: str) -> tuple[_Bytes, int]:
+def _open_variable(stream: BinaryIO, start: int, size: int, order: str) -> tuple[BytesLeft, int]:
     """Return the bytes of the variable at some place, and where the next one begins."""
     stream.seek(start)
-    kind, length = struct.unpack(f"{order}II", _Bytes(stream, size - start).take(8))
+    kind, length = struct.unpack(f"{order}II", BytesLeft(stream, size - start).take(8).data)
     end = start + 8 + length
     if end > size:
         raise MatFileError("it ends too early")
-    body = _Bytes(stream, length)
+    body = BytesLeft(stream, length)
     if kind == _COMPRESSED:
-        body = _InflatedBytes(stream, length)
-        kind, length = struct.unpack(f"{order}II", body.take(8))
+        body = InflatedBytes(stream, length)
+        kind, length = struct.unpack(f"{order}II", body.take(8).data)
         if length > body.left:
             raise MatFileError("something compressed in it claims to hold more than it can")
         body.left = length
@@ -185,7 +109,7 @@ def _open_variable(stream: BinaryIO, start: int, size: int, order: str) -> tuple
     return body, end
 
 
-def _read_head(body: _Bytes, order: str) -> tuple[str, str, tuple[int, ...]]:
+def _read_head(body: BytesLeft, order: str) -> tuple[str, str, tuple[int, ...]]:
     """Read name, kind and shape of a variable; what it holds comes next."""
     flags = _read_element(body, order, _WORDS, longest=8)
     if len(flags) != 2:
@@ -216,11 +140,11 @@ def _read_variable(stream: BinaryIO, start: int, size: int, order: str) -> Any:
 
 
 def _read_element(
-    body: _Bytes, order: str, types: Mapping[int, str], longest: int | None = None
+    body: BytesLeft, order: str, types: Mapping[int, str], longest: int | None = None
 ) -> AnyArray:
     """Read an element as an array in the byte order of this machine."""
     tag = body.take(8)
-    kind, length = struct.unpack(f"{order}II", tag)
+    kind, length = struct.unpack(f"{order}II", tag.data)
     is_small = kind > 0xFFFF  # so small that its bytes are inside the tag
     if is_small:
         kind, length = kind & 0xFFFF, kind >> 16
@@ -259,11 +183,11 @@ def _find_version_4(stream: BinaryIO, size: int) -> Iterator[Variable]:
     position, order = 0, "<"
     while position < size:
         stream.seek(position)
-        body = _Bytes(stream, size - position)
+        body = BytesLeft(stream, size - position)
         words = body.take(20)
-        if position == 0 and not 0 <= struct.unpack("<i", words[:4])[0] < 1000:
+        if position == 0 and not 0 <= struct.unpack("<i", words[:4].data)[0] < 1000:
             order = ">"
-        code, n_rows, n_columns, is_complex, name_length = struct.unpack(f"{order}5i", words)
+        code, n_rows, n_columns, is_complex, name_length = struct.unpack(f"{order}5i", words.data)
         # The digits of the code are byte order, zero, type of the numbers, kind of matrix.
         number_type, kind_code = divmod(code - 1000 * (order == ">"), 10)
         if not (0 <= number_type < 6 and kind_code < 3 and is_complex in (0, 1)):
@@ -277,7 +201,9 @@ def _find_version_4(stream: BinaryIO, size: int) -> Iterator[Variable]:
         position = start + nbytes * (1 + is_complex)
         if position > size:
             raise MatFileError("it ends too early")
-        kind = "complex numbers" if is_complex else _VERSION_4_KINDS[kind_code]
+        kind = _VERSION_4_KINDS[kind_code]
+        if is_complex or (kind == "sparse numbers" and n_columns == 4):
+            kind = "complex numbers"
         read: Callable[[BinaryIO], Any]
         read = partial(_read_version_4, start=start, shape=shape, dtype=dtype)
         if kind == "sparse numbers":
@@ -291,7 +217,7 @@ def _read_version_4(
 ) -> AnyArray:
     stream.seek(start)
     count = prod(shape) * dtype.itemsize
-    raw = _Bytes(stream, count).take(count)
+    raw = BytesLeft(stream, count).take(count)
     return _in_shape(raw.view(dtype).astype(dtype.newbyteorder("="), copy=False), shape)
 
 

@@ -3,7 +3,7 @@
 import io
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
@@ -36,7 +36,7 @@ class ArrayMember:
     start: int  # where its values begin
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    order: str
+    order: Literal["C", "F"]
 
     def read(self, archive: ZipFile) -> AnyArray:
         """Return the array."""
