@@ -52,6 +52,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/own_file_cleaning.py
 	$(BIN)/python benchmarks/draw_what_you_get.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
+	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/report_at_scale.py
 
 # Kills, hostile files, requests and arrays by the thousand, before a release: an hour, on Linux.

@@ -55,6 +55,7 @@ def load_table(
         literal=labels.literal_labels,
         votes=labels.votes,
         empty=labels.empty.value,
+        max_memory=options.max_memory,
     )
     return frame, columns
 

@@ -268,3 +268,10 @@ def test_a_million_rows_are_read_by_their_distinct_cells():
         (codes == 0).sum(),
         np.isin(codes, [0, 1]).sum(),
     ]
+
+
+def test_rows_that_rule_labels_out_are_refused_where_they_would_take_too_much():
+    table = pd.DataFrame({"label": [f"!l{number}" for number in range(1_000)]})
+    with pytest.raises(TableError, match="The candidate sets of the table would take 25MB"):
+        LabelColumns(max_memory="10MB").read(table)
+    assert LabelColumns(max_memory="30MB").read(table).sizes.tolist() == [999] * 1_000

@@ -13,6 +13,7 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates.checks import first_repeated
 from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.files.content import FileContent, read_size
 from disambig.tabular.labels.label_cells import (
     LITERAL_OPTION,
     CellReader,
@@ -71,6 +72,9 @@ class LabelColumns:
         All classes, in order. By default the labels that occur, sorted.
     empty : {"refuse", "all"}, default="refuse"
         What a row without a label means: it is refused, or may have any label.
+    max_memory : int or str, optional
+        Refuse rows that may have any label, or any but a few, where they need more memory, in bytes
+        or as ``"8GB"``. By default 2 GB.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class LabelColumns:
     votes: bool = False
     classes: tuple[str, ...] | None = None
     empty: str = "refuse"
+    max_memory: int | str | None = None
 
     def __post_init__(self) -> None:
         names = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
@@ -156,6 +161,11 @@ class LabelColumns:
         classes = self._classes_of(rows, cells)
         empty = nothing[cells.codes]
         codes = cells.codes if self.empty == "all" else cells.codes[~empty]
+        # Every "!cat" stands for all the other labels.
+        limit = read_size(self.max_memory) if isinstance(self.max_memory, str) else self.max_memory
+        FileContent("the table", max_memory=limit).check_memory(
+            rows.implied_bytes(len(classes), codes), "The candidate sets"
+        )
         candidates = rows.candidates(classes, codes)
         return LabelsInTable(candidates, empty, rows.negative, note)
 

@@ -147,6 +147,15 @@ class CollectedRows:
                 return row
         return None
 
+    def implied_bytes(self, n_classes: int, codes: IntArray) -> int:
+        """Return the memory that rows take that may have any label, or any but a few."""
+        marked: BoolArray = np.zeros(len(self), dtype=bool)
+        marked[list(self._all_but)] = True
+        # A number, its column and its row while sets are made; a mark and, if any, a weight after.
+        return n_classes * (
+            24 * len(self._all_but) + (1 + 16 * self.weighted) * marked[codes].sum()
+        )
+
     def candidates(self, classes: Sequence[str], codes: IntArray) -> CandidateLabels:
         """Return the candidate sets of a table; ``codes`` are the numbers of its rows here."""
         named = np.asarray(self._ends)
