@@ -70,7 +70,7 @@ def load_decisions(
     if path is None:
         return None
     try:  # as a page saves them, with commas
-        decisions = read_file(str(path), FileOptions())
+        decisions = read_file(str(path), FileOptions(max_memory=options.max_memory))
     except TableError:  # or else as the table is written
         decisions = _read_beside(path, options)
     return read_decisions(decisions, frame, id=id)
@@ -85,7 +85,8 @@ def method_of(options: MethodOptions) -> "PartialLabelClassifier":
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
-    alike = options if path.suffix.lower() == ".csv" else FileOptions()
+    is_csv = path.suffix.lower() == ".csv"
+    alike = options if is_csv else FileOptions(max_memory=options.max_memory)
     return read_file(str(path), replace(alike, format=None))
 
 

@@ -1,5 +1,6 @@
 """Texts that a spreadsheet would run are kept from it, on request, and nothing else is changed."""
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -22,7 +23,7 @@ FORMULAS = [
 HARMLESS = ["-5", "+3.25", "-1,5", "-1.5e-7", "+5%", "1=1", "a-b", "", "'=1", " =1", "-.5", "ü@"]
 
 
-@pytest.mark.parametrize("kind", ["str", object])
+@pytest.mark.parametrize("kind", ["str", object, "category"])
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path, suffix, kind):
     cells = pd.Series([*FORMULAS, *HARMLESS], dtype=kind)
@@ -41,6 +42,9 @@ def test_in_other_formats_no_text_is_a_formula(tmp_path, suffix):
     frame = pd.DataFrame({"text": FORMULAS})
     write_table(frame, tmp_path / f"safe.{suffix}", excel_safe=True)
     assert read_table(tmp_path / f"safe.{suffix}")["text"].tolist() == FORMULAS
+    if suffix == "xlsx":
+        sheet = openpyxl.load_workbook(tmp_path / "safe.xlsx").worksheets[0]
+        assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s"}
 
 
 def test_gaps_lists_and_other_columns_stay(tmp_path):

@@ -23,6 +23,8 @@ def without_formulas(frame: Any) -> Any:
 
 
 def _harmless_column(column: Any) -> Any:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)  # its categories may be text
     if not (isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_object_dtype(column.dtype)):
         return column.array
     values = column.array.to_numpy(dtype=object, na_value=None)
