@@ -321,7 +321,7 @@ def test_what_takes_too_much_memory_is_refused_before_it_is_expanded(
 def test_a_label_outside_of_the_matrix_is_refused(index: int, path: Path) -> None:
     sets = sparse_matrix("partial_target", (4, 3), [0, index, 2], [0, 1, 2, 3], [1, 1, 1])
     path.write_bytes(mat_file(matrix("data", DATA), sets))
-    with pytest.raises(DatasetFormatError, match=r"needs indices from 0 to 3\. Got"):
+    with pytest.raises(DatasetFormatError, match=r"indices from 0 to 3\. Got [^.]*\.$"):
         read_mat(path)
 
 

@@ -174,7 +174,7 @@ def _sparse_matrix(
     try:
         check_indices(values, rows, ends, (shape[1], shape[0]))
     except CandidateError as error:
-        raise MatFileError(str(error)) from error
+        raise MatFileError(str(error).removesuffix(".")) from error
     used = int(ends[-1])
     return sparse.csc_array((values[:used], rows[:used], ends), shape=shape)
 
