@@ -24,11 +24,13 @@ from campaign import Campaign, Tally  # noqa: E402
 from files import CAMPAIGN as FILES  # noqa: E402
 from hostile_client import CAMPAIGN as REQUESTS  # noqa: E402
 from hostile_server import CAMPAIGN as DOWNLOADS  # noqa: E402
+from kills import CAMPAIGN as KILLS  # noqa: E402
+from power_cuts import CAMPAIGN as POWER_CUTS  # noqa: E402
 from running import Halves, run_here, run_in_two  # noqa: E402
 
 from results_page import FOLDER, markdown_table, write_page  # noqa: E402
 
-CAMPAIGNS: tuple[Campaign, ...] = (FILES, REQUESTS, DOWNLOADS)
+CAMPAIGNS: tuple[Campaign, ...] = (FILES, REQUESTS, DOWNLOADS, KILLS, POWER_CUTS)
 HEADER = ("campaign", "tried", "survived", "failed", "minutes", "how cases ended")
 MOST_LISTED = 40
 

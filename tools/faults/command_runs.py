@@ -56,7 +56,7 @@ def run_command(
     words: Sequence[str], folder: Path, *, terminal: bool, seconds: float = SECONDS
 ) -> Child:
     """Run ``disambig`` with these words inside a folder; the value is an ``Ended``."""
-    return in_child(lambda: _run_here(words, folder, terminal), seconds)
+    return in_child(lambda: run_in_this_process(words, folder, terminal), seconds)
 
 
 def run_python(call: Callable[[Path], object], folder: Path) -> Child:
@@ -75,7 +75,7 @@ def run_python(call: Callable[[Path], object], folder: Path) -> Child:
     return in_child(run)
 
 
-def _run_here(words: Sequence[str], folder: Path, terminal: bool) -> Ended:
+def run_in_this_process(words: Sequence[str], folder: Path, terminal: bool) -> Ended:
     """Run the command in this process, which is a child that ends afterwards."""
     streams = [os.memfd_create(name) for name in ("out", "err")]
     for number, stream in enumerate(streams, start=1):

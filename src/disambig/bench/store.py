@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from disambig._core.errors import RecordError, StudyError
-from disambig._core.files import write_atomically
+from disambig._core.files import make_folder, write_atomically
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.messages import quote_value
 from disambig._core.parsing import read_small_file
@@ -47,7 +47,7 @@ class Claims:
 
     def __enter__(self) -> Self:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StudyError(
