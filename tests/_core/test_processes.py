@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from disambig._core.processes import (
     at_most_threads,
     available_cores,
     children_ignore_interrupts,
+    interrupts_later,
     start_processes,
 )
 
@@ -139,3 +141,23 @@ def test_a_process_warns_without_orders_to_the_terminal(capfd):
     shown = capfd.readouterr().err
     assert "UserWarning: the label \\x1b]0;title\\x07 is rare" in shown
     assert "\x1b" not in shown
+
+
+def test_an_interrupt_is_heard_at_the_end_of_a_block_that_may_not_be_cut():
+    before = signal.getsignal(signal.SIGINT)
+    reached = []
+    with pytest.raises(KeyboardInterrupt), interrupts_later():  # noqa: PT012
+        signal.raise_signal(signal.SIGINT)
+        reached.append("the end")
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_thread_may_use_such_a_block_too():
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(_in_block).result() == 3
+
+
+def _in_block():
+    with interrupts_later():
+        return 3

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bench.sleeping import sign_and_sleep
 from bench.small_studies import diligent, fits_in, metrics_of, small_study
 from bench.study_methods import LOG_VARIABLE
 from disambig._core.errors import ClusterError, MissingExtraError, ParameterError
-from disambig.bench import StudyListener, run_study
+from disambig.bench import StudyListener, backends, run_study
 from disambig.bench.backends import open_backend
 from waiting import PATIENCE, open_gate, wait_until
 
@@ -72,6 +73,42 @@ def test_a_process_is_used_again_and_is_not_ours():
         first = backend.submit(os.getpid).result(PATIENCE)
         assert first != os.getpid()
         assert backend.submit(os.getpid).result(PATIENCE) == first
+
+
+class PoolOfOneCall:
+    """Ends its call when it is shut down, as loky does in a thread of its own."""
+
+    def __init__(self):
+        self.future, self.n_ends = Future(), 0
+        self.future.set_running_or_notify_cancel()
+
+    def submit(self, function):
+        return self.future
+
+    def shutdown(self, wait, kill_workers):
+        self.n_ends += 1
+        self.future.set_exception(OSError("killed"))
+
+
+def test_a_pool_is_shut_down_once_although_its_call_ends_at_the_same_time(monkeypatch):
+    pool = PoolOfOneCall()
+    monkeypatch.setattr(backends, "start_processes", lambda count: pool)
+    with open_backend("local", jobs=1) as backend:
+        backend.submit(os.getpid)
+    assert pool.n_ends == 1
+
+
+def test_an_interrupt_while_a_process_starts_leaves_none_behind(monkeypatch):
+    class InterruptedPool(PoolOfOneCall):
+        def submit(self, function):
+            signal.raise_signal(signal.SIGINT)
+            return self.future
+
+    pool = InterruptedPool()
+    monkeypatch.setattr(backends, "start_processes", lambda count: pool)
+    with pytest.raises(KeyboardInterrupt), open_backend("local", jobs=1) as backend:
+        backend.submit(os.getpid)
+    assert pool.n_ends == 1
 
 
 def test_a_process_that_died_while_it_was_idle_is_replaced():

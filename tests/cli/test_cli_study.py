@@ -438,10 +438,11 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
         text=True,
         # A suite that a shell has put into the background would hand down that it is ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,
     ) as process:
         try:
             wait_until(lambda: len(fits_in(log)) == 1)
-            process.send_signal(signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)  # workers too, as a terminal does
             out, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()

@@ -1,5 +1,6 @@
 """Where jobs run: processes on this machine, Dask or Ray."""
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -9,9 +10,15 @@ from typing import Any, Protocol
 
 from disambig._core.errors import ClusterError, ParameterError, import_extra
 from disambig._core.parameters import check_choice, check_integer
-from disambig._core.processes import start_processes
+from disambig._core.processes import (
+    children_ignore_interrupts,
+    interrupts_later,
+    start_processes,
+)
 
 _SECONDS_UNTIL_IDLE = 0.1
+_SECONDS_BETWEEN_LOOKS = 0.001
+_MOST_LOOKS = 2_000
 
 
 class Backend(Protocol):
@@ -59,7 +66,7 @@ class _LocalProcesses:
     def __init__(self, count: int) -> None:
         self._count = count
         self._idle: SimpleQueue[Any] = SimpleQueue()
-        self._open: set[Any] = set()
+        self._open: dict[Any, Future[Any]] = {}  # each with its latest call
 
     def width(self) -> int:
         return self._count
@@ -69,13 +76,15 @@ class _LocalProcesses:
 
         while True:
             pool = self._idle_pool()
-            try:
-                future: Future[Any] = pool.submit(function, *arguments)
-            except BrokenProcessPool:  # its process died while it had nothing to do
-                self._open.discard(pool)
-                continue
-            self._open.add(pool)
-            future.add_done_callback(partial(self._take_back, pool))
+            # A process that starts is known here, or its end would be waited for.
+            with interrupts_later(), children_ignore_interrupts():
+                try:
+                    future: Future[Any] = pool.submit(function, *arguments)
+                except BrokenProcessPool:  # its process died while it had nothing to do
+                    self._open.pop(pool, None)
+                    continue
+                self._open[pool] = future
+                future.add_done_callback(partial(self._take_back, pool))
             return future
 
     def _idle_pool(self) -> Any:
@@ -90,15 +99,31 @@ class _LocalProcesses:
 
     def _take_back(self, pool: Any, future: Future[Any]) -> None:
         if future.cancelled() or future.exception() is not None:
-            self._open.discard(pool)
-            pool.shutdown(wait=False, kill_workers=True)
+            self._shut_down(pool)
         else:
             self._idle.put(pool)
 
     def close(self) -> None:
         """End all processes, those at work too: an interrupted run does not wait for them."""
-        for pool in list(self._open):
-            pool.shutdown(wait=False, kill_workers=True)
+        with interrupts_later():
+            for pool in list(self._open):
+                self._shut_down(pool)
+
+    def _shut_down(self, pool: Any) -> None:
+        """End the process of a pool, once.
+
+        That ends its call as well, which takes the pool back, in another thread and at the same
+        time: loky cannot stand a second one then, and would say so on standard error.
+        """
+        future = self._open.pop(pool, None)
+        if future is None:
+            return
+        # Nor can it end a call that its thread has not taken up yet.
+        for _ in range(_MOST_LOOKS):
+            if future.running() or future.done():
+                break
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        pool.shutdown(wait=False, kill_workers=True)
 
 
 def _open_local(jobs: int, _: str | None) -> AbstractContextManager[Backend]:
