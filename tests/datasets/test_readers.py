@@ -368,7 +368,7 @@ def test_a_row_that_is_too_short_is_refused(path: Path) -> None:
 
 def test_another_encoding_is_refused(path: Path) -> None:
     path.write_bytes("a,label\n1,dög\n".encode("latin-1"))
-    with pytest.raises(DatasetFormatError, match=r"as utf-8\. Byte 12 \(0xf6, in line 2\)"):
+    with pytest.raises(DatasetFormatError, match=r"as utf-8\. Byte 12 \(0xf6, in line 2: row 1"):
         read_labelled_table(path)
 
 
