@@ -57,9 +57,19 @@ def test_a_limit_that_was_given_holds_for_every_file(tmp_path: Path) -> None:
     find_content(path, "8GB").check_memory(7 * 10**9, "The table")
 
 
-def test_a_stream_that_does_not_end_is_read_up_to_the_limit() -> None:
-    with pytest.raises(TableError, match=r"/dev/zero would take 1kB|The limit is 1KB"):
-        find_content("/dev/zero", "1kB")
+def test_a_stream_that_does_not_end_is_read_up_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Path("/dev/zero").open() as zeros:
+        monkeypatch.setattr("sys.stdin", zeros)
+        with pytest.raises(TableError, match=r"standard input would take .* The limit is 9MB"):
+            find_content("-", "9MB")
+
+
+def test_a_device_that_does_not_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").symlink_to("/dev/zero")
+    with pytest.raises(TableError, match=r"table\.csv is a device, which may never end"):
+        find_content(tmp_path / "table.csv")
 
 
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

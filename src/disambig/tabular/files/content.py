@@ -15,6 +15,7 @@ STANDARD_STREAM = "-"
 # that were not packed take a few times their size.
 _ANY_FILE = 2 * 10**9
 _PER_BYTE = 10
+_READ_AT_ONCE = 1 << 20
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
@@ -82,17 +83,24 @@ def find_content(
         return FileContent(str(path), path, max_memory=limit)
     if not path.exists():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
-    with path.open("rb") as stream:  # a pipe or a device
+    with path.open("rb") as stream:
+        if not path.is_fifo() and not path.is_socket() and not stream.isatty():
+            raise TableError(
+                f"A table is a file or a pipe. {path} is a device, which may never end. Give the "
+                "path of a file."
+            )
         return _read_once(str(path), stream, limit)
 
 
 def _read_once(name: str, stream: BinaryIO, limit: int | None) -> FileContent:
     """Return what comes from a pipe, which can be read once and may never end."""
-    most = _ANY_FILE if limit is None else limit
-    content = stream.read(most + 1)
-    found = FileContent(name, content=content, max_memory=limit)
-    FileContent(name, max_memory=most).check_memory(len(content), "The content")
-    return found
+    checked = FileContent(name, max_memory=_ANY_FILE if limit is None else limit)
+    content = io.BytesIO()
+    # Piece by piece: as much memory as is asked for at once would be taken at once.
+    while piece := stream.read(_READ_AT_ONCE):
+        content.write(piece)
+        checked.check_memory(content.tell(), "The content")
+    return FileContent(name, content=content.getvalue(), max_memory=limit)
 
 
 def read_size(text: str) -> int:
