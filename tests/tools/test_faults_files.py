@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools.faults import run_script
+from tools.faults import run_script, run_share
 
 BROKEN = """
 import json, os, shutil, sys
@@ -54,6 +54,12 @@ for name, harm in harms.items():
     outcomes[name] = [outcome.ended, outcome.failure]
 print(json.dumps(outcomes))
 """
+
+
+def test_a_share_of_the_campaign_survives(tmp_path):
+    page, tried = run_share("files", 0.004, tmp_path)
+    assert tried == 40
+    assert "exit 2" in page
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def parquet_attacks() -> Iterator[Attack]:
             pa.table({f"x{i}": [1, 2] for i in range(10_000)} | {"label": labels})
         ),
         "times beyond all": lambda: write(
-            pa.table({"x": pa.array([2**62, -(2**62)], pa.timestamp("s")), "label": labels})
+            pa.table({"x": pa.array([2**62, -(2**62)], pa.timestamp("ms")), "label": labels})
         ),
         "decimals": lambda: write(
             pa.table({"x": pa.array([1, 2]).cast(pa.decimal256(70, 0)), "label": labels})
