@@ -104,3 +104,10 @@ def test_a_table_without_notes_and_summary_has_neither():
     plain = Table("t", ("a", "b"), (("1", "2"),))
     assert to_markdown(plain) == "## t\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |\n"
     assert to_latex(plain).count(r"\midrule") == 1
+
+
+def test_names_that_a_spreadsheet_would_run_get_an_apostrophe_if_asked_for():
+    table = Table("A title", ("data", "=cmd"), (("@lost", "-0.5"), ("+x", "0.7")))
+    plain, safe = to_csv(table), to_csv(table, excel_safe=True)
+    assert plain == "data,=cmd\n@lost,-0.5\n+x,0.7\n"
+    assert safe == "data,'=cmd\n'@lost,-0.5\n'+x,0.7\n"

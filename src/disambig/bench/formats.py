@@ -136,13 +136,18 @@ def _size(table: Table) -> str:
     return r"\tiny"
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: Table, *, excel_safe: bool = False) -> str:
     """Return header and rows; cells that stand out end in an asterisk.
 
-    Title and notes are left out, so that every line is a row and the file can be read back.
+    Title and notes are left out, so that every line is a row and the file can be read back. With
+    ``excel_safe`` texts are kept from being formulas in a spreadsheet.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows(_cells(table, str, "{} *"))
+    rows: Iterable[Iterable[str]] = [table.header, *_cells(table, str, "{} *")]
+    if excel_safe:
+        from disambig.tabular.files.spreadsheet import harmless  # pandas comes with it
+
+        rows = [map(harmless, row) for row in rows]
+    writer.writerows(rows)
     return text.getvalue()

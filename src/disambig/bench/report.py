@@ -27,6 +27,7 @@ from disambig.bench.tables import (
     significance_table,
     win_table,
 )
+from disambig.tabular.files.spreadsheet import without_formulas
 
 NO_FIGURES = (
     "Figures for print were left out: they need matplotlib. Install it by pip install "
@@ -35,7 +36,7 @@ NO_FIGURES = (
 # Longer tables are not on the page, which has a link to them.
 _MOST_ROWS = 30
 _SUFFIXES = "md|tex|csv|png|svg|html|json"
-_FORMATS = {".md": to_markdown, ".tex": to_latex, ".csv": to_csv}
+_FORMATS = {".md": to_markdown, ".tex": to_latex}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +161,7 @@ def write_report(
     *,
     command: str | None = None,
     html: str | None = None,
+    excel_safe: bool = False,
 ) -> Path:
     """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all jobs (CSV), and a page on top.
 
@@ -177,6 +179,8 @@ def write_report(
         The command that made it, for the page.
     html : str, optional
         The report for a browser, from ``disambig.web.study_page``; becomes ``report.html``.
+    excel_safe : bool, default=False
+        Whether texts in CSV files are kept from being formulas in a spreadsheet (``write_table``).
 
     Returns
     -------
@@ -192,9 +196,11 @@ def write_report(
     for name, table in report.tables.items():
         for suffix, render in _FORMATS.items():
             _write(folder / f"{name}{suffix}", render(table))
+        _write(folder / f"{name}.csv", to_csv(table, excel_safe=excel_safe))
     if can_draw_figures():
         _write_figures(report, folder)
-    _write(folder / "jobs.csv", report.scores.to_csv(index=False, float_format="%.6g"))
+    scores = without_formulas(report.scores) if excel_safe else report.scores
+    _write(folder / "jobs.csv", scores.to_csv(index=False, float_format="%.6g"))
     if html is not None:
         _write(folder / "report.html", html)
     page = folder / "report.md"

@@ -9,7 +9,7 @@ import typer
 
 from disambig._core.errors import StudyError
 from disambig.cli.console import Terminal, print_table, say
-from disambig.cli.options import with_option_groups
+from disambig.cli.options import ExcelSafe, with_option_groups
 
 if TYPE_CHECKING:
     from disambig.bench.settings import Study
@@ -44,6 +44,7 @@ class RunOptions:
     store: Store = STORE
     max_jobs: MaxJobs = None
     out: Annotated[Path, typer.Option(help="Tables and figures go into OUT/NAME.")] = Path("out")
+    excel_safe: ExcelSafe = False
 
 
 def run_and_report(
@@ -64,7 +65,7 @@ def run_and_report(
         say(line, console, wrap=False)
     result = _run(study, options, console)
     if any(record.is_done for _, record in result.jobs()):
-        _report(result, folder, command, console, published=published, missing=missing)
+        _report(result, folder, command, console, options, published=published, missing=missing)
     if result.failed:
         say(
             f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
@@ -117,6 +118,7 @@ def _report(
     folder: Path,
     command: str,
     console: Terminal,
+    options: RunOptions,
     *,
     published: "Published | None",
     missing: tuple[str, ...],
@@ -129,7 +131,8 @@ def _report(
 
     report = make_report(result, published=published, missing=missing)
     html = study_page(report, command=command)
-    page = write_report(report, folder, command=command, html=html)
+    safe = options.excel_safe
+    page = write_report(report, folder, command=command, html=html, excel_safe=safe)
     plan = result.plan.study
     metric, tables = plan.metrics[0], report.tables
     # All scores, unless there are so many that nobody would read them here.

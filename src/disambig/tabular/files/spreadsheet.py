@@ -19,7 +19,7 @@ def without_formulas(frame: Any) -> Any:
     # By number, because a name with an apostrophe may be there already.
     columns = {place: _harmless_column(column) for place, (_, column) in enumerate(frame.items())}
     changed = pd.DataFrame(columns, index=frame.index, copy=False)
-    return changed.set_axis([_harmless(name) for name in frame.columns], axis=1)
+    return changed.set_axis([harmless(name) for name in frame.columns], axis=1)
 
 
 def _harmless_column(column: Any) -> Any:
@@ -28,10 +28,11 @@ def _harmless_column(column: Any) -> Any:
     if not (isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_object_dtype(column.dtype)):
         return column.array
     values = column.array.to_numpy(dtype=object, na_value=None)
-    changed = [_harmless(value) for value in values]
+    changed = [harmless(value) for value in values]
     return pd.array(changed, dtype=column.dtype)
 
 
-def _harmless(value: Any) -> Any:
+def harmless(value: Any) -> Any:
+    """Return a cell with an apostrophe before it if it is a text that would be a formula."""
     is_formula = isinstance(value, str) and value.startswith(_STARTS)
     return f"'{value}" if is_formula and not _NUMBER.fullmatch(value) else value
