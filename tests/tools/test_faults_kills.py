@@ -10,7 +10,7 @@ BROKEN = """
 import json, sys
 from contextlib import contextmanager
 from pathlib import Path
-import kills, remains, scenes
+import command_runs, kills, remains, scenes
 import disambig._core.temporaries as temporaries
 import disambig.tabular.files.formats as formats
 
@@ -18,6 +18,7 @@ import disambig.tabular.files.formats as formats
 def write_in_place(path):
     yield path
 
+command_runs.load_libraries()
 good = formats.write_atomically, temporaries.sweep
 folder = Path(sys.argv[1])
 prepared = remains.prepare(next(s for s in scenes.SCENES if s.name == "predict"), folder)
@@ -28,7 +29,8 @@ for harm in ("nothing", "in place", "never swept"):
         formats.write_atomically = write_in_place
     if harm == "never swept":
         temporaries.sweep = lambda *_, **__: None
-    deaths = [[kills.Kill(step, halved=True)] for step in range(len(prepared.events))]
+    steps = {1} if harm == "in place" else range(1, len(prepared.events), 2)
+    deaths = [[kills.Kill(step, halved=True)] for step in steps]
     outcomes = [kills.try_kills(prepared, death, folder) for death in deaths]
     found[harm] = sorted({failure for _, failure in outcomes if failure})
 print(json.dumps(found))

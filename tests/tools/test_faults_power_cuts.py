@@ -9,9 +9,10 @@ from tools.faults import run_script, run_share
 BROKEN = """
 import json, sys
 from pathlib import Path
-import power_cuts, remains, scenes
+import command_runs, power_cuts, remains, scenes
 import disambig._core.files as files
 
+command_runs.load_libraries()
 found, sync = {}, files.sync
 for harm in ("nothing", "files", "folders"):
     unsynced = {"nothing": lambda path: False, "files": Path.is_file, "folders": Path.is_dir}[harm]
@@ -19,7 +20,7 @@ for harm in ("nothing", "files", "folders"):
     folder = Path(sys.argv[1]) / harm
     ready = remains.prepare(next(s for s in scenes.SCENES if s.name == "predict"), folder)
     failures = set()
-    for step, event in enumerate(ready.events):
+    for step, event in list(enumerate(ready.events))[-3:]:
         for names in (False, True):
             left = power_cuts.state_after(
                 ready.template, ready.events, step, names_reach_disk=names
@@ -44,7 +45,8 @@ for words, synced in json.loads(sys.argv[2]):
     disk.apply(Step(*words), None if synced is None else synced.encode())
 for names in (False, True):
     left = disk.after_power_cut(names_reach_disk=names)
-    told.append({name: content and content.decode() for name, content in left.items()})
+    texts = [None if content is None else content.decode() for content in left.values()]
+    told.append(dict(zip(left, texts)))
 print(json.dumps(told))
 """
 

@@ -126,7 +126,9 @@ def play_until(
             trace_steps(place, count)
             if seconds is not None:
                 signal.setitimer(signal.ITIMER_REAL, seconds)  # its signal ends the process
-            return scene.run(place, lambda name: _write_line(kept, name))
+            ended = scene.run(place, lambda name: _write_line(kept, name))
+            count(Step("end"))
+            return ended
 
         child = in_child(run, SECONDS)
         return child, os.pread(kept, 1 << 20, 0).decode().splitlines()
