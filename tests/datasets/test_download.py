@@ -346,7 +346,7 @@ def test_a_refused_connection_names_where_to_get_the_file_by_hand(
 ) -> None:
     with pytest.raises(
         DownloadError,
-        match=rf"{refusing_address}: .*refused.*\nTry .* get the file by hand from {PAGE}, ",
+        match=rf"{refusing_address}: \[Errno \d+\] Connection refused\.\nTry .* from {PAGE}, ",
     ):
         fetch_dataset("lost", folder=tmp_path, url=refusing_address)
     assert list(tmp_path.iterdir()) == []

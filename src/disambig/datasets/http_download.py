@@ -5,6 +5,7 @@ import http.client
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,8 @@ def download_file(address: str, path: Path, *, most_bytes: int, progress: Any = 
         except (OSError, ValueError, http.client.HTTPException) as error:
             if isinstance(error, OSError) and error.errno in DISK_ERRORS:
                 raise
-            reason = patience.complaint or str(error) or type(error).__name__
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            reason = patience.complaint or str(cause) or type(error).__name__
             raise DownloadError(reason.rstrip(".")) from error
     if patience.complaint:  # to who reads, a connection that is hung up looks like one that ended
         raise DownloadError(patience.complaint)
