@@ -1,6 +1,7 @@
 import hashlib
 import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -287,6 +288,15 @@ def archive(**changes):
     return buffer.getvalue()
 
 
+def in_archive(**members):
+    """Return predictions of which some are bytes, not arrays."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as target, zipfile.ZipFile(io.BytesIO(archive())) as source:
+        for name in source.namelist():
+            target.writestr(name, members.get(name.removesuffix(".npy"), source.read(name)))
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -304,6 +314,7 @@ def archive(**changes):
         (archive(classes=np.array([b"a", b"b", b"c"])), "its classes are of .* the type"),
         (archive(classes=np.array([["a", "b", "c"]])), "its classes are of the shape"),
         (archive(classes=np.array([{}, {}, {}])), "it does not hold arrays .*allow_pickle"),
+        (in_archive(rows=b"NUMPX"), "it holds something that is not an array"),
         (b"not an archive", "it does not hold arrays"),
         (archive()[:-30], "it does not hold arrays"),
     ],

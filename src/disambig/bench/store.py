@@ -203,6 +203,9 @@ def _checked_predictions(content: bytes, path: Path) -> Predictions:
     # Whatever NumPy and zipfile make of bytes that anybody may have written.
     except Exception as error:
         raise refuse(f"it does not hold arrays ({error})") from error
+    # NumPy hands out what has not the beginning of an array as bytes.
+    if not all(isinstance(array, np.ndarray) for array in vars(found).values()):
+        raise refuse("it holds something that is not an array")
     n_rows, n_classes = found.rows.size, found.classes.size
     shapes = {
         "rows": (n_rows,),
