@@ -66,10 +66,12 @@ def columns_of(cells, n_rows):
 def outcome(frame):
     """Return plan, notices and values, or the message of the error and no values."""
     try:
-        plan, _, notices = plan_columns(frame)
+        plan, values, notices = plan_columns(frame)
     except TableError as error:
         return str(error), [], None
-    return plan, notices, column_values(frame, plan)
+    # A column is read once while it is judged, and gives what reading it by the plan gives.
+    pd.testing.assert_frame_equal(values, column_values(frame, plan))
+    return plan, notices, values
 
 
 @st.composite
