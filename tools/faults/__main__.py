@@ -27,10 +27,11 @@ from hostile_server import CAMPAIGN as DOWNLOADS  # noqa: E402
 from kills import CAMPAIGN as KILLS  # noqa: E402
 from power_cuts import CAMPAIGN as POWER_CUTS  # noqa: E402
 from running import Halves, run_here, run_in_two  # noqa: E402
+from worker_kills import CAMPAIGN as WORKER_KILLS  # noqa: E402
 
 from results_page import FOLDER, markdown_table, write_page  # noqa: E402
 
-CAMPAIGNS: tuple[Campaign, ...] = (FILES, REQUESTS, DOWNLOADS, KILLS, POWER_CUTS)
+CAMPAIGNS: tuple[Campaign, ...] = (FILES, REQUESTS, DOWNLOADS, KILLS, POWER_CUTS, WORKER_KILLS)
 HEADER = ("campaign", "tried", "survived", "failed", "minutes", "how cases ended")
 MOST_LISTED = 40
 

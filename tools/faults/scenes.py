@@ -69,7 +69,7 @@ class Scene:
 
 def _made_by(*commands: tuple[str, ...]) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        _write_tables(folder)
+        write_tables(folder)
         for words in commands:
             child = run_command(words, folder, terminal=False)
             if not isinstance(child.value, Ended) or child.value.code:
@@ -78,7 +78,8 @@ def _made_by(*commands: tuple[str, ...]) -> Callable[[Path], None]:
     return make
 
 
-def _write_tables(folder: Path) -> None:
+def write_tables(folder: Path) -> None:
+    """Write a table, one of numbers, and a study of that."""
     rows = [
         [f"V{row:03}", 1.5 * row % 7, row * row % 11 - 3, _COLOURS[row % 3], _LABELS[row % 6]]
         for row in range(_N_ROWS)

@@ -1,0 +1,119 @@
+"""Kill commands that train in several processes: the first process, or one of its workers.
+
+A command whose worker dies goes on without it. One that is killed itself goes on when it is run
+again, at once: its workers may still be alive then.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bases import TRAIN
+from campaign import Campaign, Outcome
+from command_runs import Snapshot, snapshot
+from scenes import comparable, write_tables
+
+_SECONDS = 300
+_BETWEEN_LOOKS = 0.02
+_WORDS = tuple(word for word in TRAIN if not word.startswith("--jobs"))
+COMMANDS = (
+    ("clean", "table.csv", *_WORDS, "--jobs=2", "--out=clean.csv"),
+    ("fit", "table.csv", *_WORDS, "--jobs=2", "--out=model"),
+    ("study", "small.toml", "--jobs=2"),
+)
+
+
+def start(words: Sequence[str], place: Path) -> "subprocess.Popen[bytes]":
+    """Start a command as people do, in a folder."""
+    return subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "disambig", *words],
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def workers_of(process: int) -> list[int]:
+    """Return the processes that train for another one, on Linux."""
+    try:
+        lists = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
+        return [
+            int(child)
+            for child in " ".join(lists).split()
+            if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+    except OSError:  # somebody ends while we look
+        return []
+
+
+def run_and_kill(words: Sequence[str], place: Path, victim: str, chance: random.Random) -> int:
+    """Run a command, and kill it or a worker of it at some moment; return its exit code."""
+    running = start(words, place)
+    try:
+        end = time.monotonic() + _SECONDS
+        while running.poll() is None and not workers_of(running.pid) and time.monotonic() < end:
+            time.sleep(_BETWEEN_LOOKS)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(chance.uniform(0, 5))
+        with contextlib.suppress(ProcessLookupError):
+            if victim == "itself":
+                running.kill()
+            else:
+                for worker in workers_of(running.pid)[:1]:
+                    os.kill(worker, signal.SIGKILL)
+        return running.wait(_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
+        return running.wait()
+
+
+def try_kill(
+    words: Sequence[str], place: Path, expected: Snapshot, victim: str, chance: random.Random
+) -> tuple[str, str]:
+    """Return how a command ended that was killed, and what was wrong, if anything."""
+    code = run_and_kill(words, place, victim, chance)
+    if victim == "itself" and code == -signal.SIGKILL:
+        code = start(words, place).wait(_SECONDS)
+    if code:
+        return "failed", f"exit {code}"
+    found = comparable(snapshot(place))
+    both = sorted(found.keys() | expected.keys())
+    names = [name for name in both if found.get(name) != expected.get(name)]
+    if names:
+        return "differs", f"other than in one run, or left over: {', '.join(names)}"
+    return "equal to the bit", ""
+
+
+def make_place(place: Path) -> None:
+    """Make a new folder with the tables that commands read, in place of an old one."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    write_tables(place)
+
+
+def cases(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Outcome]:
+    """Kill processes, and yield what became of the work."""
+    expected: dict[Sequence[str], Snapshot] = {}
+    for number in numbers:
+        words, chance = COMMANDS[number // 2 % len(COMMANDS)], random.Random(f"{seed} {number}")
+        victim = ("itself", "a worker")[number % 2]
+        place = folder / "place"
+        if words not in expected:
+            make_place(place)
+            if start(words, place).wait(_SECONDS):
+                raise RuntimeError(f"disambig {' '.join(words)} does not work at all")
+            expected[words] = comparable(snapshot(place))
+        make_place(place)
+        ended, failure = try_kill(words, place, expected[words], victim, chance)
+        yield Outcome(f"{words[0]} with two processes, {victim} killed", ended, failure, number)
+
+
+CAMPAIGN = Campaign("worker-kills", 24, cases)
