@@ -22,6 +22,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from campaign import Campaign, Tally  # noqa: E402
 from files import CAMPAIGN as FILES  # noqa: E402
+from fits import CAMPAIGN as FITS  # noqa: E402
 from hostile_client import CAMPAIGN as REQUESTS  # noqa: E402
 from hostile_server import CAMPAIGN as DOWNLOADS  # noqa: E402
 from kills import CAMPAIGN as KILLS  # noqa: E402
@@ -31,7 +32,15 @@ from worker_kills import CAMPAIGN as WORKER_KILLS  # noqa: E402
 
 from results_page import FOLDER, markdown_table, write_page  # noqa: E402
 
-CAMPAIGNS: tuple[Campaign, ...] = (FILES, REQUESTS, DOWNLOADS, KILLS, POWER_CUTS, WORKER_KILLS)
+CAMPAIGNS: tuple[Campaign, ...] = (
+    FILES,
+    REQUESTS,
+    DOWNLOADS,
+    KILLS,
+    POWER_CUTS,
+    WORKER_KILLS,
+    FITS,
+)
 HEADER = ("campaign", "tried", "survived", "failed", "minutes", "how cases ended")
 MOST_LISTED = 40
 

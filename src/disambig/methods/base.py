@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from disambig._core.errors import CandidateError
+from disambig._core.errors import CandidateError, ParameterError
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
@@ -102,7 +102,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             Features.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=self._sparse_formats())
+        X = self._checked_features(X, reset=False)
         if sparse.issparse(X) and not self._fitted_on_sparse:
             X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
         with self._threads():
@@ -152,8 +152,20 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         tags.input_tags.sparse = self.accepts_sparse
         return tags
 
-    def _sparse_formats(self) -> str | bool:
-        return "csr" if self.accepts_sparse else False
+    def _checked_features(self, X: Any, *, reset: bool) -> Features:
+        """Return features as arrays of finite numbers; with ``reset``, learn how many there are."""
+        formats = "csr" if self.accepts_sparse else False
+        try:
+            checked = validate_data(self, X, reset=reset, accept_sparse=formats)
+            # Lists with a number that NumPy has no type for arrive as objects.
+            if checked.dtype == object:
+                checked = check_array(checked, dtype=np.float64, input_name="X")
+            return checked
+        except OverflowError as error:
+            raise ParameterError(
+                "Features must be numbers below 1.8e308, the largest that a double can be. Got an "
+                "integer that is larger. Take its logarithm, or leave this feature out."
+            ) from error
 
     def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
         """Check parameters and data, and return the data as ``_fit`` takes them."""
@@ -165,7 +177,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Give candidate sets, for example CandidateLabels.from_strings(['cat|dog', ...])."
             )
-        X = validate_data(self, X, accept_sparse=self._sparse_formats())
+        X = self._checked_features(X, reset=True)
         candidates = without_weightless(as_candidates(y))
         if X.shape[0] != len(candidates):
             raise CandidateError(

@@ -18,6 +18,8 @@ from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray
 KINDS = ("half", "standard", "global", "quantile", "none")
 # For networks: squares and products of such features are still far below the largest float32.
 LARGEST_INPUT = 1e12
+# For all methods: squares and products of such features are still finite doubles.
+LARGEST_FEATURE = 1e100
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
@@ -57,8 +59,16 @@ class FeatureScale:
         """Return scaled features of dense rows."""
         if self.kind == "quantile":
             return _normal_scores(X, self.learned["quantiles_"])
-        scaled: FloatArray = (X - self.learned["center_"]) / self.learned["scale_"]
-        return scaled
+        with np.errstate(over="ignore"):
+            scaled = (X - self.learned["center_"]) / self.learned["scale_"]
+        return without_overflow(scaled)
+
+
+def without_overflow(scaled: FloatArray) -> FloatArray:
+    """Return finite numbers: what has become infinite in scaling is as large as a double can be."""
+    largest = np.finfo(np.float64).max
+    finite: FloatArray = np.clip(scaled, -largest, largest, out=scaled)
+    return finite
 
 
 def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:

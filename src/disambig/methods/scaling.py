@@ -12,11 +12,17 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from disambig._core.errors import ParameterError
+from disambig._core.errors import ParameterError, describe_rows
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.storage import with_short_indices
-from disambig.methods.feature_scales import KINDS, FeatureScale, learned_names
+from disambig.methods.feature_scales import (
+    KINDS,
+    LARGEST_FEATURE,
+    FeatureScale,
+    learned_names,
+    without_overflow,
+)
 
 
 class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -143,7 +149,9 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "sparse features."
             )
         scaled = X.copy()
-        scaled.data /= self.scale_[scaled.indices]
+        with np.errstate(over="ignore"):
+            scaled.data /= self.scale_[scaled.indices]
+        without_overflow(scaled.data)
         return scaled
 
 
@@ -161,17 +169,40 @@ def check_scaling(scaling: Any, name: str = "scaling") -> None:
 def fit_scaler(scaling: Any, X: Features) -> Any:
     """Return a fitted transformer: a ``FeatureScaler`` by its kind, or a copy of the one given."""
     scaler = clone(scaling) if hasattr(scaling, "transform") else FeatureScaler(kind=scaling)
-    return scaler.fit(X)
+    scaler.fit(X)
+    # Other kinds bring all that they were fitted on to a common size.
+    if not isinstance(scaler, FeatureScaler) or scaler.kind == "none" or sparse.issparse(X):
+        _refuse_too_large(scaler.transform(X))
+    return scaler
+
+
+def _refuse_too_large(scaled: Features) -> None:
+    if sparse.issparse(scaled):
+        scaled = scaled.tocsr()
+        rows = np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr))
+        too_large = np.bincount(rows, np.abs(scaled.data) > LARGEST_FEATURE) > 0
+    else:
+        too_large = (np.abs(np.asarray(scaled)) > LARGEST_FEATURE).any(axis=1)
+    if too_large.any():
+        raise ParameterError(
+            f"Features must be of size {LARGEST_FEATURE:g} at most once they are scaled. Larger "
+            f"ones in {describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
+        )
 
 
 def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Features:
     """Return scaled features as an array of doubles: CSR where they came sparse, otherwise dense.
 
-    With ``unit_rows`` every row is then divided by its length; a row of zeros stays one.
+    With ``unit_rows`` every row is then divided by its length; a row of zeros stays one. A row
+    further out than any that can be trained on is brought to the border.
     """
     scaled = check_array(scaler.transform(X), accept_sparse="csr", dtype=np.float64)
     if sparse.issparse(scaled):
         scaled = _canonical(scaled) if sparse.issparse(X) else scaled.toarray()
+    if sparse.issparse(scaled):
+        scaled.data = scaled.data.clip(-LARGEST_FEATURE, LARGEST_FEATURE)
+    else:
+        scaled = scaled.clip(-LARGEST_FEATURE, LARGEST_FEATURE)
     if not unit_rows:
         return scaled
     unit = normalize(scaled)
