@@ -57,8 +57,8 @@ print(json.dumps(outcomes))
 
 
 def test_a_share_of_the_campaign_survives(tmp_path):
-    page, tried = run_share("files", 0.004, tmp_path)
-    assert tried == 40
+    page, tried = run_share("files", 0.002, tmp_path)
+    assert tried == 20
     assert "exit 2" in page
 
 

@@ -69,7 +69,7 @@ def run_python(call: Callable[[Path], object], folder: Path) -> Child:
         try:
             call(folder)
         except DisambigError as error:
-            return Ended(2, "", str(error))
+            return Ended(2, "", str(error)[:_LONGEST_MESSAGE])  # the command cuts it too
         return Ended(0, "", "")
 
     return in_child(run)
