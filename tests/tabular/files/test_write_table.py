@@ -326,3 +326,14 @@ def test_a_process_whose_reader_has_gone_ends_silently():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+def test_many_columns_are_written_in_pieces_that_fit_together(tmp_path):
+    texts = pd.DataFrame(
+        {f"t{number}": [f"{number} {row}" for row in range(60)] for number in range(3)}
+    )
+    numbers = pd.DataFrame(np.arange(60 * 2_000).reshape(60, 2_000) / 7).add_prefix("n")
+    frame = pd.concat([numbers, texts], axis=1)
+    path = tmp_path / "wide.csv"
+    write_table(frame, path)
+    assert path.read_text().splitlines() == frame.to_csv(index=False).splitlines()

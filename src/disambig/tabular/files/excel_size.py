@@ -3,7 +3,7 @@
 import re
 import zipfile
 from contextlib import closing
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 from xml.parsers import expat
 
 from openpyxl.reader.excel import ExcelReader
@@ -43,7 +43,7 @@ def open_first_sheet(source: FileContent, stream: BinaryIO) -> Any:
     if first is None:
         raise TableError(f"{source.name} needs a sheet of cells. It has none.")
     strings = reader.package.find(_SHARED_STRINGS)
-    counted = {first: _SheetCounter(source)}
+    counted: dict[str, _Counter] = {first: _SheetCounter(source)}
     if strings is not None:
         counted[strings.PartName[1:]] = _StringCounter(source)
     for name, counter in counted.items():
@@ -97,7 +97,7 @@ class _Counter:
         self._n_items = self._in_item = self._most_in_item = self._elsewhere = 0
         self._text = self._longest_text = self._characters = 0
 
-    def count(self, part: BinaryIO, size: int) -> None:
+    def count(self, part: IO[bytes], size: int) -> None:
         """Count all of a part of so many bytes; raise ``ExpatError`` if it is not XML."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
