@@ -33,7 +33,7 @@ class CategoryCodes(Record):
         """Return the categories of a column in alphabetical order, a gap last."""
         counts = Counter(cells)
         gaps = counts.pop(None, 0)
-        names: list[str | None] = sorted(name for name in counts if name is not None)
+        names: list[str | None] = [*sorted(name for name in counts if name is not None)]
         sizes = [counts[name] for name in names]
         if gaps:
             names.append(None)

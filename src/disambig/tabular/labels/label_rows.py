@@ -152,9 +152,8 @@ class CollectedRows:
         marked: BoolArray = np.zeros(len(self), dtype=bool)
         marked[list(self._all_but)] = True
         # A number, its column and its row while sets are made; a mark and, if any, a weight after.
-        return n_classes * (
-            24 * len(self._all_but) + (1 + 16 * self.weighted) * marked[codes].sum()
-        )
+        in_the_end = (1 + 16 * self.weighted) * int(marked[codes].sum())
+        return n_classes * (24 * len(self._all_but) + in_the_end)
 
     def candidates(self, classes: Sequence[str], codes: IntArray) -> CandidateLabels:
         """Return the candidate sets of a table; ``codes`` are the numbers of its rows here."""
