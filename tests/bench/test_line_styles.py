@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -39,12 +40,6 @@ def test_without_a_reference_no_line_is_broader_than_others():
     assert len({width(style) for style in method_styles(LABELS).values()}) == 1
 
 
-def test_the_methods_of_the_paper_are_apart_in_grey():
-    styles = method_styles(["NCPD", "PLKNN", "M3PL", "IPAL", "SURE", "AGGD"], "NCPD")
-    greys = sorted(grey(color_of(style)) for style in styles.values())
-    assert min(np.diff(greys)) > 0.1
-
-
 def width(style):
     return line_keywords(style)["linewidth"]
 
@@ -76,7 +71,16 @@ def test_the_settings_of_matplotlib_are_left_as_they_were():
     assert dict(mpl.rcParams) == before
 
 
-def test_floors_and_ceilings_come_last_and_differ_by_their_dashes_alone():
+def test_a_pale_line_keeps_its_shape_and_lies_below_the_reference():
+    plain, strong = method_styles(["SURE", "NCPD"], "NCPD").values()
+    pale = line_keywords(replace(plain, is_pale=True))
+    assert grey(pale["color"]) > grey(color_of(plain)) + 0.2
+    assert pale["zorder"] < line_keywords(strong)["zorder"] < line_keywords(plain)["zorder"]
+    same = ("marker", "linestyle", "linewidth")
+    assert [pale[name] for name in same] == [line_keywords(plain)[name] for name in same]
+
+
+def test_baselines_come_last_and_differ_by_their_dashes_alone():
     roles = {"low": "floor", "NCPD": "method", "top": "ceiling", "chance": "floor"}
     styles = role_styles(roles, "NCPD")
     assert list(styles) == ["NCPD", "low", "chance", "top"]

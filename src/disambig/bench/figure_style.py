@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
@@ -43,20 +44,22 @@ _SETTINGS: Any = {
     # Labels are plain text; a dollar sign in one is a dollar sign.
     "text.parse_math": False,
 }
-# The first six, those of the methods in the paper, differ in grey too: by a tenth of the way from
-# black to white or more.
-_COLORS = (
+# Those of light pages. All are told apart by people who do not see red or green, and the first six,
+# those of the methods in the paper, in grey too: tests/web/test_palette.py computes it.
+COLORS = (
     "#0B5FA5",
-    "#8B0000",
-    "#00A070",
-    "#000000",
-    "#E07B39",
-    "#78BDEF",
-    "#CC79A7",
-    "#7A4A1E",
-    "#6A3D9A",
+    "#6A0035",
+    "#1B8A54",
+    "#111111",
+    "#564600",
+    "#4D97D7",
+    "#D161A8",
+    "#706DD5",
+    "#D55E00",
 )
 _BOUND_COLOR = "#666666"
+# How much of its colour a pale line keeps; the rest is white.
+_PALE = 0.4
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
 _ARROW = Outline(
     [(0, 1), (0, -1), (-0.6, -0.2), (0, -1), (0.6, -0.2)],
@@ -80,16 +83,23 @@ def figure_style() -> Iterator[None]:
 
 def color_of(style: LineStyle) -> str:
     """Return the colour of a line."""
-    return _BOUND_COLOR if style.color is None else _COLORS[style.color]
+    if style.color is None:
+        return _BOUND_COLOR
+    color = COLORS[style.color]
+    if not style.is_pale:
+        return color
+    return to_hex([1 - _PALE * (1 - part) for part in to_rgb(color)])
 
 
 def line_keywords(style: LineStyle) -> dict[str, Any]:
     """Return the keywords of a line.
 
-    The reference lies below the others, so that it hides none of them; floors and ceilings are
-    thin, grey and unmarked.
+    The reference lies below the others, so that it hides none of them, and pale lines below it;
+    baselines are thin, grey and unmarked.
     """
     width, size, zorder = (2.8, 6.5, 2) if style.is_strong else (1.3, 4.5, 3)
+    if style.is_pale:
+        zorder = 1.5
     if style.is_bound:
         width, size, zorder = 1.2, 0, 1
     return {

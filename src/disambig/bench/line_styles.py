@@ -41,16 +41,17 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How a line is told from others; a floor or ceiling is grey and has no marker."""
+    """How a line is told from others; a baseline is grey and has no marker."""
 
     color: int | None  # below N_COLORS
     marker: int | None  # below N_MARKERS
     dash: Dash
     is_strong: bool = False  # broader than the others
+    is_pale: bool = False  # in the background
 
     @property
     def is_bound(self) -> bool:
-        """Whether this is a floor or a ceiling."""
+        """Whether this is a baseline, which is there for scale."""
         return self.color is None
 
 
@@ -77,7 +78,7 @@ def method_styles(labels: Iterable[str], reference: str | None = None) -> dict[s
 
 
 def role_styles(roles: Mapping[str, str], reference: str | None = None) -> dict[str, LineStyle]:
-    """Return a style for every method of a study, then for its floors and ceilings.
+    """Return a style for every method of a study, then for its baselines.
 
     Parameters
     ----------
