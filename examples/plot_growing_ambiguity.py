@@ -29,14 +29,13 @@ def mean_size(p, r):
 sizes = {r: [mean_size(p, r) for p in shares] for r in (1, 2)}
 
 # %%
-# Three logistic regressions, equally penalised. One disambiguates (EM); one takes a random
-# candidate of each row for the truth, and is the floor; one is given the true labels, and is the
-# ceiling. All meet the same folds and the same sets, and are judged on rows they have not seen.
+# Three logistic regressions, equally penalised. One disambiguates (EM), one takes a random
+# candidate of each row for the truth, and one is given the true labels. All meet the same folds and the same sets, and are judged on rows they have not seen.
 
 methods = {
-    "true labels (ceiling)": OracleClassifier(),
+    "true labels": OracleClassifier(),
     "EM": EMClassifier(penalty=1.0),
-    "random candidate (floor)": RandomCandidateClassifier(random_state=0),
+    "random candidate": RandomCandidateClassifier(random_state=0),
 }
 
 
@@ -54,8 +53,8 @@ for name, values in accuracy.items():
     print(f"{name:25}", np.round(values, 3))
 
 # %%
-# What disambiguation is worth is the distance from the floor; what ambiguity still costs is the
-# distance from the ceiling.
+# What disambiguation is worth is the distance from the random candidate; what ambiguity still costs
+# is the distance from the true labels.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for r, marker in zip(sizes, "os", strict=True):

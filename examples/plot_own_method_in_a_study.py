@@ -46,7 +46,7 @@ for sentence in report.findings:
 # ``write_report`` makes a folder with tables, figures and a page of it. The scores are there to be
 # drawn in any other way, too.
 
-titles = ["Nearest centre", "one round", "EM", "PLKNN", "oracle"]
+titles = ["Nearest centre", "one round", "EM", "PLKNN", "LR on true labels"]
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for number, (name, scores) in enumerate(report.scores.groupby("dataset")):
     means = scores.groupby("method")["accuracy"].mean()

@@ -11,7 +11,7 @@ Method = type[PartialLabelClassifier]
 
 
 def _in_order() -> list[Method]:
-    """Return methods before floors and ceilings, by name."""
+    """Return methods before baselines, by name."""
     roles = ("method", "floor", "ceiling")
     return sorted(all_methods().values(), key=lambda method: roles.index(method.card.role))
 

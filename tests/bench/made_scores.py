@@ -48,7 +48,7 @@ def uncorrupted(n_datasets, methods=METHODS):
 
 
 def sunk(depth, datasets=("glass", "ecoli")):
-    """Return a study in which CLPL on glass is so far below the floor."""
+    """Return a study in which CLPL on glass is so far below the baseline."""
     scores = corrupted(datasets).copy()
     below = (scores["method"] == "CLPL") & (scores["dataset"] == "glass")
     scores.loc[below, "accuracy"] = 0.3 - depth

@@ -20,7 +20,7 @@ from disambig.bench.plan import make_plan
 
 NETWORK = {"hidden": 8, "epochs": 3, "ramp_epochs": 2}
 CORRUPTION = {"p": [0.2, 0.6], "r": 1}
-FLOOR, CEILING = "random candidate (floor)", "oracle (ceiling)"
+ON_RANDOM, ON_TRUTH = "LR on a random candidate", "LR on true labels"
 FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 
 

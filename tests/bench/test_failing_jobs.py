@@ -47,7 +47,7 @@ def test_jobs_that_fail_or_die_do_not_stop_the_others_and_are_tried_again(
     everything = {0: "done", 1: "done", 2: "done"}
     assert statuses(result, "raises") == {**everything, raised: "failed"}
     assert statuses(result, "dies") == {**everything, died: "failed"}
-    for title in ("healthy", "random candidate", "oracle"):
+    for title in ("healthy", "LR on a random candidate", "LR on true labels"):
         assert statuses(result, title) == everything
 
     failed = {planned.method_title: (planned, record) for planned, record in result.failed}

@@ -1,12 +1,14 @@
 """Figures: they show what their charts say, nothing covers anything, and bytes are reproduced."""
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.path import Path
 from PIL import Image
 
@@ -32,6 +34,7 @@ from disambig.bench import (
     ranks_chart,
     save_figure,
 )
+from disambig.bench.end_labels import spread_apart
 from disambig.bench.figure_style import color_of
 from disambig.bench.line_styles import method_styles
 
@@ -164,6 +167,52 @@ def test_lines_go_through_the_points_of_their_chart_on_its_scale():
                 assert axes.get_ylim() == panel.y_range
 
 
+def test_the_last_panel_names_its_lines_at_their_ends_where_there_is_room():
+    for name in ("12 panels", "one panel", "cut"):
+        *others, last = drawn(name).axes
+        assert {text.get_text() for text in last.texts} == {*METHODS, "average", "oracle"}
+        assert not any(axes.texts for axes in others)
+    assert not drawn("13 lines").axes[-1].texts
+
+
+def test_names_at_the_ends_of_lines_have_the_order_of_the_lines():
+    (axes,) = drawn("one panel").axes
+    (panel,) = CHARTS["one panel"]().panels.values()
+    order = sorted(panel.series, key=lambda one: one.y[-1])
+    texts = sorted(axes.texts, key=lambda text: text.get_position()[1])
+    assert [text.get_text() for text in texts] == [one.name for one in order]
+
+
+def test_places_are_spread_no_further_than_needed():
+    assert spread_apart([0.1, 0.5, 0.9], 0.2) == [0.1, 0.5, 0.9]
+    np.testing.assert_allclose(spread_apart([0.1, 0.15, 0.9], 0.2), [0.1, 0.3, 0.9])
+    np.testing.assert_allclose(spread_apart([0.8, 0.95, 0.96], 0.2), [0.6, 0.8, 1.0])
+    assert spread_apart([], 0.2) == []
+
+
+def test_a_band_of_one_error_lies_around_the_reference_alone():
+    axes = drawn("12 panels").axes[0]
+    (band,) = (one for one in axes.collections if isinstance(one, FillBetweenPolyCollection))
+    (sure,) = (one for one in CHARTS["12 panels"]().panels["glass", 1].series if one.name == "SURE")
+    corners = band.get_paths()[0].vertices
+    for x, y, error in zip(sure.x, sure.y, sure.errors, strict=True):
+        heights = corners[np.isclose(corners[:, 0], x), 1]
+        np.testing.assert_allclose([heights.min(), heights.max()], [y - error, y + error])
+    assert "SURE ± 1 standard error" in legend_of(drawn("12 panels"))
+    assert not any("error" in text for text in legend_of(drawn("one panel")))
+
+
+def test_lines_by_epoch_end_in_a_bar_and_a_name_and_need_no_legend_for_them():
+    (axes,) = drawn("epochs").axes
+    chart = CHARTS["epochs"]()
+    for one, (point, _, (bar,)) in zip(chart.series, axes.containers, strict=True):
+        ((_, low), (_, high)) = bar.get_segments()[0]
+        np.testing.assert_allclose([low, high], one.y[-1] + one.errors[-1] * np.array([-1, 1]))
+        assert point.get_xdata()[0] > one.x[-1]
+    assert {text.get_text() for text in axes.texts} == {one.label for one in chart.series}
+    assert legend_of(drawn("epochs")) == ["± 1 standard error"]
+
+
 def arrows_of(axes):
     return [line for line in axes.get_lines() if isinstance(line.get_marker(), Path)]
 
@@ -175,7 +224,8 @@ def test_points_below_the_axis_are_arrows_at_the_edge():
         is_cut = axes.get_title().startswith("glass")
         assert [list(line.get_xdata()) for line in arrows_of(axes)] == [list(PS)] * is_cut
         for line in arrows_of(axes):
-            assert line.get_markeredgecolor() == color_of(method_styles(["CLPL"])["CLPL"])
+            clpl = replace(method_styles(["CLPL"])["CLPL"], is_pale=True)
+            assert line.get_markeredgecolor() == color_of(clpl)
             assert max(line.get_ydata()) < 0.1  # of the height of the panel
 
 
@@ -198,29 +248,34 @@ def test_the_reference_stands_out_in_every_figure():
     assert lines[sure].get_linewidth() > 2 * lines[ncpd].get_linewidth()
     dots = drawn("dots").axes[0].containers
     assert dots[sure][0].get_markersize() > dots[ncpd][0].get_markersize()
+    labels = drawn("dots").axes[0].get_yticklabels()
+    assert [label.get_fontweight() == "bold" for label in labels].index(True) == sure
     (axes,) = drawn("ranks of 6").axes
     bold = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
     assert [text.split()[0] for text in bold] == ["SURE"]
     lines = drawn("epochs").axes[0].get_lines()
+    lines = [line for line in lines if len(line.get_xdata()) > 1]  # without bars at their ends
     assert [line.get_linewidth() > 2 for line in lines] == [False, True, False]
 
 
-def test_dots_are_in_rows_from_the_top_with_their_deviation():
+def test_dots_are_in_rows_from_the_top_with_their_error_and_all_alike():
     figure = drawn("dots")
     assert [axes.get_title() for axes in figure.axes] == [f"dataset {i}" for i in range(5)]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == list(METHODS)
     low, high = figure.axes[0].get_ylim()
     assert low > high  # the first method is at the top
-    assert legend_of(figure) == ["average (floor)", "oracle (ceiling)"]
+    assert legend_of(figure) == ["average", "oracle", "± 1 standard error"]
+    points = [container[0] for axes in figure.axes for container in axes.containers]
+    assert len({(point.get_color(), point.get_marker()) for point in points}) == 1
     dot = CHARTS["dots"]().panels[1].dots[2]
     point, _, (bar,) = figure.axes[1].containers[2]
     assert (point.get_xdata()[0], point.get_ydata()[0]) == (dot.mean, 2)
     (segment,) = bar.get_segments()
-    np.testing.assert_allclose(segment[:, 0], dot.mean + dot.spread * np.array([-1, 1]))
+    np.testing.assert_allclose(segment[:, 0], dot.mean + dot.error * np.array([-1, 1]))
 
 
-def test_lines_of_floor_and_ceiling_do_not_lie_on_the_edge_of_dots():
+def test_lines_of_baselines_do_not_lie_on_the_edge_of_dots():
     for axes in drawn("dots").axes:
         low, high = axes.get_xlim()
         for line in axes.get_lines():

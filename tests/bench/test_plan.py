@@ -21,25 +21,25 @@ def test_jobs_come_in_the_order_of_datasets_methods_and_splits(tmp_path):
     assert described(plan) == [
         (data, method, split)
         for data in ("zebra", "ant")
-        for method in ("PLKNN", "IPAL", "random candidate", "oracle")
+        for method in ("PLKNN", "IPAL", "LR on a random candidate", "LR on true labels")
         for split in splits
     ]
 
 
-def test_floor_and_ceiling_are_added_at_the_end_and_once(table):
+def test_baselines_are_added_at_the_end_and_once(table):
     def titles(*methods):
         jobs = make_plan(small_study(table, *methods)).jobs
         return list(dict.fromkeys((one.method_title, one.role) for one in jobs))
 
-    method, floor, ceiling = (
+    method, on_random, on_truth = (
         ("PLKNN", "method"),
-        ("random candidate", "floor"),
-        ("oracle", "ceiling"),
+        ("LR on a random candidate", "floor"),
+        ("LR on true labels", "ceiling"),
     )
-    assert titles("plknn") == [method, floor, ceiling]
-    assert titles("oracle", "plknn") == [ceiling, method, floor]
+    assert titles("plknn") == [method, on_random, on_truth]
+    assert titles("oracle", "plknn") == [on_truth, method, on_random]
     named = {"name": "random_candidate", "title": "blind"}
-    assert titles("plknn", named) == [method, ("blind", "floor"), ceiling]
+    assert titles("plknn", named) == [method, ("blind", "floor"), on_truth]
 
 
 def test_every_share_is_combined_with_every_number_of_false_labels(table):
@@ -96,7 +96,7 @@ def test_only_methods_with_epochs_are_followed_over_them(table):
     quick = {"name": "ncpd", "parameters": {"hidden": 8, "epochs": 3, "ramp_epochs": 2}}
     jobs = make_plan(small_study(table, quick, protocol={"folds": 2, "by_epoch": True})).jobs
     followed = {one.method_title: one.job.by_epoch for one in jobs}
-    assert followed == {"NCPD": True, "random candidate": False, "oracle": False}
+    assert followed == {"NCPD": True, "LR on a random candidate": False, "LR on true labels": False}
 
 
 def test_titles_and_the_place_of_the_data_do_not_change_keys(tmp_path):

@@ -184,8 +184,8 @@ def test_a_store_of_the_first_version_is_reported_and_run_again(table, store):
     assert metrics_of(stored.result) == metrics_of(first)
     (notice,) = stored.notices
     assert notice.startswith(
-        "9 of 9 jobs (PLKNN, random candidate, oracle) were recorded with other code: that of "
-        "disambig 0.1.0, which did not record it."
+        "9 of 9 jobs (PLKNN, LR on a random candidate, LR on true labels) were recorded with other "
+        "code: that of disambig 0.1.0, which did not record it."
     )
     assert stored.n_missing == 0
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from bench.small_reports import (
-    CEILING,
     CORRUPTION,
-    FLOOR,
     FORMATS,
     NETWORK,
+    ON_RANDOM,
+    ON_TRUTH,
     assert_links_lead_somewhere,
     result_of,
     small,
@@ -57,7 +57,8 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
     assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [jobs.csv](jobs.csv)" in text
     for line in missing:
         assert f"\n- {line}\n" in text
-    assert f"## What was found\n\n{list_markdown(report.findings)}" in text
+    assert f"## What was found\n\n{list_markdown(report.brief)}" in text
+    assert f"### In detail\n\n{list_markdown(report.findings)}" in text
     for name in report.charts:
         assert f"]({name}.png)" in text
     for name in report.tables:
@@ -99,11 +100,16 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
     epochs = {name: one for name, one in report.charts.items() if name.startswith("epochs")}
     assert list(epochs) == ["epochs_small", "epochs_small_raw_p0.2_r1", "epochs_small_raw_p0.6_r1"]
     chart = epochs["epochs_small_raw_p0.2_r1"]
-    assert chart.title == "small raw, p=0.2, r=1: mean over 2 runs"
+    assert chart.title == "small raw, p=0.2, r=1"
     curves = accuracy_by_epoch(report.result)["small raw, p=0.2, r=1"]
     for one, runs in zip(chart.series, curves.values(), strict=True):
         np.testing.assert_allclose(one.y, np.mean(runs, axis=0))
     for name in epochs:
+        rows = pd.read_csv(page.parent / f"{name}.csv").groupby("line", sort=False)
+        for one, (line, points) in zip(epochs[name].series, rows, strict=True):
+            assert line == one.name
+            for column, values in zip(points.columns[1:], (one.x, one.y, one.errors), strict=True):
+                np.testing.assert_allclose(points[column], values, rtol=1e-5)
         assert (page.parent / f"{name}.png").is_file()
         assert (page.parent / f"{name}.svg").is_file()
         assert f"({name}.png)" in page.read_text("utf-8")
@@ -174,22 +180,25 @@ def test_a_failure_with_a_long_message_stays_one_entry_of_the_list(data, tmp_pat
 def test_every_table_with_columns_of_methods_has_floor_and_ceiling():
     report = make_report(result_of(small("plknn", "sure", metrics=["accuracy", "covering_rate"])))
     for metric in ("accuracy", "covering_rate"):
-        assert report.tables[metric].header[-2:] == (FLOOR, CEILING)
-        assert [row[0] for row in report.tables[f"{metric}_tests"].rows[-2:]] == [FLOOR, CEILING]
+        assert report.tables[metric].header[-2:] == (ON_RANDOM, ON_TRUTH)
+        assert [row[0] for row in report.tables[f"{metric}_tests"].rows[-2:]] == [
+            ON_RANDOM,
+            ON_TRUTH,
+        ]
         for render in FORMATS.values():
-            assert FLOOR in render(report.tables[metric])
-            assert CEILING in render(report.tables[metric])
+            assert ON_RANDOM in render(report.tables[metric])
+            assert ON_TRUTH in render(report.tables[metric])
 
 
 def test_published_figures_stand_beside_ours_in_a_table_of_their_own():
     published = {"glass": {"PLKNN": (0.5, 0.01)}, "elsewhere": {"PLKNN": (0.4, 0.02)}}
     report = make_report(result_of(small("plknn")), published=published)
     ours = report.tables["accuracy"].rows[0][1]
-    floor, ceiling = report.tables["accuracy"].rows[0][2:]
+    on_random, on_truth = report.tables["accuracy"].rows[0][2:]
     assert list(report.tables) == ["accuracy", "published", "accuracy_tests"]
-    assert report.tables["published"].header == ("data", "", "PLKNN", FLOOR, CEILING)
+    assert report.tables["published"].header == ("data", "", "PLKNN", ON_RANDOM, ON_TRUTH)
     assert report.tables["published"].rows == (
-        ("glass", "ours", ours, floor, ceiling),
+        ("glass", "ours", ours, on_random, on_truth),
         ("", "paper", "0.500 ± 0.010", "-", "-"),
     )
 
@@ -208,11 +217,15 @@ def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
     text = write_undrawn(report, tmp_path / "out").read_text("utf-8")
     parts = [
         "## What was found",
+        report.brief[0],
+        "### In detail",
+        report.findings[0],
         f"## {report.tables['accuracy_wins'].title}",
         "](accuracy_curves_r1.png)",
         "](accuracy_curves_r2.png)",
+        "The band around PLKNN is one standard error of the mean over 2 runs",
         "](accuracy_dots.png)",
-        "](accuracy_ranks.png)",
+        "bars are one standard error of the mean over 2 runs",
         "## Accuracy beside the paper's",
         f"## {report.tables['accuracy_tests'].title}",
         f"## {report.tables['accuracy'].title}",

@@ -88,22 +88,22 @@ def test_it_counts_the_tests():
     assert "less than one of 6 would come out significant by chance" in text
 
 
-def test_it_gives_the_gap_to_floor_and_ceiling():
+def test_it_gives_the_gap_to_the_baselines():
     text = findings(study(MEANS, roles=ROLES), "ours")
     # (0.4 + 0.3 + 0.4) / 3 and (0.2 + 0.1 + 0.0) / 3
-    assert "on average 0.367 better than low (floor) (+0.300 to +0.400 over 3 datasets)." in text
-    assert "on average 0.100 worse than high (ceiling)" in text
+    assert "on average 0.367 better than low (+0.300 to +0.400 over 3 datasets)." in text
+    assert "on average 0.100 worse than high" in text
 
 
-def test_a_reference_below_the_floor_is_not_hidden():
+def test_a_reference_behind_a_baseline_is_not_hidden():
     means = {"zoo": {"ours": 0.2, "a": 0.6, "low": 0.3}}
     text = findings(study(means, roles=ROLES), "ours")
-    assert "0.100 worse than low (floor)" in text
-    assert "below the floor on 1: zoo" in text
-    assert "- Below the floor: ours on zoo.\n" in text
+    assert "0.100 worse than low" in text
+    assert "; worse on 1: zoo" in text
+    assert "- Worse than low: ours on zoo.\n" in text
 
 
-def test_every_method_below_the_floor_is_named_with_the_datasets():
+def test_every_method_behind_a_baseline_is_named_with_the_datasets():
     settings = {
         f"{dataset}, p={p}": {"ours": ours, "a": a, "b": 0.6, "low": 0.5, "high": 0.55}
         for dataset, ours, a in (("zoo", 0.4, 0.7), ("wine", 0.6, 0.3))
@@ -111,18 +111,18 @@ def test_every_method_below_the_floor_is_named_with_the_datasets():
     }
     settings["wine, p=0.3"]["a"] = 0.6
     text = findings(study(settings, roles=ROLES), "ours")
-    assert "- Below the floor: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in text
-    assert "below the floor on 3: zoo 3." in text
-    assert "above the ceiling on 3: wine 3." in text
+    assert "- Worse than low: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in text
+    assert "; worse on 3: zoo 3." in text
+    assert "; better on 3: wine 3." in text
     two = findings(study(settings, roles=ROLES | {"b": "floor"}), "ours")
-    assert "- Below the floor b: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in two
-    assert "- Below the floor low: " in two
+    assert "- Worse than b: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in two
+    assert "- Worse than low: " in two
 
 
-def test_where_less_is_better_below_the_floor_is_above_its_number():
+def test_where_less_is_better_a_larger_number_is_worse_than_the_baseline():
     scores = study({"zoo": {"ours": 0.2, "a": 0.4, "low": 0.3}}, roles=ROLES)
     text = findings(scores.rename(columns={"accuracy": "brier_score"}), "ours", "brier_score")
-    assert "- Below the floor: a on zoo.\n" in text
+    assert "- Worse than low: a on zoo.\n" in text
 
 
 def test_it_says_where_the_reference_is_the_best_or_level_with_the_best():
@@ -244,10 +244,10 @@ def test_a_fold_that_failed_for_all_methods_is_missed():
     assert "15 of 75 runs are missing" in findings(scores, "ours")
 
 
-def test_a_reference_that_equals_its_ceiling_is_as_good():
+def test_a_reference_that_equals_a_baseline_is_as_good():
     scores = study({"zoo": {"ours": 0.7, "a": 0.6, "high": 0.7}}, roles=ROLES)
     scores["accuracy"] = scores["accuracy"].round(1)
-    assert "ours is on average as good as high (ceiling)." in findings(scores, "ours")
+    assert "ours is on average as good as high." in findings(scores, "ours")
 
 
 # In brief
@@ -256,9 +256,9 @@ def test_a_reference_that_equals_its_ceiling_is_as_good():
 def test_three_sentences_say_who_is_ahead_what_tests_say_and_the_scale():
     assert in_brief(study(MEANS, roles=ROLES), "ours") == (
         "Mean accuracy over 3 datasets, the best first: ours 0.767, a 0.733, b 0.567.",
-        "ours is significantly better than another method in 5 of 6 comparisons, worse in 1; "
-        "less than one would come out so by chance.",
-        "For scale, the floor (low) has 0.400, the ceiling (high) has 0.867.",
+        "ours is significantly better than a, b on most datasets (better in 5 of 6 paired t-tests, "
+        "worse in 1; less than one would come out so by chance).",
+        "For scale, low has 0.400, high has 0.867.",
     )
 
 
@@ -271,3 +271,32 @@ def test_a_method_without_a_score_everywhere_has_no_mean():
     missing = [("wine", "a", fold) for fold in range(5)]
     first, *_ = in_brief(study(MEANS, roles=ROLES, missing=missing), "ours")
     assert first == "Mean accuracy over 3 datasets, the best first: ours 0.767, b 0.567."
+
+
+def test_rivals_with_the_same_verdict_are_named_together_and_few_runs_are_said():
+    means = {"zoo": {"ours": 0.5, "a": 0.6, "b": 0.4, "c": 0.4}}
+    _, verdict, *_ = in_brief(study(means), "ours")
+    assert verdict.startswith(
+        "ours is significantly better than b, c; significantly worse than a ("
+    )
+    scores = study(means)
+    _, few, *_ = in_brief(scores[scores["fold"] < 4], "ours")
+    assert few.endswith("Tests over 4 runs can say little.")
+
+
+def test_with_the_share_of_test_rows_tests_are_the_corrected_ones():
+    # b is behind by little: the paired t-test finds it, the corrected one does not.
+    scores = study({"zoo": {"ours": 0.5, "a": 0.3, "b": 0.495}})
+    _, paired, *_ = in_brief(scores, "ours")
+    assert "better than a, b (better in 2 of 2 paired t-tests" in paired
+    _, corrected, *_ = in_brief(scores, "ours", test_share=0.5)
+    assert "better than a; not significantly different from b (better in 1 of 2 corr" in corrected
+
+
+def test_sentences_spell_out_logistic_regression():
+    roles = {"LR on true labels": "ceiling"}
+    scores = study({"zoo": {"ours": 0.7, "LR": 0.6, "LR on true labels": 0.8}}, roles=roles)
+    text = findings(scores, "ours")
+    assert "0.100 worse than logistic regression on true labels." in text
+    *_, scale = in_brief(scores, "ours")
+    assert scale == "For scale, logistic regression on true labels has 0.800."

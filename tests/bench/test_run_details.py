@@ -46,7 +46,7 @@ def test_seconds_are_means_over_jobs_and_a_sum():
         result = changed(result, number, seconds=seconds)
     rows = seconds_table(study_scores(result)).rows
     assert rows[0] == ("PLKNN", "2", "-", "2.000", "0.500", "5.000")
-    assert [row[0] for row in rows] == ["PLKNN", "random candidate", "oracle"]
+    assert [row[0] for row in rows] == ["PLKNN", "LR on a random candidate", "LR on true labels"]
 
 
 def test_failures_have_a_row_each_with_their_message_on_one_line(data):

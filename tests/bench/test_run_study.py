@@ -100,8 +100,8 @@ def test_accuracies_are_those_of_cross_validation(finished):
     data = load_dataset(finished.table, truth="truth")
     methods = {
         "PLKNN": PLKNN(),
-        "random candidate": RandomCandidateClassifier(),
-        "oracle": OracleClassifier(),
+        "LR on a random candidate": RandomCandidateClassifier(),
+        "LR on true labels": OracleClassifier(),
     }
     for title, method in methods.items():
         expected = [vars(score) for score in cross_validate(method, data, n_folds=3)]
@@ -143,8 +143,8 @@ def test_another_study_takes_what_it_needs_from_the_same_store(finished, tmp_pat
     assert notebook.started == []
     assert {planned.method_title for planned, _ in result.jobs()} == {
         "Neighbours",
-        "random candidate",
-        "oracle",
+        "LR on a random candidate",
+        "LR on true labels",
     }
 
 

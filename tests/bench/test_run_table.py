@@ -59,7 +59,7 @@ def test_names_say_floor_ceiling_and_choice_by_true_labels():
     assert [runs.display_name(name) for name in "abc"] == [
         "a (chosen by true labels)",
         "b",
-        "c (floor)",
+        "c",
     ]
 
 

@@ -21,7 +21,7 @@ from disambig import DisambigError
 from disambig.bench import RanksChart, curves_chart, dots_chart, epochs_chart, ranks_chart
 from disambig.bench.line_styles import method_styles
 
-LEGEND = [*METHODS, "average (floor)", "oracle (ceiling)"]
+LEGEND = [*METHODS, "average", "oracle"]
 
 
 def values_of(panel):
@@ -47,6 +47,41 @@ def test_a_curve_is_the_mean_over_folds():
     np.testing.assert_allclose(one.y, own.groupby("p")["accuracy"].mean())
 
 
+def test_the_band_around_the_reference_is_one_standard_error_and_inside_the_scale():
+    scores = corrupted()
+    chart = curves_chart(scores, reference="SURE")
+    text, style = chart.legend.band
+    assert (text, style.is_strong) == ("SURE ± 1 standard error", True)
+    assert "band around SURE is one standard error of the mean over 3 runs" in chart.caption
+    for (dataset, r), panel in chart.panels.items():
+        (one,) = panel.bands
+        runs = scores[
+            (scores["dataset"] == dataset) & (scores["r"] == r) & (scores["method"] == "SURE")
+        ].groupby("p")["accuracy"]
+        np.testing.assert_allclose(one.errors, runs.std() / 3**0.5)
+        lows, highs = zip(*one.band, strict=True)
+        np.testing.assert_allclose(lows, runs.mean() - runs.std() / 3**0.5)
+        assert panel.y_range[0] < min(lows)
+        assert max(highs) < panel.y_range[1]
+    without = curves_chart(scores)
+    assert without.legend.band is None
+    assert "band" not in without.caption
+
+
+def test_methods_with_an_average_rank_in_the_lower_half_are_pale():
+    # Means fall with the number of the method, by less than the noise between neighbours.
+    scores = corrupted(("glass",), rs=(1,)).copy()
+    scores["accuracy"] = 0.5 - 0.1 * scores["method"].map((*METHODS, "average", "oracle").index)
+
+    def pale(reference):
+        panel = curves_chart(scores, reference=reference).panels["glass", 1]
+        return [one.name for one in panel.series if one.style.is_pale]
+
+    assert pale("NCPD") == list(METHODS[3:])
+    assert pale(METHODS[4]) == [METHODS[3], METHODS[5]]  # the reference never is
+    assert "average rank over all settings worse than 3.5, " in curves_chart(scores).caption
+
+
 def test_panels_of_a_dataset_share_their_scale_which_holds_every_point():
     chart = curves_chart(corrupted())
     for dataset in DATASETS:
@@ -69,7 +104,7 @@ def test_panels_of_one_r_keep_the_scale_of_all():
         chart.with_r(4)
 
 
-def test_points_far_below_the_floor_are_arrows_below_the_other_lines():
+def test_points_far_below_the_baseline_are_arrows_below_the_other_lines():
     chart = curves_chart(sunk(2.0))
     assert chart.legend.has_arrows
     for (dataset, _), panel in chart.panels.items():
@@ -118,7 +153,7 @@ def test_the_reference_stands_out_in_every_chart(reference):
     assert [one.style.is_strong for one in epochs.series] == [False, True, False]
 
 
-def test_every_method_floor_and_ceiling_is_in_the_legend_of_curves():
+def test_every_method_and_baseline_is_in_the_legend_of_curves():
     legend = curves_chart(corrupted()).legend
     assert [label for label, _ in legend.entries] == LEGEND
     assert [style.is_bound for _, style in legend.entries] == [False] * 6 + [True] * 2
@@ -147,17 +182,29 @@ def test_dots_have_a_panel_for_all_data_with_every_method_in_order():
     assert [panel.title for panel in chart.panels] == [f"dataset {i}" for i in range(5)]
     for panel in chart.panels:
         assert [dot.name for dot in panel.rows] == list(METHODS)
-        assert panel.x_title == "accuracy, mean ± std"
+        assert panel.x_title == "accuracy"
+    assert "bars are one standard error of the mean over 3 runs" in chart.caption
     assert [label for label, _ in chart.legend.entries] == LEGEND[-2:]
     assert not chart.legend.has_hollow
 
 
-def test_dots_are_means_with_standard_deviations():
+def test_dots_are_means_with_standard_errors():
     scores = uncorrupted(2)
     dot = dots_chart(scores).panels[1].dots[2]
     own = scores[(scores["data"] == "dataset 1") & (scores["method"] == "AGGD")]["accuracy"]
     assert (dot.name, dot.mean) == ("AGGD", pytest.approx(own.mean()))
-    assert dot.spread == pytest.approx(own.std())
+    assert dot.error == pytest.approx(own.std() / 3**0.5)
+    single = dots_chart(scores[scores["fold"] == 0])
+    assert {dot.error for panel in single.panels for dot in panel.dots} == {None}
+    assert not single.legend.has_bars
+
+
+def test_known_datasets_have_their_proper_names():
+    scores = uncorrupted(2).replace({"dataset 0": "msrcv2", "dataset 1": "glass"})
+    assert [panel.title for panel in dots_chart(scores).panels] == ["MSRCv2", "glass"]
+    names = {"dataset": {"glass": "lost"}}
+    curves = curves_chart(corrupted(("glass",), rs=(1,)).replace(names))
+    assert [panel.title for panel in curves.panels.values()] == ["Lost, r = 1"]
 
 
 def test_dots_leave_out_missing_cells_and_show_incomplete_ones_hollow():
@@ -171,7 +218,7 @@ def test_dots_leave_out_missing_cells_and_show_incomplete_ones_hollow():
     assert chart.legend.has_hollow
 
 
-def test_ranks_name_every_method_once_best_first_and_neither_floor_nor_ceiling():
+def test_ranks_name_every_method_once_best_first_and_no_baseline():
     chart = ranks_chart(corrupted())
     assert sorted(chart.names) == sorted(METHODS)
     assert [chart.ranks[name] for name in chart.names] == sorted(chart.ranks.values())
@@ -204,21 +251,22 @@ def test_ranks_of_too_little_are_refused(scores, needs):
         ranks_chart(scores)
 
 
-def test_curves_of_epochs_are_means_over_runs_and_the_legend_says_where_they_end():
+def test_curves_of_epochs_are_means_over_runs_with_errors_and_say_where_they_end():
     curves = by_epoch()
     chart = epochs_chart(curves, title="MSRCv2")
     for one, values in zip(chart.series, curves.values(), strict=True):
         np.testing.assert_allclose(one.y, values.mean(axis=0))
+        np.testing.assert_allclose(one.errors, values.std(axis=0, ddof=1) / 5**0.5)
         assert list(one.x) == list(range(1, 81))
     assert [label for label, _ in chart.legend.entries] == [
-        f"{label}: {values.mean(axis=0)[-1]:.3f} at the end" for label, values in curves.items()
+        f"{label} {values.mean(axis=0)[-1]:.3f}" for label, values in curves.items()
     ]
 
 
 def test_the_legend_of_epochs_takes_other_names_and_lines_keep_their_style():
     chart = epochs_chart(by_epoch(), title="t", names={"w/o NC": "w/o NC (chosen by true labels)"})
     label, style = chart.legend.entries[1]
-    assert label.startswith("w/o NC (chosen by true labels): 0.")
+    assert label.startswith("w/o NC (chosen by true labels) 0.")
     assert style == method_styles(by_epoch())["w/o NC"]
 
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from bench.small_reports import (
-    CEILING,
     CORRUPTION,
-    FLOOR,
     FORMATS,
+    ON_RANDOM,
+    ON_TRUTH,
     assert_links_lead_somewhere,
     result_of,
     rows_of,
@@ -20,11 +20,13 @@ from disambig import DisambigError
 from disambig.bench import StudyResult, make_report
 from disambig.bench.execute import failure
 
+HOLDOUT = {"kind": "holdout"}
+
 
 def test_a_study_on_data_with_its_own_sets_has_dots_and_two_tables(plain):
     assert list(plain.tables) == ["accuracy", "accuracy_tests"]
     assert list(plain.charts) == ["accuracy_dots"]
-    assert plain.tables["accuracy"].header == ("data", "PLKNN", "SURE", FLOOR, CEILING)
+    assert plain.tables["accuracy"].header == ("data", "PLKNN", "SURE", ON_RANDOM, ON_TRUTH)
 
 
 def test_the_table_has_the_means_of_the_scores(plain):
@@ -51,11 +53,17 @@ def test_a_study_on_corrupted_data_has_curves_and_counts_of_wins():
     assert len(printed["accuracy_curves_r1"].panels) == 1
 
 
-def test_three_methods_on_two_datasets_have_a_diagram_of_ranks(data):
-    report = make_report(
-        result_of(small("plknn", "sure", "average", diligent(), datasets=["glass", data]))
-    )
-    assert list(report.charts) == ["accuracy_dots", "accuracy_ranks"]
+@pytest.mark.parametrize("n_datasets", [9, 10])
+def test_ten_datasets_have_a_diagram_of_ranks(n_datasets, data):
+    entries = [data | {"title": f"data {i}"} for i in range(n_datasets)]
+    # Many settings of one dataset count once.
+    entries[0] |= {"corruption": {"p": [0.2, 0.6], "r": [1, 2]}}
+    study = small("plknn", "em", "average", diligent(), datasets=entries, protocol=HOLDOUT)
+    report = make_report(result_of(study))
+    assert ("accuracy_ranks" in report.charts) == (n_datasets == 10)
+    notes = " ".join(report.tables["accuracy_tests"].notes)
+    assert ("drawn from 10 datasets on" in notes) == (n_datasets == 9)
+    assert ("counting once; here it is 9." in notes) == (n_datasets == 9)
 
 
 def test_corrupted_and_uncorrupted_data_go_into_one_report(data, tmp_path):
@@ -113,7 +121,7 @@ def test_every_metric_has_its_own_tables_and_figures_and_the_first_makes_the_fin
 
 def test_one_method_with_floor_and_ceiling_is_reported_without_tests():
     report = make_report(result_of(small("plknn")))
-    assert report.tables["accuracy"].header == ("data", "PLKNN", FLOOR, CEILING)
+    assert report.tables["accuracy"].header == ("data", "PLKNN", ON_RANDOM, ON_TRUTH)
     assert "PLKNN cannot be tested against another method" in " ".join(report.findings)
 
 
@@ -132,7 +140,7 @@ def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(da
     study = small("plknn", *broken, datasets=[data], protocol={"folds": 3})
     report, page = written(study, tmp_path / "out")
     header, rows = rows_of(page.with_name("accuracy.csv"))
-    assert header == ["data", "PLKNN", "half", "none", FLOOR, CEILING]
+    assert header == ["data", "PLKNN", "half", "none", ON_RANDOM, ON_TRUTH]
     assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}( [•◦])? \(2 of 3\)", rows["small"]["half"])
     assert rows["small"]["none"] == "-"
     assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3} \*", rows["small"]["PLKNN"])
@@ -150,7 +158,7 @@ def test_a_study_whose_study_methods_all_failed_is_reported_with_floor_and_ceili
     report, page = written(small(diligent(fails_without=-1), datasets=[data]), tmp_path / "out")
     _, rows = rows_of(page.with_name("accuracy.csv"))
     assert rows["small"]["DILIGENT"] == "-"
-    assert float(rows["small"][CEILING].split()[0]) > 0
+    assert float(rows["small"][ON_TRUTH].split()[0]) > 0
     assert "2 of 6 runs are missing" in " ".join(report.findings)
     assert page.read_text("utf-8").count("row -1 is not there") == 2
 

@@ -97,7 +97,8 @@ def test_parameters_are_chosen_without_true_labels_by_default():
 def test_titles_are_names_as_papers_write_them_unless_a_label_is_given():
     methods = ["plknn", "random_candidate", {"name": "ipal", "title": "ours"}]
     study = Study(**settings(methods=methods))
-    assert [method.shown_title for method in study.methods] == ["PLKNN", "random candidate", "ours"]
+    titles = [method.shown_title for method in study.methods]
+    assert titles == ["PLKNN", "LR on a random candidate", "ours"]
 
 
 def test_the_first_method_that_is_no_floor_or_ceiling_is_the_reference():
@@ -181,7 +182,7 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ({"methods": ["no.module:Method"]}, "methods[0]: There is no method 'no.module:Method'"),
         ({"methods": [{"title": "x"}]}, "methods[0].name: is missing. Give it."),
         ({"methods": []}, "methods: List should have at least 1 item"),
-        ({"methods": ["oracle"]}, "a study needs a method besides floors and ceilings."),
+        ({"methods": ["oracle"]}, "a study needs a method besides the baselines."),
         ({"methods": ["plknn", "plknn"]}, "two methods are called PLKNN: give one a 'title'."),
         (
             {"methods": ["ipal", {"name": "plknn", "title": "IPAL"}]},
@@ -316,8 +317,8 @@ def test_columns_of_a_table_mean_nothing_to_a_named_dataset_and_are_refused(opti
         make_plan(Study(**settings(datasets=[{"name": "glass", option: "x"}])))
 
 
-@pytest.mark.parametrize("title", ["oracle", "random candidate"])
-def test_a_label_cannot_be_that_of_the_floor_or_ceiling_that_is_added(title):
+@pytest.mark.parametrize("title", ["LR on true labels", "LR on a random candidate"])
+def test_a_label_cannot_be_that_of_a_baseline_that_is_added(title):
     with pytest.raises(StudyError, match=f"two methods are called {title}: give one a 'title'"):
         make_plan(Study(**settings(methods=[{"name": "plknn", "title": title}])))
 

@@ -71,7 +71,7 @@ def text(*counts):
 def test_every_count_is_that_of_the_paired_t_test():
     scores = random_scores()
     table = win_table(frame(scores), reference="ours")
-    assert table.header == ("data", "a", "b", "all", "low (floor)", "high (ceiling)")
+    assert table.header == ("data", "a", "b", "all", "low", "high")
     rows = {row[0]: row[1:] for row in table.rows}
     assert list(rows) == ["glass, r=1", "glass, r=3", "ecoli, r=1", "ecoli, r=3", "all"]
     for dataset, r in product(("glass", "ecoli"), RS):
@@ -147,7 +147,7 @@ def test_data_with_its_own_sets_has_a_row_without_r():
 def test_a_method_without_rivals_has_a_table_all_the_same():
     scores = {("glass", 0.1, 1, method): [0.5, 0.6] for method in ("ours", "low")}
     table = win_table(frame(scores), reference="ours")
-    assert table.header == ("data", "all", "low (floor)")
+    assert table.header == ("data", "all", "low")
     assert table.rows[-1] == ("all", "0/0/0", "0/1/0")
 
 

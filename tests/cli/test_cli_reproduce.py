@@ -222,14 +222,11 @@ def test_the_quick_curves_report_without_data_from_elsewhere(
     assert_fits(result.stdout)
     assert "Missing" not in result.stdout
     assert f"{n_jobs} of {n_jobs} jobs were done before." in result.stdout
-    assert "Accuracy: mean, r=2\n" in result.stdout
+    assert "Accuracy: mean over 5 runs, r=2\n" in result.stdout
     assert "Mean accuracy over 9 settings, the best first: " in result.stdout
     folder = tmp_path / "out" / "curves-quick"
     assert result.stdout.splitlines()[-1] == "out/curves-quick/report.html"
-    assert {path.name for path in folder.glob("*.png")} == {
-        "accuracy_curves.png",
-        "accuracy_ranks.png",
-    }
+    assert {path.name for path in folder.glob("*.png")} == {"accuracy_curves.png"}
     assert not (folder / "published.csv").exists()
     rows = (folder / "accuracy_wins.csv").read_text("utf-8").splitlines()
     assert rows[0].startswith("data,NCPD+,PLKNN,M3PL,IPAL,SURE,AGGD,all")

@@ -292,7 +292,7 @@ def test_a_job_that_fails_is_reported_at_once_and_in_the_report_and_the_others_a
     assert "12 jobs, 1 failed" in page
     assert "I miss" in page.partition("## What failed")[2]
     rows = (out / "own" / "accuracy.csv").read_text("utf-8").splitlines()
-    assert rows[0] == "data,PLKNN,Shy [b],random candidate (floor),oracle (ceiling)"
+    assert rows[0] == "data,PLKNN,Shy [b],LR on a random candidate,LR on true labels"
     assert re.fullmatch(r"mine \[b\](,0\.\d{3} ± 0\.\d{3}[^,]*){4}", rows[1])
 
 

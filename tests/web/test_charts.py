@@ -279,21 +279,21 @@ def dots(*given):
     return as_tree(dot_chart(DotPanel("glass", "accuracy", given)))
 
 
-def test_dots_have_their_mean_and_spread_on_one_scale():
+def test_dots_have_their_mean_and_error_on_one_scale_and_are_all_alike():
     tree = dots(
         Dot("NCPD", 0.5, 0.1, nth_style(0)),
         Dot("SURE", 0.7, None, nth_style(3)),
         Dot("low", 0.3, 0.2, FLOOR),
     )
     svg = tree.find("svg")
-    ((path, circle), (diamond,), (line,)) = (
-        [one for one in of_class(svg, name)[0] if one.tag in ("path", "circle", "polygon", "line")]
-        for name in ("series-0", "series-3", "bound")
-    )
-    mean = float(circle.get("cx"))
+    circle, second = of_class(svg, "point")
+    assert {circle.tag, second.tag} == {"circle"}
+    assert not of_class(svg, "series-0")
+    (line,) = of_class(svg, "bound")[0]
+    path = next(one for one in of_class(svg, "line") if one.tag == "path")
+    mean, other = float(circle.get("cx")), float(second.get("cx"))
     start, end = map(float, re.match(r"M([\d.]+) [\d.]+H([\d.]+)", path.get("d")).groups())
-    low, corners = float(line.get("x1")), diamond.get("points").split()
-    other = float(corners[0].split(",")[0])
+    low = float(line.get("x1"))
     assert mean - start == pytest.approx(end - mean, abs=0.02)
     assert other - mean == pytest.approx(2 * (mean - start), abs=0.03)
     assert mean - low == pytest.approx(2 * (mean - start), abs=0.03)

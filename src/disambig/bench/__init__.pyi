@@ -3,6 +3,7 @@ from .charts import DotsChart as DotsChart
 from .charts import LineChart as LineChart
 from .charts import RanksChart as RanksChart
 from .conclusions import findings as findings
+from .curves import curves_chart as curves_chart
 from .evaluate import FoldScore as FoldScore
 from .evaluate import cross_validate as cross_validate
 from .evaluate import mean_and_std as mean_and_std
@@ -18,8 +19,8 @@ from .report import write_report as write_report
 from .runner import StudyListener as StudyListener
 from .runner import run_study as run_study
 from .settings import Study as Study
+from .significance import significance_table as significance_table
 from .store import RecordStore as RecordStore
-from .study_charts import curves_chart as curves_chart
 from .study_charts import dots_chart as dots_chart
 from .study_charts import epochs_chart as epochs_chart
 from .study_charts import ranks_chart as ranks_chart
@@ -27,7 +28,6 @@ from .study_results import StoredResults as StoredResults
 from .study_results import StudyResult as StudyResult
 from .study_results import read_results as read_results
 from .tables import comparison_table as comparison_table
-from .tables import significance_table as significance_table
 from .tables import win_table as win_table
 from .trial import ControlledCorruption as ControlledCorruption
 from .trial import shuffled_folds as shuffled_folds

@@ -11,15 +11,19 @@ from disambig.bench.statistics import groups_alike
 # Share of a panel's height that a row of arrows takes. Lines beyond the last row share rows.
 ARROW_ROW_HEIGHT = 0.07
 MAX_ARROW_ROWS = 5
+# What bars and bands are, in all charts.
+ONE_ERROR = "± 1 standard error"
 
 
 @dataclass(frozen=True)
 class Legend:
-    """Which line is which, and what hollow markers and arrows are where there are any."""
+    """Which line is which, and what bands, bars, hollow markers and arrows are."""
 
     entries: tuple[tuple[str, LineStyle], ...]
     has_hollow: bool = False
     has_arrows: bool = False
+    has_bars: bool = False
+    band: tuple[str, LineStyle] | None = None  # what it shows, and around which line
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,28 @@ class Series:
     x: Sequence[float]
     y: Sequence[float]
     style: LineStyle
+    # Standard errors of the points, NaN where there is none; empty where nothing is known.
+    errors: Sequence[float] = ()
     # By the number of a point, which is hollow then.
     remarks: Mapping[int, str] = field(default_factory=dict)
     # What the legend says, if not the name.
     label: str | None = None
 
+    @property
+    def band(self) -> list[tuple[float, float]]:
+        """The ends of the band around each point of the line that stands out; else nothing."""
+        if not self.style.is_strong:
+            return []
+        return [(y - error, y + error) for y, error in zip(self.y, self.errors, strict=False)]
+
 
 @dataclass(frozen=True)
 class LineChart:
-    """Lines over one pair of axes.
+    """Lines over one pair of axes, with a band around the one that stands out.
 
     Without ``y_range`` the vertical axis holds all values; with it, points below are arrows at the
-    lower edge. Without ``x_ticks`` round values are named.
+    lower edge. Without ``x_ticks`` round values are named. With ``has_end_bars`` there is no band
+    but a bar at the right end of every line.
     """
 
     title: str
@@ -51,14 +65,23 @@ class LineChart:
     caption: str = ""
     y_range: tuple[float, float] | None = None
     x_ticks: Sequence[float] | None = None
+    has_end_bars: bool = False
+
+    @property
+    def bands(self) -> list[Series]:
+        """The lines with a band around them."""
+        return [] if self.has_end_bars else [one for one in self.series if one.band]
 
     @property
     def legend(self) -> Legend:
         """What the lines are."""
+        band = next(((f"{one.name} {ONE_ERROR}", one.style) for one in self.bands), None)
         return Legend(
-            tuple((one.label or one.name, one.style) for one in self.series),
+            band=band,
+            entries=tuple((one.label or one.name, one.style) for one in self.series),
             has_hollow=any(one.remarks and one.style.marker is not None for one in self.series),
             has_arrows=bool(self.arrow_rows()),
+            has_bars=self.has_end_bars and any(one.errors for one in self.series),
         )
 
     def arrow_rows(self) -> dict[int, int]:
@@ -76,6 +99,7 @@ class CurvesChart:
     """
 
     panels: Mapping[tuple[str, float], LineChart]
+    caption: str = ""
 
     @property
     def datasets(self) -> list[str]:
@@ -95,6 +119,7 @@ class CurvesChart:
             legends[0].entries,
             has_hollow=any(legend.has_hollow for legend in legends),
             has_arrows=any(legend.has_arrows for legend in legends),
+            band=next((legend.band for legend in legends if legend.band), None),
         )
 
     def with_r(self, r: float) -> "CurvesChart":
@@ -110,18 +135,18 @@ class CurvesChart:
 
 @dataclass(frozen=True)
 class Dot:
-    """A mean and its standard deviation; with a remark, the marker is hollow."""
+    """A mean and its standard error; with a remark, the marker is hollow."""
 
     name: str
     mean: float  # NaN where there is none
-    spread: float | None  # None of a single value
+    error: float | None  # None of a single value
     style: LineStyle
     remark: str = ""
 
 
 @dataclass(frozen=True)
 class DotPanel:
-    """The methods below each other, a mean in each row; floors and ceilings are lines across."""
+    """The methods below each other, a mean in each row; baselines are lines across."""
 
     title: str
     x_title: str
@@ -134,22 +159,27 @@ class DotPanel:
 
     @property
     def bounds(self) -> list[Dot]:
-        """Floors and ceilings."""
+        """Baselines."""
         return [dot for dot in self.dots if dot.style.is_bound]
 
 
 @dataclass(frozen=True)
 class DotsChart:
-    """Mean scores with their spread: a panel for all data, with the same methods in each."""
+    """Mean scores with standard errors: a panel for all data, with the same methods in each."""
 
     panels: Sequence[DotPanel]
+    caption: str = ""
 
     @property
     def legend(self) -> Legend:
         """What the lines are; rows have names of their own."""
         dots = [dot for panel in self.panels for dot in panel.rows]
         bounds = tuple((dot.name, dot.style) for dot in self.panels[0].bounds)
-        return Legend(bounds, has_hollow=any(dot.remark for dot in dots))
+        return Legend(
+            bounds,
+            has_hollow=any(dot.remark for dot in dots),
+            has_bars=any(dot.error for dot in dots),
+        )
 
 
 @dataclass(frozen=True)

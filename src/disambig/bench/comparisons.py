@@ -20,6 +20,10 @@ from disambig.bench.statistics import (
 )
 from disambig.metrics import direction
 
+# Diagrams of ranks are drawn from here on; over fewer datasets they tell little: with seven methods
+# on three, ranks would have to differ by 5.2 of a possible 6. Settings of one dataset are not
+# independent, so that they count as one.
+MIN_DATASETS_OF_RANKS = 10
 # By data and method; None where it shares fewer than two runs with the reference.
 PairwiseTests = Mapping[tuple[str, str], PairedTest | None]
 

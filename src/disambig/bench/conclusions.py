@@ -1,6 +1,5 @@
 """What a study found, in plain sentences made from its numbers."""
 
-from collections import Counter
 from functools import partial
 from itertools import product
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.messages import plural
+from disambig.bench.baselines import behind_baselines, gaps_to_baselines
 from disambig.bench.comparisons import (
     PairwiseTests,
     Ranking,
@@ -18,7 +18,6 @@ from disambig.bench.comparisons import (
 from disambig.bench.run_table import DECIMALS, RunTable
 from disambig.bench.statistics import corrected_t_test
 from disambig.bench.wording import (
-    count_by_dataset,
     friedman_sentence,
     join_data,
     repeated_data_sentence,
@@ -61,8 +60,8 @@ def findings(
         *_best_or_level(runs, reference, tests, alpha),
         *_verdicts(runs, reference, tests, corrected, alpha),
         *_behind(runs, reference, tests, alpha),
-        *_gaps(runs, reference),
-        *_below_floors(runs),
+        *gaps_to_baselines(runs, reference),
+        *behind_baselines(runs),
         friedman_sentence(ranking, alpha),
         *_ranks(runs, ranking, reference),
         *repeated_data_sentence(ranking, has_p_values=ranking.friedman is not None),
@@ -73,11 +72,17 @@ def findings(
 
 
 def in_brief(
-    scores: Any, reference: str, metric: str = "accuracy", *, alpha: float = 0.05
+    scores: Any,
+    reference: str,
+    metric: str = "accuracy",
+    *,
+    test_share: float | None = None,
+    alpha: float = 0.05,
 ) -> tuple[str, ...]:
-    """Return what was found in three sentences at most: who is ahead, what tests say, the scale.
+    """Return what was found in three points at most: who is ahead, what tests say, the scale.
 
-    The parameters are those of ``findings``.
+    The parameters are those of ``findings``. Without ``test_share`` tests are not corrected for
+    training rows that runs share.
     """
     runs = RunTable.from_scores(scores, metric, reference)
     means = {method: _mean_over_data(runs, method) for method in runs.methods + runs.bounds}
@@ -91,17 +96,22 @@ def in_brief(
         over = f" over {plural(len(runs.data), runs.unit)}" if len(runs.data) > 1 else ""
         sentences.append(f"Mean {metric_title(metric)}{over}, the best first: {', '.join(each)}.")
     pairs = list(product(runs.data, runs.rivals(reference)))
-    tests = pairwise_tests(runs, reference)
+    if test_share is None:
+        kind, tests = "paired t-test", pairwise_tests(runs, reference)
+    else:
+        test = partial(corrected_t_test, test_share=test_share)
+        kind, tests = "corrected t-test", pairwise_tests(runs, reference, test)
     made = [test for pair in pairs if (test := tests[pair]) is not None]
     if made:
         counts = WinTieLoss.count(made, alpha)
+        few = f" Tests over {runs.n_runs} runs can say little." if _has_few_runs(runs) else ""
         sentences.append(
-            f"{runs.display_name(reference)} is significantly better than another method in "
-            f"{counts.wins} of {plural(len(made), 'comparison')}, worse in {counts.losses}; "
-            f"{_by_chance(alpha, len(made))} would come out so by chance."
+            f"{runs.display_name(reference)} is {_by_majority(runs, reference, tests, alpha)} "
+            f"(better in {counts.wins} of {plural(len(made), kind)}, worse in "
+            f"{counts.losses}; {_by_chance(alpha, len(made))} would come out so by chance).{few}"
         )
     bounds = [
-        f"the {runs.roles[bound]} ({bound}) has {means[bound]:.{DECIMALS}f}"
+        f"{runs.full_name(bound)} has {means[bound]:.{DECIMALS}f}"
         for bound in runs.bounds
         if not np.isnan(means[bound])
     ]
@@ -113,6 +123,25 @@ def in_brief(
 def _mean_over_data(runs: RunTable, method: str) -> float:
     """Return the mean over data of the mean scores of a method; NaN where one is missing."""
     return float(np.mean([runs.mean(data, method) for data in runs.data]))
+
+
+def _by_majority(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) -> str:
+    """Say what most tests against each rival come to, rivals with the same verdict together."""
+    groups: dict[str, list[str]] = {"better than": [], "worse than": [], "different from": []}
+    for rival in runs.rivals(reference):
+        made = [test for data in runs.data if (test := tests[data, rival]) is not None]
+        if made:
+            counts = WinTieLoss.count(made, alpha)
+            kinds = {"better than": counts.wins, "worse than": counts.losses}
+            most = [kind for kind, number in kinds.items() if 2 * number > len(made)]
+            groups[most[0] if most else "different from"].append(runs.display_name(rival))
+    where = f" on most {runs.unit}s" if len(runs.data) > 1 else ""
+    parts = []
+    for kind, rivals in groups.items():
+        if rivals:
+            negation = "not " if kind == "different from" else ""
+            parts.append(f"{negation}significantly {kind} {', '.join(rivals)}")
+    return "; ".join(parts) + where
 
 
 def _by_chance(alpha: float, n_tests: int) -> str:
@@ -199,64 +228,6 @@ def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) 
     return sentences
 
 
-def _gaps(runs: RunTable, reference: str) -> list[str]:
-    """Say how far the reference is from each floor and ceiling."""
-    sentences = []
-    for bound in runs.bounds:
-        gaps = _gaps_between(runs, reference, bound)
-        if not gaps:
-            continue
-        gap = float(np.mean(list(gaps.values())))
-        # A floor should be below the reference and a ceiling above it; say so where it is not.
-        side = 1 if runs.roles[bound] == "floor" else -1
-        wrong = [data for data, its_gap in gaps.items() if side * its_gap < 0]
-        beyond = "below the floor" if side > 0 else "above the ceiling"
-        more = f"; {beyond} on {len(wrong)}: {count_by_dataset(runs, wrong)}" if wrong else ""
-        how = f"{abs(gap):.3f} {'better' if gap > 0 else 'worse'} than" if gap else "as good as"
-        ends = f"{min(gaps.values()):+.3f} to {max(gaps.values()):+.3f}"
-        over = f" ({ends} over {plural(len(gaps), runs.unit)})" if len(gaps) > 1 else ""
-        sentences.append(
-            f"{runs.display_name(reference)} is on average {how} {runs.display_name(bound)}{over}"
-            f"{more}."
-        )
-    return sentences
-
-
-def _gaps_between(runs: RunTable, method: str, bound: str) -> dict[str, float]:
-    """Return by how much a method is better than a bound, where they share runs."""
-    gaps = {}
-    for data in runs.data:
-        shared = runs.shared_runs(data, (method, bound))
-        if len(shared):
-            means = direction(runs.metric) * shared.mean(axis=0)
-            gaps[data] = float(means[0] - means[1])
-    return gaps
-
-
-def _below_floors(runs: RunTable) -> list[str]:
-    """Say which methods have a mean below a floor, and on how much of which dataset."""
-    sentences = []
-    floors = runs.in_role("floor")
-    for floor in floors:
-        methods = []
-        unit = f" {runs.unit}s"  # said once
-        for method in runs.methods:
-            gaps = _gaps_between(runs, method, floor)
-            total = Counter(runs.settings[data].dataset for data in gaps)
-            below = Counter(runs.settings[data].dataset for data in gaps if gaps[data] < 0)
-            places = []
-            for dataset, number in below.items():
-                of = f" ({number} of {total[dataset]}{unit})" if runs.unit == "setting" else ""
-                places.append(f"{dataset}{of}")
-                unit = ""
-            if places:
-                methods.append(f"{runs.display_name(method)} on {', '.join(places)}")
-        if methods:
-            name = f" {floor}" if len(floors) > 1 else ""
-            sentences.append(f"Below the floor{name}: {'; '.join(methods)}.")
-    return sentences
-
-
 def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:
     difference, ranks = ranking.critical_difference, ranking.ranks
     if difference is None:
@@ -277,9 +248,11 @@ def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:
 
 
 def _few_runs(runs: RunTable) -> list[str]:
-    if not 1 < runs.n_runs < _FEW_RUNS or len(runs.methods) < 2:
-        return []
-    return [f"Tests over {runs.n_runs} runs, as here, can say little."]
+    return [f"Tests over {runs.n_runs} runs, as here, can say little."] * _has_few_runs(runs)
+
+
+def _has_few_runs(runs: RunTable) -> bool:
+    return 1 < runs.n_runs < _FEW_RUNS and len(runs.methods) > 1
 
 
 def _missing(runs: RunTable) -> list[str]:

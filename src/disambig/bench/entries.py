@@ -85,11 +85,13 @@ class MethodEntry(Settings):
 
     @property
     def shown_title(self) -> str:
-        """What tables and figures call it: by default its name, in capitals if it is a method."""
+        """What results call it: by default its name in capitals, the title of a baseline."""
         if self.title is not None:
             return self.title
         card = self.method_class.card
-        return card.name.upper() if card.role == "method" else card.name.replace("_", " ")
+        if card.role == "method":
+            return card.name.upper()
+        return card.title.replace("Logistic regression", "LR")  # which has to fit a column
 
     @property
     def method_class(self) -> type[PartialLabelClassifier]:

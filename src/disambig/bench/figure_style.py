@@ -57,6 +57,7 @@ COLORS = (
     "#706DD5",
     "#D55E00",
 )
+INK = "#111111"
 _BOUND_COLOR = "#666666"
 # How much of its colour a pale line keeps; the rest is white.
 _PALE = 0.4
@@ -110,6 +111,11 @@ def line_keywords(style: LineStyle) -> dict[str, Any]:
         "markersize": size,
         "zorder": zorder,
     }
+
+
+def band_keywords(style: LineStyle) -> dict[str, Any]:
+    """Return the keywords of a band around a line; it lies below all lines."""
+    return {"color": color_of(style), "alpha": 0.18, "linewidth": 0, "zorder": 0.9}
 
 
 def arrow_keywords(color: str) -> dict[str, Any]:

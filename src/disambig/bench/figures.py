@@ -4,33 +4,41 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from disambig.bench.charts import (
     ARROW_ROW_HEIGHT,
+    ONE_ERROR,
     Chart,
     CurvesChart,
     DotPanel,
     DotsChart,
-    Legend,
     LineChart,
     RanksChart,
+    Series,
 )
+from disambig.bench.end_labels import BAR_SHIFT, can_label_ends, label_ends, label_room
 from disambig.bench.figure_style import (
+    INK,
     LEGEND_TYPE,
     arrow_keywords,
+    band_keywords,
     color_of,
     figure_style,
     line_keywords,
     text_width,
 )
+from disambig.bench.rank_figure import draw_ranks
 
 # In inches; the legend needs so much.
 _MIN_WIDTH = 5.2
 # Lines of many points have so many markers, each line at other points.
 _MARKERS_PER_LINE = 10
+_LINES_HEIGHT = 3.4
 
 
 def draw_figure(chart: Chart) -> Figure:
@@ -43,15 +51,16 @@ def draw_figure(chart: Chart) -> Figure:
     """
     with figure_style():
         if isinstance(chart, RanksChart):
-            return _draw_ranks(chart)
+            return draw_ranks(chart)
         if isinstance(chart, CurvesChart):
             figure = _draw_curves(chart)
         elif isinstance(chart, DotsChart):
             figure = _draw_dots(chart)
         else:
             figure = _draw_lines(chart)
-        if chart.legend.entries or chart.legend.has_hollow:
-            _add_legend(figure, chart.legend)
+        handles = list(_legend_handles(chart))
+        if handles:
+            _add_legend(figure, handles)
         # Laid out once: laid out again for each file, parts would move by a hair between files.
         engine = figure.get_layout_engine()
         if engine is not None:
@@ -61,12 +70,14 @@ def draw_figure(chart: Chart) -> Figure:
 
 
 def _draw_lines(chart: LineChart) -> Figure:
-    figure, panels = _make_panels(1, 1, width=6.4, height=3.4)
+    figure, panels = _make_panels(1, 1, width=6.4, height=_LINES_HEIGHT)
     ((axes, _, _),) = panels
     _plot_lines(axes, chart)
     axes.set(xlabel=chart.x_title, ylabel=chart.y_title)
     xs = [x for one in chart.series for x in one.x]
     axes.set_xlim(min(xs), max(*xs, min(xs) + 1))
+    if can_label_ends(chart, _LINES_HEIGHT):
+        label_ends(axes, chart, _LINES_HEIGHT)
     return figure
 
 
@@ -77,13 +88,18 @@ def _draw_curves(chart: CurvesChart) -> Figure:
     n_columns = len(chart.datasets) if is_grid else _columns_for(len(keys))
     # Few panels can be large.
     width, height = (3.3, 2.6) if n_columns < 3 else (2.6, 2.3)
-    figure, panels = _make_panels(len(keys), n_columns, width=width, height=height)
+    last = chart.panels.get(keys[-1])
+    has_labels = last is not None and can_label_ends(last, height)
+    room = label_room(last) if last and has_labels else 0
+    figure, panels = _make_panels(len(keys), n_columns, width=width, height=height, room=room)
     for key, (axes, is_first, is_last) in zip(keys, panels, strict=True):
         if key not in chart.panels:
             axes.set_axis_off()
             continue
         panel = chart.panels[key]
         _plot_lines(axes, panel)
+        if panel is last and has_labels:
+            label_ends(axes, panel, height)
         below = [(key[0], r) for r in chart.rs if r > key[1]] if is_grid else []
         has_panel_below = any(other in chart.panels for other in below)
         if is_first:
@@ -102,6 +118,11 @@ def _plot_lines(axes: Axes, chart: LineChart) -> None:
         if one.remarks and one.style.marker is not None:
             hollow = keywords | {"linestyle": "", "markerfacecolor": "white", "zorder": 4}
             axes.plot([one.x[i] for i in one.remarks], [one.y[i] for i in one.remarks], **hollow)
+        if chart.has_end_bars and one.errors:
+            _plot_end_bar(axes, one, shift=BAR_SHIFT * (i + 1))
+    for one in chart.bands:
+        lows, highs = zip(*one.band, strict=True)
+        axes.fill_between(one.x, lows, highs, **band_keywords(one.style))
     axes.set_title(chart.title)
     if chart.x_ticks is not None:
         axes.set_xticks(chart.x_ticks)
@@ -114,6 +135,16 @@ def _plot_lines(axes: Axes, chart: LineChart) -> None:
         heights = [ARROW_ROW_HEIGHT * (row + 0.5)] * len(below)
         arrows = arrow_keywords(color_of(one.style))
         axes.plot(below, heights, transform=axes.get_xaxis_transform(), **arrows)
+
+
+def _plot_end_bar(axes: Axes, one: Series, *, shift: float) -> None:
+    """Draw the error of the last point beside it, so that bars of several lines lie side by side.
+
+    The shift is a share of the length of the line.
+    """
+    x = one.x[-1] + shift * (one.x[-1] - one.x[0])
+    color = color_of(one.style)
+    axes.errorbar(x, one.y[-1], yerr=one.errors[-1], color=color, capsize=2, clip_on=False)
 
 
 def _draw_dots(chart: DotsChart) -> Figure:
@@ -130,24 +161,28 @@ def _draw_dots(chart: DotsChart) -> Figure:
         axes.set_ylim(n_rows - 0.5, -0.5)
         axes.set_yticks(range(n_rows))
         axes.set_yticklabels([dot.name for dot in panel.rows] if is_first else [])
+        for dot, label in zip(panel.rows, axes.get_yticklabels(), strict=True):
+            label.set_fontweight("bold" if dot.style.is_strong else "normal")
         if is_last:
             axes.set_xlabel(panel.x_title)
     return figure
 
 
 def _plot_dots(axes: Axes, panel: DotPanel) -> None:
+    """Draw all dots alike, because rows have names; that of the reference is larger."""
     for row, dot in enumerate(panel.rows):
         if math.isnan(dot.mean):
             continue
-        keywords = line_keywords(dot.style)
-        del keywords["linestyle"]
         axes.errorbar(
             dot.mean,
             row,
-            xerr=dot.spread,
+            xerr=dot.error,
             capsize=2.5,
-            markerfacecolor="white" if dot.remark else keywords["color"],
-            **(keywords | {"markersize": keywords["markersize"] + 1}),
+            color=INK,
+            marker="o",
+            markersize=6 if dot.style.is_strong else 4.5,
+            linewidth=2 if dot.style.is_strong else 1.3,
+            markerfacecolor="white" if dot.remark else INK,
         )
     for dot in panel.bounds:
         if not math.isnan(dot.mean):
@@ -162,14 +197,14 @@ def _columns_for(n_panels: int) -> int:
 
 
 def _make_panels(
-    n_panels: int, n_columns: int, *, width: float, height: float
+    n_panels: int, n_columns: int, *, width: float, height: float, room: float = 0
 ) -> tuple[Figure, list[tuple[Axes, bool, bool]]]:
-    """Return a figure with panels of this size in inches, row by row.
+    """Return a figure with panels of this size in inches, row by row, and room on the right.
 
     Beside every panel, whether it is first in its row and whether it is last in its column.
     """
     n_rows = -(-n_panels // n_columns)
-    size = (max(_MIN_WIDTH, n_columns * width), n_rows * height + 0.7)
+    size = (max(_MIN_WIDTH, n_columns * width + room), n_rows * height + 0.7)
     figure = Figure(figsize=size, layout="constrained")
     return figure, [
         (
@@ -181,9 +216,8 @@ def _make_panels(
     ]
 
 
-def _add_legend(figure: Figure, legend: Legend) -> None:
+def _add_legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Put one legend below all panels, in as few rows as there is room for."""
-    handles = list(_legend_handles(legend))
     widths = [text_width(str(handle.get_label()), LEGEND_TYPE) for handle in handles]
     room = figure.get_figwidth() - 0.3
     fitting = (n for n in range(len(widths), 1, -1) if _legend_width(widths, n) <= room)
@@ -191,9 +225,16 @@ def _add_legend(figure: Figure, legend: Legend) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(widths) // n_rows))
 
 
-def _legend_handles(legend: Legend) -> Iterator[Line2D]:
-    for label, style in legend.entries:
+def _legend_handles(chart: LineChart | CurvesChart | DotsChart) -> Iterator[Artist]:
+    legend = chart.legend
+    has_labels = isinstance(chart, LineChart) and can_label_ends(chart, _LINES_HEIGHT)
+    for label, style in () if has_labels else legend.entries:
         yield Line2D([], [], label=label, **line_keywords(style))
+    if legend.band is not None:
+        label, style = legend.band
+        yield Patch(label=label, **band_keywords(style))
+    if legend.has_bars:
+        yield Line2D([], [], color=INK, linewidth=1.3, marker="|", label=ONE_ERROR)
     if legend.has_hollow:
         yield Line2D(
             [],
@@ -213,79 +254,3 @@ def _legend_width(widths: Sequence[float], n_columns: int) -> float:
     longest = sum(max(column) for column in np.array_split(widths, n_columns))
     # Beside each text a line, and space: 3.6, 0.8 and 2 times the size of the type.
     return float(longest + n_columns * 6.4 * LEGEND_TYPE / 72)
-
-
-# In inches; sizes of type in points.
-_AXIS = 4.6
-_LABEL_STEP = 0.22
-_BAR_STEP = 0.11
-_GAP = 0.08
-_EDGE = 0.15
-_RULER_HEIGHT = 0.48
-_TYPE = 9.0
-_INK = "black"
-
-
-def _draw_ranks(chart: RanksChart) -> Figure:
-    labels = {name: f"{name}  {rank:.2f}" for name, rank in chart.ranks.items()}
-    left, right = (
-        max(_bold_width(labels[name]) for name in group) + 2 * _GAP + _EDGE
-        for group in (chart.left, chart.right)
-    )
-    scale = _AXIS / (len(chart.ranks) - 1)
-    ruler, ruler_label = chart.difference * scale, f"CD = {chart.difference:.2f}"
-    # Title and ruler begin with the axis and may end to the right of its labels.
-    ruler_room = ruler + _GAP + _bold_width(ruler_label) + _EDGE
-    width = left + max(_AXIS + right, ruler_room, _bold_width(chart.title) + _EDGE)
-    levels = chart.bar_levels(gap=0.2 / scale)
-    depth = 0.16 + _BAR_STEP * (max(levels, default=-1) + 1)
-    above, below = 0.95, depth + _LABEL_STEP * len(chart.left) + _EDGE
-    figure = Figure(figsize=(width, above + below))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(-below, above))
-    axes.set_axis_off()
-
-    def place(rank: float) -> float:
-        return left + (rank - 1) * scale
-
-    axes.text(left, above - _EDGE, chart.title, va="top", fontsize=_TYPE)
-    _plot_ruler(axes, left, ruler, ruler_label)
-    _plot_axis(axes, [place(rank) for rank in range(1, len(chart.ranks) + 1)])
-    for (best, worst), level in zip(chart.bars, levels, strict=True):
-        ends = [place(best) - 0.05, place(worst) + 0.05]
-        height = -0.14 - _BAR_STEP * level
-        axes.plot(ends, [height] * 2, color=_INK, linewidth=3.6, solid_capstyle="butt")
-    for group, end, side in ((chart.left, left - _GAP, -1), (chart.right, left + _AXIS + _GAP, 1)):
-        for i, name in enumerate(group):
-            x, y = place(chart.ranks[name]), -depth - _LABEL_STEP * (i + 0.5)
-            axes.plot([x, x, end], [0, y, y], color=_INK, linewidth=0.9)
-            axes.text(
-                end + side * _GAP / 2,
-                y,
-                labels[name],
-                ha="right" if side < 0 else "left",
-                va="center",
-                fontsize=_TYPE,
-                weight="bold" if name == chart.reference else "normal",
-            )
-    return figure
-
-
-def _plot_axis(axes: Axes, ticks: Sequence[float]) -> None:
-    axes.plot([ticks[0], ticks[-1]], [0, 0], color=_INK, linewidth=1.2)
-    for rank, tick in enumerate(ticks, start=1):
-        axes.plot([tick, tick], [0, 0.07], color=_INK, linewidth=1.2)
-        axes.text(tick, 0.1, str(rank), ha="center", va="bottom", fontsize=_TYPE - 1)
-
-
-def _plot_ruler(axes: Axes, start: float, length: float, label: str) -> None:
-    """Draw a line as long as the critical difference, with its length beside it."""
-    axes.plot([start, start + length], [_RULER_HEIGHT] * 2, color=_INK, linewidth=1.2)
-    for end in (start, start + length):
-        ends = [_RULER_HEIGHT - 0.05, _RULER_HEIGHT + 0.05]
-        axes.plot([end, end], ends, color=_INK, linewidth=1.2)
-    # Beside it, where there is room for a short ruler too.
-    axes.text(start + length + _GAP, _RULER_HEIGHT, label, ha="left", va="center", fontsize=_TYPE)
-
-
-def _bold_width(text: str) -> float:
-    return text_width(text, _TYPE, weight="bold")

@@ -99,7 +99,7 @@ def _check_count(study: Study, most: int) -> None:
     if count > most:
         raise StudyError(
             f"{study.name} has {count:,} jobs, and the limit is {most:,}. A job is one of "
-            f"{plural(n_methods, 'method')}, floor and ceiling included, on one of "
+            f"{plural(n_methods, 'method')}, baselines included, on one of "
             f"{plural(settings, 'dataset')}, each p and r counted, in one of folds = {folds:,} for "
             f"each of repeats = {protocol.repeats:,}. Ask for fewer, or raise the limit: "
             f"--max-jobs {count} (in Python max_jobs=)."

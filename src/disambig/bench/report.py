@@ -1,5 +1,6 @@
 """The report of a study: its tables, charts and findings, and the folder they are written to."""
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -12,19 +13,19 @@ from typing import Any
 from disambig._core.errors import StudyError
 from disambig._core.files import write_atomically
 from disambig._version import __version__
-from disambig.bench.charts import Chart, CurvesChart
-from disambig.bench.conclusions import findings
+from disambig.bench.charts import Chart, CurvesChart, LineChart
+from disambig.bench.conclusions import findings, in_brief
 from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to_latex, to_markdown
 from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, is_study_file, study_file_text
 from disambig.bench.run_table import study_scores
 from disambig.bench.settings import Study
+from disambig.bench.significance import significance_table
 from disambig.bench.study_charts import study_charts
 from disambig.bench.study_results import StudyResult
 from disambig.bench.tables import (
     Published,
     comparison_table,
     published_table,
-    significance_table,
     win_table,
 )
 from disambig.tabular.files.spreadsheet import without_formulas
@@ -53,6 +54,8 @@ class Report:
         By the name of their files, the most important first; beside it the published figures.
     findings : tuple of str
         What was found, in sentences.
+    brief : tuple of str
+        The same in three points at most.
     missing : tuple of str
         Datasets that were not available, each with how to get it.
     """
@@ -61,6 +64,7 @@ class Report:
     scores: Any
     tables: dict[str, Table]
     findings: tuple[str, ...]
+    brief: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -132,7 +136,8 @@ def make_report(
             (name, main), *others = tables.items()
             tables = {name: main, "published": beside, **dict(others)}
     found = findings(scores, reference, study.metrics[0], test_share=test_share)
-    return Report(result, scores, tables, found, missing)
+    brief = in_brief(scores, reference, study.metrics[0], test_share=test_share)
+    return Report(result, scores, tables, found, brief, missing)
 
 
 def can_draw_figures() -> bool:
@@ -199,6 +204,9 @@ def write_report(
         _write(folder / f"{name}.csv", to_csv(table, excel_safe=excel_safe))
     if can_draw_figures():
         _write_figures(report, folder)
+    for name, chart in report.charts.items():
+        if isinstance(chart, LineChart):
+            _write(folder / f"{name}.csv", to_csv(_numbers(chart), excel_safe=excel_safe))
     scores = without_formulas(report.scores) if excel_safe else report.scores
     _write(folder / "jobs.csv", scores.to_csv(index=False, float_format="%.6g"))
     if html is not None:
@@ -216,6 +224,18 @@ def _write_figures(report: Report, folder: Path) -> None:
         save_figure(draw_figure(chart), folder / name)
 
 
+def _numbers(chart: LineChart) -> Table:
+    """Return the points of all lines: what it takes to draw the chart again."""
+    rows = []
+    for one in chart.series:
+        errors = one.errors or [math.nan] * len(one.x)
+        for x, y, error in zip(one.x, one.y, errors, strict=True):
+            known = f"{error:.6g}" if math.isfinite(error) else ""
+            rows.append((one.name, f"{x:g}", f"{y:.6g}", known))
+    header = ("line", chart.x_title, chart.y_title, "standard error")
+    return Table(chart.title, header, tuple(rows))
+
+
 def _page(report: Report, command: str | None) -> Iterator[str]:
     study, jobs = report.result.plan.study, report.result.jobs()
     made_by = f"Made by `{command}` with" if command else "Made with"
@@ -229,7 +249,8 @@ def _page(report: Report, command: str | None) -> Iterator[str]:
     )
     if report.caveats:
         yield "".join(f"- {line}\n" for line in report.caveats)
-    yield f"## What was found\n\n{list_markdown(report.findings)}"
+    yield f"## What was found\n\n{list_markdown(report.brief)}"
+    yield f"### In detail\n\n{list_markdown(report.findings)}"
     main, *others = report.tables_in_order()
     yield to_markdown(report.tables[main])
     yield from _figure_links(report)
@@ -256,6 +277,7 @@ def _figure_links(report: Report) -> Iterator[str]:
         # Curves of all r in one figure are too small for a page; those of each r are not.
         for name in _curves_by_r(chart_name, chart) or [chart_name]:
             yield f"![{name.replace('_', ' ')}]({name}.png)\n"
+        yield f"{as_markdown(chart.caption)}\n"
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -150,12 +151,12 @@ class RunTable:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Methods that are compared: neither floor nor ceiling."""
+        """Methods that are compared, which baselines are not."""
         return self.in_role("method")
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Floors, then ceilings."""
+        """Baselines; those trained on true labels last."""
         return self.in_role("floor") + self.in_role("ceiling")
 
     @property
@@ -174,10 +175,13 @@ class RunTable:
 
     def display_name(self, method: str) -> str:
         """Return the method's name with what a reader must not overlook."""
-        marks = [] if self.roles[method] == "method" else [self.roles[method]]
-        if "oracle" in self.selections.get(method, ()):
-            marks.append("chosen by true labels")
-        return f"{method} ({', '.join(marks)})" if marks else method
+        is_chosen_by_truth = "oracle" in self.selections.get(method, ())
+        return f"{method} (chosen by true labels)" if is_chosen_by_truth else method
+
+    def full_name(self, method: str) -> str:
+        """Return the name for sentences, in which LR is spelled out."""
+        name = self.display_name(method)
+        return re.sub("^LR ", "logistic regression ", name) if method in self.bounds else name
 
     def values(self, data: str, method: str) -> FloatArray:
         """Return the scores of a cell; empty where nothing finished."""

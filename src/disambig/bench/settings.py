@@ -45,8 +45,8 @@ def _known_metric(name: str) -> str:
 class Study(Settings):
     """What to compare, on what, and how: methods, datasets, protocol, metrics.
 
-    The floor (``random_candidate``) and the ceiling (``oracle``) belong to every study and are
-    added if they are not named.
+    Two baselines, logistic regression on a random candidate (``random_candidate``) and on true
+    labels (``oracle``), belong to every study and are added if they are not named.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Study(Settings):
             raise ValueError(f"two methods are called {join_names(twice)}: give one a 'title'")
         compared = [m.shown_title for m in self.methods if m.method_class.card.role == "method"]
         if not compared:
-            raise ValueError("a study needs a method besides floors and ceilings")
+            raise ValueError("a study needs a method besides the baselines")
         if self.reference is not None and self.reference not in compared:
             raise ValueError(
                 f"'reference' must be one of {join_names(compared)}; got "
@@ -140,7 +140,7 @@ class Study(Settings):
                 )
 
     def with_bounds(self) -> list[MethodEntry]:
-        """Return all methods, the floor and the ceiling among them."""
+        """Return all methods, the baselines among them."""
         named = {method.name for method in self.methods}
         added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
         return [*self.methods, *added]

@@ -9,10 +9,7 @@ import numpy as np
 
 from disambig._core.errors import ParameterError
 from disambig.bench.charts import (
-    ARROW_ROW_HEIGHT,
-    MAX_ARROW_ROWS,
     Chart,
-    CurvesChart,
     Dot,
     DotPanel,
     DotsChart,
@@ -20,17 +17,19 @@ from disambig.bench.charts import (
     RanksChart,
     Series,
 )
-from disambig.bench.comparisons import rank_methods
-from disambig.bench.evaluate import mean_and_std
+from disambig.bench.comparisons import MIN_DATASETS_OF_RANKS, rank_methods
+from disambig.bench.curves import curves_chart
 from disambig.bench.line_styles import LineStyle, method_styles, role_styles
 from disambig.bench.run_table import RunTable, accuracy_by_epoch
 from disambig.bench.study_results import StudyResult
-from disambig.metrics import direction, metric_title
-
-# Shares of the height: empty above the highest and below the lowest point; and how far below the
-# floor, of the height between floor and best, a point has to be shown.
-_MARGIN = 0.06
-_NEAR = 0.5
+from disambig.bench.wording import (
+    dataset_title,
+    errors_text,
+    lr_note,
+    runs_remark,
+    standard_error,
+)
+from disambig.metrics import metric_title
 
 
 def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
@@ -48,10 +47,9 @@ def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
     charts: dict[str, Chart] = {}
     names = RunTable.from_scores(scores, "accuracy").display_name
     for data, curves in accuracy_by_epoch(result).items():
-        n_runs = max(len(runs) for runs in curves.values())
         charts[_file_name(f"epochs_{data}", charts)] = epochs_chart(
             curves,
-            title=f"{data}: mean over {n_runs} runs",
+            title=dataset_title(data),
             reference=reference,
             names={method: names(method) for method in curves},
         )
@@ -62,7 +60,9 @@ def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
         if not is_corrupted.all():
             uncorrupted = scores[~is_corrupted]
             charts[f"{metric}_dots"] = dots_chart(uncorrupted, metric, reference=reference)
-        if rank_methods(RunTable.from_scores(scores, metric)).critical_difference is not None:
+        ranking = rank_methods(RunTable.from_scores(scores, metric))
+        is_testable = ranking.critical_difference is not None
+        if is_testable and ranking.n_datasets >= MIN_DATASETS_OF_RANKS:
             charts[f"{metric}_ranks"] = ranks_chart(scores, metric, reference=reference)
     return charts
 
@@ -77,103 +77,10 @@ def _file_name(title: str, taken: Iterable[str]) -> str:
     return free
 
 
-def curves_chart(
-    scores: Any, metric: str = "accuracy", *, reference: str | None = None
-) -> CurvesChart:
-    """Return the mean over runs of every method against p, a panel for every dataset and r.
-
-    A point over fewer runs than others is hollow, a missing one interrupts its line. Where points
-    far below the floor would take more than half of the height, they are arrows at the lower edge.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Records of a study with controlled corruption; others are left out.
-    metric : str, default="accuracy"
-        Column of the records.
-    reference : str, optional
-        Label of the method that stands out.
-    """
-    runs = RunTable.from_scores(scores, metric)
-    styles = role_styles(runs.roles, reference)
-    by_panel: dict[tuple[str, float], dict[float, str]] = {}
-    for data, setting in runs.settings.items():
-        if not math.isnan(setting.p):
-            by_panel.setdefault((setting.dataset, setting.r), {})[setting.p] = data
-    if not by_panel:
-        raise ParameterError(
-            "Curves need data with a share p of corrupted rows, and no record has one. "
-            "Draw dots instead."
-        )
-    limits: dict[str, tuple[float, float] | None] = {}
-    for dataset in {dataset: None for dataset, _ in by_panel}:
-        panels = [by_p for (its_dataset, _), by_p in by_panel.items() if its_dataset == dataset]
-        limits[dataset] = _limits(runs, [data for by_p in panels for data in by_p.values()])
-    return CurvesChart(
-        {
-            (dataset, r): LineChart(
-                f"{dataset}, r = {r:g}",
-                [_curve(runs, name, style, by_p) for name, style in styles.items()],
-                x_title="p, share of corrupted rows",
-                y_title=metric_title(metric),
-                y_range=limits[dataset],
-                x_ticks=sorted(by_p),
-            )
-            for (dataset, r), by_p in by_panel.items()
-        }
-    )
-
-
-def _curve(runs: RunTable, method: str, style: LineStyle, by_p: Mapping[float, str]) -> Series:
-    ps = sorted(by_p)
-    remarks = {i: _remark(runs, by_p[p], method) for i, p in enumerate(ps)}
-    return Series(
-        runs.display_name(method),
-        ps,
-        [runs.mean(by_p[p], method) for p in ps],
-        style,
-        {i: remark for i, remark in remarks.items() if remark},
-    )
-
-
-def _remark(runs: RunTable, data: str, method: str) -> str:
-    """Return how many runs a mean is over, where that is not all; else nothing."""
-    count = len(runs.values(data, method))
-    return f"{count} of {runs.n_runs} runs" if 0 < count < runs.n_runs else ""
-
-
-def _limits(runs: RunTable, data: list[str]) -> tuple[float, float] | None:
-    """Return the ends of the scale for the curves of a dataset; None if it has no score."""
-    means = {
-        name: [mean for title in data if not math.isnan(mean := runs.mean(title, name))]
-        for name in runs.roles
-    }
-    every = [mean for its_means in means.values() for mean in its_means]
-    if not every:
-        return None
-    low = _lowest_shown(every, [m for name in runs.in_role("floor") for m in means[name]], runs)
-    margin = _MARGIN * (max(every) - low) or 0.01
-    top = max(every) + margin
-    # Arrows have rows of their own, below the points.
-    n_rows = sum(min(its_means, default=low) < low for its_means in means.values())
-    share = 1 - min(n_rows, MAX_ARROW_ROWS) * ARROW_ROW_HEIGHT
-    return top - (top - low + margin) / share, top
-
-
-def _lowest_shown(means: list[float], floors: list[float], runs: RunTable) -> float:
-    """Return the lowest point; without those far below the floor if that saves half the height."""
-    lowest, highest = min(means), max(means)
-    if not floors or direction(runs.metric) < 0:
-        return lowest
-    floor = min(floors)
-    near = min(mean for mean in means if mean >= floor - _NEAR * (highest - floor))
-    return near if highest - near < (highest - lowest) / 2 else lowest
-
-
 def dots_chart(scores: Any, metric: str = "accuracy", *, reference: str | None = None) -> DotsChart:
-    """Return mean and standard deviation of every method, a panel for all data.
+    """Return mean and standard error of every method, a panel for all data.
 
-    Floors and ceilings are lines across. A mean over fewer runs than others is hollow.
+    Baselines are lines across. A mean over fewer runs than others is hollow.
 
     Parameters
     ----------
@@ -189,26 +96,35 @@ def dots_chart(scores: Any, metric: str = "accuracy", *, reference: str | None =
     return DotsChart(
         [
             DotPanel(
-                data,
-                f"{metric_title(metric)}, mean ± std",
+                _shown_data(runs, data),
+                metric_title(metric),
                 [_dot(runs, data, name, style) for name, style in styles.items()],
             )
             for data in runs.data
-        ]
+        ],
+        caption=f"Mean {metric_title(metric)}; bars are {errors_text(runs)}.{lr_note(runs)}",
     )
+
+
+def _shown_data(runs: RunTable, data: str) -> str:
+    """Return the label of data, in which a known dataset has its proper name."""
+    dataset = runs.settings[data].dataset
+    return dataset_title(dataset) + data.removeprefix(dataset)
 
 
 def _dot(runs: RunTable, data: str, method: str, style: LineStyle) -> Dot:
     values = runs.values(data, method)
-    spread = mean_and_std(values)[1] if len(values) > 1 else None
-    remark = _remark(runs, data, method)
-    return Dot(runs.display_name(method), runs.mean(data, method), spread, style, remark)
+    remark = runs_remark(runs, data, method)
+    mean, error = runs.mean(data, method), standard_error(values)
+    return Dot(runs.display_name(method), mean, error, style, remark)
 
 
 def ranks_chart(
     scores: Any, metric: str = "accuracy", *, reference: str | None = None, alpha: float = 0.05
 ) -> RanksChart:
-    """Return the critical difference diagram of a study; floors and ceilings take no part.
+    """Return the critical difference diagram of a study; baselines take no part.
+
+    Reports have it from ten datasets on.
 
     Parameters
     ----------
@@ -242,8 +158,11 @@ def epochs_chart(
     title: str,
     reference: str | None = None,
     names: Mapping[str, str] | None = None,
+    n_runs: int | None = None,
 ) -> LineChart:
-    """Return the mean over runs of every variant after each epoch; the legend says where it ends.
+    """Return the mean over runs of every variant after each epoch, with a bar at the end.
+
+    The bar is one standard error of the mean over runs.
 
     Parameters
     ----------
@@ -255,6 +174,8 @@ def epochs_chart(
         Label of the variant that stands out.
     names : mapping of str to str, optional
         What the legend calls a variant, where that is not its label.
+    n_runs : int, optional
+        What the caption says the means are over, where the curves are such means themselves.
     """
     if not curves:
         raise ParameterError("There are no curves to draw. Give at least one variant.")
@@ -267,7 +188,25 @@ def epochs_chart(
                 f"shape {values.shape}."
             )
         means = values.mean(axis=0).tolist()
+        errors = (standard_error(by_run) for by_run in values.T)
         name = (names or {}).get(label, label)
-        at_end = f"{name}: {means[-1]:.3f} at the end"
-        series.append(Series(name, range(1, len(means) + 1), means, style, label=at_end))
-    return LineChart(title, series, x_title="epoch", y_title="held-out accuracy")
+        series.append(
+            Series(
+                name,
+                range(1, len(means) + 1),
+                means,
+                style,
+                [math.nan if error is None else error for error in errors],
+                label=f"{name} {means[-1]:.3f}",
+            )
+        )
+    n_runs = n_runs or max(len(curves[label]) for label in curves)
+    return LineChart(
+        title,
+        series,
+        x_title="epoch",
+        y_title="held-out accuracy",
+        caption=f"Mean over {n_runs} runs (folds and seeds), and its value after the last epoch; "
+        "bars there are one standard error of that mean.",
+        has_end_bars=True,
+    )

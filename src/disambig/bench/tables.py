@@ -1,7 +1,6 @@
 """The tables of a report: scores, wins, every test, the paper's figures beside ours."""
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -9,29 +8,24 @@ import numpy as np
 
 from disambig.bench.comparisons import (
     PairwiseTests,
-    Ranking,
     WinTieLoss,
     pairwise_tests,
-    rank_methods,
-    tests_against_rivals,
 )
 from disambig.bench.formats import Table
 from disambig.bench.run_table import RunTable
-from disambig.bench.statistics import RivalTest, corrected_t_test
 from disambig.bench.wording import (
     MARKS,
     MISSING,
     count_of,
-    friedman_sentence,
-    join_data,
     mean_and_std_text,
-    p_value_text,
-    repeated_data_sentence,
     score_text,
     selection_notes,
 )
 from disambig.metrics import direction, metric_title
 
+_ABOUT_BASELINES = (
+    " Baselines (LR: logistic regression) come last; they are shown for scale and take no part."
+)
 # Mean and standard deviation, by dataset and method.
 Published = Mapping[str, Mapping[str, tuple[float, float]]]
 
@@ -43,7 +37,7 @@ def comparison_table(
 
     A bullet says that the reference is significantly better than this method, a circle that it is
     significantly worse, by the paired t-test over the runs that both have. The last row counts
-    both, and the rest. Floors and ceilings come last and are not tested.
+    both, and the rest. Baselines come last and are not tested.
 
     Parameters
     ----------
@@ -74,7 +68,7 @@ def comparison_table(
     }
     rows.append(("win/tie/loss", *(counts.get(method, "") for method in columns)))
     return Table(
-        title=f"{metric_title(metric)}: mean ± standard deviation".capitalize(),
+        title=_scores_title(runs),
         header=("data", *map(runs.display_name, columns)),
         rows=tuple(rows),
         notes=tuple(_comparison_notes(runs, reference, tests, alpha)),
@@ -87,6 +81,12 @@ def comparison_table(
     )
 
 
+def _scores_title(runs: RunTable) -> str:
+    what = metric_title(runs.metric)
+    over = f": mean ± standard deviation over {runs.n_runs} runs" if runs.n_runs > 1 else ""
+    return what[:1].upper() + what[1:] + over
+
+
 def _comparison_notes(
     runs: RunTable, reference: str, tests: PairwiseTests, alpha: float
 ) -> list[str]:
@@ -96,8 +96,7 @@ def _comparison_notes(
         f"•/◦: {name} is significantly better/worse than this method by the paired t-test over "
         f"runs (seeds and folds), at the level {alpha:g} for each test. Win/tie/loss counts this "
         f"for {name}.{less}",
-        "The best mean of the methods stands out. Floors and ceilings are shown for scale and "
-        "take no part.",
+        f"The best mean of the methods stands out.{_ABOUT_BASELINES if runs.bounds else ''}",
     ]
     columns = runs.methods + runs.bounds
     counts = [len(runs.values(data, method)) for data in runs.data for method in columns]
@@ -120,7 +119,7 @@ def win_table(
 ) -> Table:
     """Return a row for every dataset and r: the reference against each rival, over all p.
 
-    Floors and ceilings have the last columns and take no part in the sum of all rivals.
+    Baselines have the last columns and take no part in the sum of all rivals.
 
     Parameters
     ----------
@@ -149,7 +148,9 @@ def win_table(
         f"t-tests over runs (seeds and folds), one for every p, at the level {alpha:g} each."
     ]
     if runs.bounds:
-        notes.append("Floors and ceilings are tested in the same way; 'all' is without them.")
+        notes.append(
+            "Baselines (LR: logistic regression) are tested in the same way; 'all' is without them."
+        )
     return Table(
         title=f"{name} against the others: win/tie/loss by {metric_title(metric)}",
         header=(
@@ -172,144 +173,11 @@ def win_table(
     )
 
 
-def significance_table(
-    scores: Any,
-    metric: str = "accuracy",
-    *,
-    reference: str,
-    test_share: float,
-    alpha: float = 0.05,
-) -> Table:
-    """Return a row for every method: how the reference does against it.
-
-    Wins, ties and losses are counted over data, by the paired t-test and by its correction for
-    overlapping training rows; Wilcoxon's test and the ranks are over the mean scores of data. What
-    cannot be computed is a dash, and a note says why. A bullet beside Holm's p-value says that the
-    reference is significantly better over data, a circle that it is worse. Floors and ceilings
-    come last and have a mean only.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Records of a study.
-    metric : str, default="accuracy"
-        Column of the records.
-    reference : str
-        Label of the method that the others are compared with.
-    test_share : float
-        Share of the rows that a run was tested on: one over the number of folds.
-    alpha : float, default=0.05
-        Level of significance.
-    """
-    runs = RunTable.from_scores(scores, metric, reference)
-    ranking = rank_methods(runs, alpha)
-    rival_tests = tests_against_rivals(ranking, reference)
-    plain = pairwise_tests(runs, reference)
-    corrected = pairwise_tests(runs, reference, partial(corrected_t_test, test_share=test_share))
-
-    def count(rival: str, tests: PairwiseTests) -> str:
-        made = [tests[data, rival] for data in runs.data]
-        return str(WinTieLoss.count(made, alpha)) if any(made) else MISSING
-
-    def rank(method: str) -> str:
-        return f"{ranking.ranks[method]:.2f}" if method in ranking.ranks else MISSING
-
-    def over_data(rival: str) -> tuple[str, str]:
-        if rival not in rival_tests:
-            return MISSING, MISSING
-        test = rival_tests[rival]
-        holm = p_value_text(test.adjusted_p_value) + MARKS[test.verdict(alpha)]
-        return p_value_text(test.p_value), holm
-
-    def first_cells(method: str) -> tuple[str, str]:
-        return runs.display_name(method), _mean_over_data(runs, method)
-
-    rows = [(*first_cells(reference), "", "", "", "", rank(reference))]
-    rows += [
-        (
-            *first_cells(rival),
-            count(rival, plain),
-            count(rival, corrected),
-            *over_data(rival),
-            rank(rival),
-        )
-        for rival in runs.rivals(reference)
-    ]
-    rows += [(*first_cells(bound), "", "", "", "", "") for bound in runs.bounds]
-    name = runs.display_name(reference)
-    return Table(
-        title=f"{name} against the others: every test of {metric_title(metric)}",
-        header=(
-            "method",
-            "mean over data",
-            "win/tie/loss, paired t-test",
-            "win/tie/loss, corrected t-test",
-            "Wilcoxon p",
-            "Holm p",
-            "average rank",
-        ),
-        rows=tuple(rows),
-        notes=tuple(_test_notes(ranking, rival_tests, name, alpha, test_share))
-        + tuple(selection_notes(runs)),
-        n_summary_rows=len(runs.bounds),
-    )
-
-
-def _mean_over_data(runs: RunTable, method: str) -> str:
-    means = np.array([runs.mean(data, method) for data in runs.data])
-    means = means[~np.isnan(means)]
-    return mean_and_std_text(means) + count_of(len(means), len(runs.data))
-
-
-def _test_notes(
-    ranking: Ranking,
-    rival_tests: Mapping[str, RivalTest],
-    name: str,
-    alpha: float,
-    test_share: float,
-) -> list[str]:
-    notes = [
-        f"Win/tie/loss: on how much data {name} is significantly better than this method, "
-        f"neither, and significantly worse, at the level {alpha:g} for each test. The mean is over "
-        "data, and so is its standard deviation.",
-        "The corrected t-test (Nadeau and Bengio) allows for training rows that runs share; "
-        f"each run tests on {test_share:.3g} of the rows.",
-    ]
-    if len(ranking.data) > 1:
-        notes.append(
-            f"Wilcoxon's test, Holm's correction of it and the ranks (1 is best) are over "
-            f"{len(ranking.data)} mean scores of each method."
-        )
-        if rival_tests:
-            notes.append(
-                f"•/◦ beside Holm's p: over all data, {name} is significantly better/worse than "
-                f"this method by Wilcoxon's test, at the level {alpha:g} for all of them together."
-            )
-    else:
-        notes.append(
-            "There is no Wilcoxon test: it needs two datasets or more with all methods, and there "
-            f"are {len(ranking.data)}."
-        )
-    notes.append(friedman_sentence(ranking, alpha))
-    if ranking.critical_difference is not None:
-        notes.append(
-            f"Critical difference of two average ranks (Nemenyi): "
-            f"{ranking.critical_difference:.2f} at the level {alpha:g}."
-        )
-    if ranking.left_out:
-        notes.append(
-            "Left out of the tests over data, because the methods have no run there in common: "
-            f"{join_data(ranking.left_out)}."
-        )
-    has_p_values = bool(rival_tests) or ranking.friedman is not None
-    return notes + repeated_data_sentence(ranking, has_p_values=has_p_values)
-
-
 def published_table(scores: Any, published: Published) -> Table:
     """Return two rows for every dataset of the paper: accuracy as we and as they measured it.
 
     Datasets that we have no score on are left out. Methods that the paper does not have come after
-    those that it has, floors and ceilings last.
+    those that it has, baselines last.
 
     Parameters
     ----------
@@ -340,7 +208,8 @@ def published_table(scores: Any, published: Published) -> Table:
         header=("data", "", *names),
         rows=tuple(rows),
         notes=(
-            "The folds are not those of the paper, which does not publish them.",
+            "Mean ± standard deviation over folds. Our folds are not the paper's, which "
+            "are not published. LR: logistic regression, a baseline.",
             *selection_notes(runs),
         ),
     )

@@ -83,7 +83,7 @@ class Rows:
     true_labels: AnyArray
 
     def visible_to(self, method: PartialLabelClassifier) -> CandidateLabels:
-        """Return what a method is trained on: candidate sets, or the truth for a ceiling."""
+        """Return what a method is trained on: candidate sets, or the truth for the oracle."""
         if not method.card.reads_true_labels:
             return self.candidates
         return CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)

@@ -8,6 +8,7 @@ from disambig._core.typing import FloatArray
 from disambig.bench.comparisons import Ranking
 from disambig.bench.evaluate import mean_and_std
 from disambig.bench.run_table import DECIMALS, RunTable
+from disambig.datasets.card import all_cards
 
 MISSING = "-"
 # Verdict of a test on the reference, beside the score of a rival.
@@ -29,6 +30,11 @@ def mean_and_std_text(values: Sequence[float] | FloatArray) -> str:
     return score_text(*mean_and_std(values))
 
 
+def standard_error(values: Sequence[float] | FloatArray) -> float | None:
+    """Return the standard error of the mean, as bars and bands show it; None of one value."""
+    return mean_and_std(values)[1] / len(values) ** 0.5 if len(values) > 1 else None
+
+
 def count_of(n_values: int, n_full: int) -> str:
     """Return the mark of a cell that is less full than others; nothing for a full one."""
     return f" ({n_values} of {n_full})" if 0 < n_values < n_full else ""
@@ -42,6 +48,13 @@ def p_value_text(p_value: float) -> str:
 def join_data(names: Iterable[str]) -> str:
     """Return the first few of many names of data, which have commas inside."""
     return join_names(names, most=5, longest=None, separator=";")
+
+
+def dataset_title(name: str) -> str:
+    """Return the proper name of a known dataset, such as MSRCv2; other names as they are."""
+    card = all_cards().get(name)
+    proper, colon, _ = card.title.partition(":") if card else (name, "", "")
+    return proper if colon else name
 
 
 def count_by_dataset(runs: RunTable, data: Iterable[str]) -> str:
@@ -107,3 +120,22 @@ def repeated_data_sentence(ranking: Ranking, *, has_p_values: bool) -> list[str]
 def _relation(p_value: float) -> str:
     text = p_value_text(p_value)
     return text if text.startswith("<") else f"= {text}"
+
+
+# Captions and remarks of charts
+
+
+def errors_text(runs: RunTable) -> str:
+    """Say what bars and bands are."""
+    return f"one standard error of the mean over {runs.n_runs} runs (folds and seeds)"
+
+
+def lr_note(runs: RunTable) -> str:
+    """Say what LR is where there are baselines."""
+    return " LR: logistic regression." if runs.bounds else ""
+
+
+def runs_remark(runs: RunTable, data: str, method: str) -> str:
+    """Return how many runs a mean is over, where that is not all; else nothing."""
+    count = len(runs.values(data, method))
+    return f"{count} of {runs.n_runs} runs" if 0 < count < runs.n_runs else ""

@@ -36,7 +36,8 @@ class MethodCard:
     deviations : tuple of str
         Every way in which the code departs from the paper.
     role : {"method", "floor", "ceiling"}, default="method"
-        What it stands for in a table. A ceiling is trained on true labels and is not a method.
+        What it stands for in a table. The last two are baselines, shown for scale and not bounds: a
+        floor is trained without disambiguation, a ceiling on true labels.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Ceilings and floors: what true labels would give, and what no disambiguation gives."""
+"""Baselines for scale: logistic regression on true labels, and on labels taken as they come."""
 
 import inspect
 from typing import Any, ClassVar
@@ -88,7 +88,7 @@ def certain(columns: IntArray, n_classes: int) -> Sparse:
 
 
 class OracleClassifier(SupervisedReference):
-    """Train on the true labels: the ceiling of a table, not a method.
+    """Train on the true labels: a baseline for scale, not a method and not an upper bound.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class OracleClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="oracle", title="Trained on the true labels", role="ceiling"
+        name="oracle", title="Logistic regression on true labels", role="ceiling"
     )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
@@ -127,7 +127,7 @@ class AverageClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="average", title="Trained on every candidate of every row", role="floor"
+        name="average", title="Logistic regression on every candidate", role="floor"
     )
 
     def _check_parameters(self) -> None:
@@ -157,7 +157,7 @@ class RandomCandidateClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="random_candidate", title="Trained on a random candidate of every row", role="floor"
+        name="random_candidate", title="Logistic regression on a random candidate", role="floor"
     )
 
     def __init__(

@@ -16,21 +16,22 @@ from disambig.web.charts.lines import curve_charts, line_chart
 from disambig.web.markup import details_list, element, fragment, note, table_html
 from disambig.web.shell import Section, render_page
 
-_BOUNDS = (
-    "Floors and ceilings are there for scale. A method should do better than a floor; a ceiling "
-    "learned from the true labels. They are the last columns or rows of tables and the thin grey "
-    "lines of charts."
+_BASELINES = (
+    "LR is logistic regression: on a random candidate of every row, and on the true labels. Both "
+    "are there for scale and are not bounds: a method that learns otherwise can be worse than the "
+    "first or better than the second. They are the last columns or rows of tables and the thin "
+    "grey lines of charts."
 )
 _CURVES = (
-    "The mean over runs against p, the share of rows that were given false labels; r is how many "
-    "each of them got. Panels of a dataset have the same scale."
+    "p is the share of rows that were given false labels, r how many each of them got. Panels of a "
+    "dataset have the same scale."
 )
 _AGAIN = "Save them as a TOML file beside the data, and 'disambig study FILE' runs the study again."
 _AGAIN_IN_PYTHON = (
     "In JSON, because TOML cannot write null. In Python, Study(**json.loads(...)) makes the study "
     "again; run it beside the data."
 )
-_DOTS = "The mean over runs and its standard deviation, on data with its own candidate sets."
+_DOTS = "Data with its own candidate sets."
 
 
 def study_page(report: Report, *, command: str | None = None) -> str:
@@ -60,12 +61,14 @@ def _lead(report: Report) -> str:
 
 def _found(report: Report) -> Section:
     caveats = [element("li", {"class": "warn"}, line) for line in report.caveats]
+    details = element("ul", None, *(element("li", None, line) for line in report.findings))
     return Section(
         "found",
         "What was found",
         fragment(
             element("ul", None, *caveats) if caveats else "",
-            element("ul", None, *(element("li", None, line) for line in report.findings)),
+            element("ul", None, *(element("li", None, line) for line in report.brief)),
+            element("details", None, element("summary", None, "In detail"), details),
         ),
     )
 
@@ -73,7 +76,7 @@ def _found(report: Report) -> Section:
 def _results(report: Report) -> Iterator[Section]:
     main, *others = report.tables_in_order()
     table = table_html(report.tables[main], name=main)
-    yield Section("main", "The table", fragment(table, note(_BOUNDS)))
+    yield Section("main", "The table", fragment(table, note(_BASELINES)))
     yield from _charts(report)
     if others:
         tables = (table_html(report.tables[name], name=name) for name in others)
@@ -102,9 +105,9 @@ def _charts(report: Report) -> Iterator[Section]:
 def _draw(chart: Chart) -> Markup:
     match chart:
         case CurvesChart():
-            return fragment(note(_CURVES), curve_charts(chart))
+            return fragment(note(f"{chart.caption} {_CURVES}"), curve_charts(chart))
         case DotsChart():
-            return fragment(note(_DOTS), dot_charts(chart))
+            return fragment(note(f"{_DOTS} {chart.caption}"), dot_charts(chart))
         case RanksChart():
             return rank_diagram(chart)
         case LineChart():

@@ -1,10 +1,10 @@
-"""Methods compared: dots with deviations, and average ranks."""
+"""Methods compared: dots with standard errors, and average ranks."""
 
 import math
 
 from markupsafe import Markup
 
-from disambig.bench.charts import Dot, DotPanel, DotsChart, RanksChart
+from disambig.bench.charts import ONE_ERROR, Dot, DotPanel, DotsChart, RanksChart
 from disambig.bench.wording import MISSING, score_text
 from disambig.web.charts import canvas, marks
 from disambig.web.markup import element, fragment
@@ -25,19 +25,19 @@ def dot_charts(chart: DotsChart) -> Markup:
 
 
 def dot_chart(panel: DotPanel) -> Markup:
-    """Return a row for every method, and a line for every floor and ceiling."""
+    """Return a row for every method, and a line for every baseline."""
     is_drawn = any(math.isfinite(dot.mean) for dot in panel.dots)
     return canvas.figure(
         panel.title,
         _draw_dots(panel) if is_drawn else None,
         caption="",
-        header=("method", panel.x_title),
+        header=("method", f"{panel.x_title} {ONE_ERROR}"),
         rows=[(dot.name, _dot_text(dot)) for dot in panel.dots],
     )
 
 
 def _dot_text(dot: Dot) -> str:
-    value = score_text(dot.mean, dot.spread) if math.isfinite(dot.mean) else MISSING
+    value = score_text(dot.mean, dot.error) if math.isfinite(dot.mean) else MISSING
     return f"{value} ({dot.remark})" if dot.remark else value
 
 
@@ -62,9 +62,9 @@ def _draw_dots(panel: DotPanel) -> Markup:
 
 
 def _ends(dot: Dot) -> tuple[float, float]:
-    spread = dot.spread or 0.0
-    # Lines of bounds have no spread in the drawing.
-    return (dot.mean, dot.mean) if dot.style.is_bound else (dot.mean - spread, dot.mean + spread)
+    error = dot.error or 0.0
+    # Lines of baselines have no error in the drawing.
+    return (dot.mean, dot.mean) if dot.style.is_bound else (dot.mean - error, dot.mean + error)
 
 
 def _bound(dot: Dot, scale: canvas.Scale, plot: canvas.Plot) -> Markup:
@@ -80,7 +80,7 @@ def _row(dot: Dot, number: int, scale: canvas.Scale, plot: canvas.Plot) -> Marku
     strong, end = "strong" if dot.style.is_strong else None, plot.left - 8
     parts = [canvas.text(dot.name, end, y + 4, anchor="end", classes=strong, room=end)]
     if math.isfinite(dot.mean):
-        if dot.spread:
+        if dot.error:
             low, high = (scale(end) for end in _ends(dot))
             whiskers = f"M{low:.2f} {y:.2f}H{high:.2f}"
             caps = "".join(f"M{x:.2f} {y - _CAP:.2f}v{2 * _CAP:g}" for x in (low, high))
@@ -88,12 +88,12 @@ def _row(dot: Dot, number: int, scale: canvas.Scale, plot: canvas.Plot) -> Marku
             parts.append(
                 element("path", {"class": "line", "stroke-width": width, "d": whiskers + caps})
             )
-        if dot.style.marker is not None:
-            x, size = scale(dot.mean), marks.marker_size(dot.style) + 0.6
-            parts.append(marks.marker(dot.style.marker, x, y, size, is_hollow=bool(dot.remark)))
+        # All dots are circles of one colour, because rows have names.
+        x, size = scale(dot.mean), marks.marker_size(dot.style)
+        parts.append(marks.marker(0, x, y, size, is_hollow=bool(dot.remark)))
     whole = canvas.box(0, top, canvas.PANEL_WIDTH, top + _ROW)
     parts.append(canvas.mark(f"{dot.name}: {_dot_text(dot)}", whole))
-    return element("g", {"class": marks.color_class(dot.style)}, *parts)
+    return element("g", None, *parts)
 
 
 _AXIS = 200.0

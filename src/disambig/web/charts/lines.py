@@ -1,7 +1,7 @@
 """Lines: how values change over epochs, or with the share of corrupted rows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from markupsafe import Markup
@@ -52,16 +52,24 @@ def line_chart(chart: LineChart, *, has_legend: bool = True) -> Markup:
 
 
 def _texts_by_x(one: Series) -> dict[float, str]:
-    """Return the values of a line by place, with the remarks on them."""
+    """Return the values of a line by place, with their errors and the remarks on them."""
     remarks = {i: f" ({remark})" for i, remark in one.remarks.items()}
+    errors = {
+        i: f" ± {canvas.value_text(error)}"
+        for i, error in enumerate(one.errors)
+        if math.isfinite(error)
+    }
     points = enumerate(zip(one.x, one.y, strict=True))
-    return {x: canvas.value_text(y) + remarks.get(i, "") for i, (x, y) in points}
+    return {
+        x: canvas.value_text(y) + errors.get(i, "") + remarks.get(i, "") for i, (x, y) in points
+    }
 
 
 def _draw(chart: LineChart, places: Sequence[float], values: Sequence[dict[float, str]]) -> Markup:
-    low, high = chart.y_range or canvas.range_of(y for one in chart.series for y in one.y)
+    low, high = chart.y_range or canvas.range_of(_heights(chart))
     ticks = canvas.nice_ticks(low, high)
-    plot = canvas.Plot(canvas.left_room(ticks), canvas.PANEL_WIDTH - 14, _ABOVE, _HEIGHT - _BELOW)
+    right = canvas.PANEL_WIDTH - (7 * len(chart.series) + 8 if chart.has_end_bars else 14)
+    plot = canvas.Plot(canvas.left_room(ticks), right, _ABOVE, _HEIGHT - _BELOW)
     height = canvas.Scale(low, high, plot.bottom, plot.top)
     # A single place is in the middle.
     first, last = (places[0], places[-1]) if len(places) > 1 else (places[0] - 1, places[0] + 1)
@@ -80,12 +88,48 @@ def _draw(chart: LineChart, places: Sequence[float], values: Sequence[dict[float
         _HEIGHT,
         canvas.left_axis(plot, height, ticks, chart.y_title),
         canvas.bottom_axis(plot, list(map(across, x_ticks)), canvas.tick_texts(x_ticks), x_title),
+        *(_band(one, across, height) for one in chart.bands),
         *(
             _line(chart.series[i], across, height, i / len(chart.series), arrows_at.get(i))
             for i in order
         ),
+        *(
+            _end_bar(one, plot.right + 4 + 7 * i, height)
+            for i, one in enumerate(chart.series)
+            if chart.has_end_bars and one.errors
+        ),
         *_tips(chart, places, values, across, plot),
     )
+
+
+def _heights(chart: LineChart) -> Iterator[float]:
+    """Return all values that must be inside the axes, the ends of bands and bars too."""
+    for one in chart.series:
+        yield from one.y
+        if chart.has_end_bars and one.errors:
+            yield from (one.y[-1] - one.errors[-1], one.y[-1] + one.errors[-1])
+    for one in chart.bands:
+        yield from (end for ends in one.band for end in ends)
+
+
+def _band(one: Series, across: canvas.Scale, height: canvas.Scale) -> Markup:
+    """Return the area around a line, cut at the lower edge."""
+    known = [
+        (across(x), *(min(height(end), height.start) for end in ends))
+        for x, ends in zip(one.x, one.band, strict=False)
+        if all(map(math.isfinite, ends))
+    ]
+    area = marks.band([(x, low) for x, low, _ in known], [(x, high) for x, _, high in known])
+    return element("g", {"class": marks.color_class(one.style)}, area)
+
+
+def _end_bar(one: Series, x: float, height: canvas.Scale) -> Markup:
+    """Return the error of the last point as a bar beside the plot."""
+    y, error = one.y[-1], one.errors[-1]
+    if not math.isfinite(y + error):
+        return Markup("")
+    bar = marks.error_bar(x, height(y - error), height(y + error))
+    return element("g", {"class": marks.color_class(one.style)}, bar)
 
 
 def _line(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from disambig.bench.charts import Legend
+from disambig.bench.charts import ONE_ERROR, Legend
 from disambig.bench.line_styles import LineStyle
 from disambig.web.markup import element
 
 _SIZE, _STRONG_SIZE = 3.6, 4.6
+_CAP = 3.0
 
 
 def _polygon(n_corners: int, turned: float = 0.0) -> list[tuple[float, float]]:
@@ -65,8 +66,10 @@ def marker(number: int, x: float, y: float, size: float, *, is_hollow: bool = Fa
 
 
 def color_class(style: LineStyle) -> str:
-    """Return the class of the style sheet that has the colour."""
-    return "bound" if style.color is None else f"series-{style.color}"
+    """Return the classes of the style sheet that have the colour."""
+    if style.color is None:
+        return "bound"
+    return f"series-{style.color} pale" if style.is_pale else f"series-{style.color}"
 
 
 def marker_size(style: LineStyle) -> float:
@@ -109,14 +112,37 @@ def _crossing(a: tuple[float, float], b: tuple[float, float], height: float) -> 
     return a[0] + (b[0] - a[0]) * (height - a[1]) / (b[1] - a[1])
 
 
+def band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, float]]) -> Markup:
+    """Return the area between two lines that have the same places."""
+    corners = [*highs, *reversed(lows)]
+    return element(
+        "polygon",
+        {"class": "error-band", "points": " ".join(f"{x:.2f},{y:.2f}" for x, y in corners)},
+    )
+
+
+def error_bar(x: float, low: float, high: float) -> Markup:
+    """Return an upright bar with caps."""
+    path = f"M{x:.2f} {low:.2f}V{high:.2f}" + "".join(
+        f"M{x - _CAP:.2f} {y:.2f}h{2 * _CAP:g}" for y in (low, high)
+    )
+    return element("path", {"class": "line", "stroke-width": 1.3, "d": path})
+
+
 def arrow(x: float, y: float) -> Markup:
     """Return an arrow downwards that ends here: the point is below the axis."""
     return element("path", {"class": "arrow", "d": f"M{x:.2f} {y - 8:.2f}v8m-3.5 -4l3.5 4l3.5 -4"})
 
 
 def legend_list(legend: Legend) -> Markup:
-    """Return lines with their names; it says what hollow markers and arrows are."""
+    """Return lines with their names; it says what bands, hollow markers and arrows are."""
     entries = [(color_class(style), _sample(style), label) for label, style in legend.entries]
+    if legend.band is not None:
+        label, style = legend.band
+        sample = _box(band([(1, 13), (37, 13)], [(1, 1), (37, 1)]))
+        entries.append((color_class(style), sample, label))
+    if legend.has_bars:
+        entries.append(("bound", _box(error_bar(19, 1, 13)), ONE_ERROR))
     if legend.has_hollow:
         hollow = _box(marker(0, 19, 7, _SIZE, is_hollow=True))
         entries.append(("bound", hollow, "hollow: some runs are missing"))

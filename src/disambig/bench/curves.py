@@ -1,0 +1,152 @@
+"""Scores against the share of corrupted rows: what their chart shows."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from disambig._core.errors import ParameterError
+from disambig.bench.charts import (
+    ARROW_ROW_HEIGHT,
+    MAX_ARROW_ROWS,
+    CurvesChart,
+    LineChart,
+    Series,
+)
+from disambig.bench.comparisons import rank_methods
+from disambig.bench.line_styles import LineStyle, role_styles
+from disambig.bench.run_table import RunTable
+from disambig.bench.wording import (
+    dataset_title,
+    errors_text,
+    lr_note,
+    runs_remark,
+    standard_error,
+)
+from disambig.metrics import direction, metric_title
+
+# Shares of the height: empty above the highest and below the lowest point; and how far below the
+# baseline, of the height between it and the best, a point has to be shown.
+_MARGIN = 0.06
+_NEAR = 0.5
+
+
+def curves_chart(
+    scores: Any, metric: str = "accuracy", *, reference: str | None = None
+) -> CurvesChart:
+    """Return the mean over runs of every method against p, a panel for every dataset and r.
+
+    Around the reference lies a band of one standard error. Methods whose average rank is in the
+    lower half are pale. A point over fewer runs than others is hollow, a missing one interrupts its
+    line. Where points far below the baseline would take more than half of the height, they are
+    arrows at the lower edge.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Records of a study with controlled corruption; others are left out.
+    metric : str, default="accuracy"
+        Column of the records.
+    reference : str, optional
+        Label of the method that stands out.
+    """
+    runs = RunTable.from_scores(scores, metric)
+    pale = _lower_half(runs) - {reference}
+    styles = {
+        name: replace(style, is_pale=name in pale)
+        for name, style in role_styles(runs.roles, reference).items()
+    }
+    by_panel: dict[tuple[str, float], dict[float, str]] = {}
+    for data, setting in runs.settings.items():
+        if not math.isnan(setting.p):
+            by_panel.setdefault((setting.dataset, setting.r), {})[setting.p] = data
+    if not by_panel:
+        raise ParameterError(
+            "Curves need data with a share p of corrupted rows, and no record has one. "
+            "Draw dots instead."
+        )
+    limits: dict[str, tuple[float, float] | None] = {}
+    for dataset in {dataset: None for dataset, _ in by_panel}:
+        panels = [by_p for (its_dataset, _), by_p in by_panel.items() if its_dataset == dataset]
+        data = [one for by_p in panels for one in by_p.values()]
+        limits[dataset] = _limits(runs, data, reference)
+    return CurvesChart(
+        {
+            (dataset, r): LineChart(
+                f"{dataset_title(dataset)}, r = {r:g}",
+                [_curve(runs, name, style, by_p) for name, style in styles.items()],
+                x_title="p, share of corrupted rows",
+                y_title=metric_title(metric),
+                y_range=limits[dataset],
+                x_ticks=sorted(by_p),
+            )
+            for (dataset, r), by_p in by_panel.items()
+        },
+        caption=_curves_caption(runs, reference, pale),
+    )
+
+
+def _lower_half(runs: RunTable) -> set[str]:
+    """Return the methods whose average rank is worse than the middle one."""
+    ranks = rank_methods(runs).ranks
+    return {method for method, rank in ranks.items() if rank > (len(ranks) + 1) / 2}
+
+
+def _curves_caption(runs: RunTable, reference: str | None, pale: set[str]) -> str:
+    has_band = reference in runs.methods
+    band = f" The band around {reference} is {errors_text(runs)}." if has_band else ""
+    back = (
+        f" Pale: average rank over all {runs.unit}s worse than {(len(runs.methods) + 1) / 2:g}, "
+        f"the middle of {len(runs.methods)}."
+        if pale
+        else ""
+    )
+    return f"Mean {metric_title(runs.metric)} over runs against p.{band}{back}{lr_note(runs)}"
+
+
+def _curve(runs: RunTable, method: str, style: LineStyle, by_p: Mapping[float, str]) -> Series:
+    ps = sorted(by_p)
+    remarks = {i: runs_remark(runs, by_p[p], method) for i, p in enumerate(ps)}
+    errors = [standard_error(runs.values(by_p[p], method)) for p in ps]
+    return Series(
+        runs.display_name(method),
+        ps,
+        [runs.mean(by_p[p], method) for p in ps],
+        style,
+        [math.nan if error is None else error for error in errors],
+        {i: remark for i, remark in remarks.items() if remark},
+    )
+
+
+def _limits(runs: RunTable, data: list[str], reference: str | None) -> tuple[float, float] | None:
+    """Return the ends of the scale for the curves of a dataset; None if it has no score."""
+    means = {
+        name: [mean for title in data if not math.isnan(mean := runs.mean(title, name))]
+        for name in runs.roles
+    }
+    every = [mean for its_means in means.values() for mean in its_means]
+    if not every:
+        return None
+    low = _lowest_shown(every, [m for name in runs.in_role("floor") for m in means[name]], runs)
+    highest = max(every)
+    for title in data:
+        mean = runs.mean(title, reference) if reference in runs.roles else math.nan
+        error = standard_error(runs.values(title, reference)) if mean >= low else None
+        if error is not None:
+            low, highest = min(low, mean - error), max(highest, mean + error)
+    margin = _MARGIN * (highest - low) or 0.01
+    top = highest + margin
+    # Arrows have rows of their own, below the points.
+    n_rows = sum(min(its_means, default=low) < low for its_means in means.values())
+    share = 1 - min(n_rows, MAX_ARROW_ROWS) * ARROW_ROW_HEIGHT
+    return top - (top - low + margin) / share, top
+
+
+def _lowest_shown(means: list[float], floors: list[float], runs: RunTable) -> float:
+    """Return the lowest point; without those far below a baseline if that saves half the height."""
+    lowest, highest = min(means), max(means)
+    if not floors or direction(runs.metric) < 0:
+        return lowest
+    floor = min(floors)
+    near = min(mean for mean in means if mean >= floor - _NEAR * (highest - floor))
+    return near if highest - near < (highest - lowest) / 2 else lowest
