@@ -19,13 +19,13 @@ from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to
 from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, is_study_file, study_file_text
 from disambig.bench.run_table import study_scores
 from disambig.bench.settings import Study
-from disambig.bench.significance import significance_table
 from disambig.bench.study_charts import study_charts
 from disambig.bench.study_results import StudyResult
 from disambig.bench.tables import (
     Published,
     comparison_table,
     published_table,
+    significance_table,
     win_table,
 )
 from disambig.tabular.files.spreadsheet import without_formulas
