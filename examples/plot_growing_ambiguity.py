@@ -30,7 +30,8 @@ sizes = {r: [mean_size(p, r) for p in shares] for r in (1, 2)}
 
 # %%
 # Three logistic regressions, equally penalised. One disambiguates (EM), one takes a random
-# candidate of each row for the truth, and one is given the true labels. All meet the same folds and the same sets, and are judged on rows they have not seen.
+# candidate of each row for the truth, and one is given the true labels. All meet the same folds
+# and the same sets, and are judged on rows they have not seen.
 
 methods = {
     "true labels": OracleClassifier(),

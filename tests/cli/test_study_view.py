@@ -273,7 +273,7 @@ def test_time_left_is_reported_in_seconds_minutes_or_hours(
     cost: float, text: str, run: Run, clock: list[float]
 ) -> None:
     log, jobs = Log(), by_method(run)
-    pairs = jobs["[red]PLKNN"] + jobs["oracle"]
+    pairs = jobs["[red]PLKNN"] + jobs["LR on true labels"]
     done = {planned.job.key: record for pairs in jobs.values() for planned, record in pairs}
     pending, last = pairs[-1], pairs[0]
     del done[pending[0].job.key], done[last[0].job.key]
@@ -320,7 +320,7 @@ def words_of(frame: str, start: str) -> list[str]:
 
 def test_the_live_view_has_a_row_for_the_data_and_mean_accuracies_that_fill(run: Run) -> None:
     first, final = last_frame(run.events[:1]), last_frame(run.events)
-    titles = "data [red]PLKNN shy [/b] random candidate oracle"
+    titles = "data [red]PLKNN shy [/b] LR on a random candidate LR on true labels"
     assert words_of(first, "data") == words_of(final, "data") == titles.split()
 
     def mean(records: list[tuple[PlannedJob, Record]]) -> str:

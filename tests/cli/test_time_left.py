@@ -50,7 +50,7 @@ def test_other_data_is_taken_to_cost_what_the_method_costs_elsewhere(jobs):
     assert expected("large, p=0.1, r=1", "PLKNN") == pytest.approx(9.0)
     assert expected("large, p=0.5, r=1", "PLKNN") == pytest.approx(9.0)
     assert expected("small, p=0.5, r=1", "IPAL") == pytest.approx(30.0)
-    assert expected("small, p=0.5, r=1", "oracle") == pytest.approx(40 / 3)
+    assert expected("small, p=0.5, r=1", "LR on true labels") == pytest.approx(40 / 3)
 
 
 def test_records_of_an_earlier_run_say_what_jobs_cost_and_nothing_about_the_pace(jobs):
