@@ -3,58 +3,63 @@
 python benchmarks/draw_rivals.py
 """
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from disambig._core.files import write_atomically
+from disambig.bench.charts import ONE_ERROR
+from disambig.bench.figure_style import COLORS, INK, figure_style
+from disambig.bench.wording import dataset_title
 from results_page import FOLDER
 
-mpl.use("agg")
-TITLES = {"lost": "Lost", "birdsong": "BirdSong", "msrcv2": "MSRCv2"}
+DATASETS = ("lost", "birdsong", "msrcv2")
 # Told apart by shape and by filling, for every eye and for paper.
 MARKS = {"paper": ("D", "the NCPD paper"), "independent": ("s", "independent code")}
+ELSEWHERE = COLORS[8]
 
 
-def main() -> None:
+def draw() -> Figure:
     """Draw a panel for every dataset, the methods below each other."""
     means = pd.read_csv(FOLDER / "rivals_accuracy.csv")
     methods = list(dict.fromkeys(means["method"]))
-    figure, panels = plt.subplots(1, len(TITLES), figsize=(9.2, 3.6), sharey=True)
-    for axes, (data, title) in zip(panels, TITLES.items(), strict=True):
-        own = means[means["data"] == data].set_index("method").loc[methods]
-        places = np.arange(len(methods))
+    figure = Figure(figsize=(9.2, 3.6), layout="constrained")
+    panels = figure.subplots(1, len(DATASETS), sharey=True)
+    places = np.arange(len(methods))
+    for axes, data in zip(panels, DATASETS, strict=True):
+        rows = means[means["data"] == data].set_index("method").loc[methods]
         axes.errorbar(
-            own["mean"],
+            rows["mean"],
             places,
-            xerr=own["std"] / np.sqrt(own["folds"]),
+            xerr=rows["std"] / np.sqrt(rows["folds"]),
             fmt="o",
-            color="#0b5fa5",
+            color=INK,
             capsize=2.5,
-            label="disambig, ± std / √folds",
+            label=f"disambig, {ONE_ERROR} of the mean over folds",
         )
         for source, (mark, label) in MARKS.items():
-            rows = (own["source"] == source).to_numpy()
+            is_of_source = (rows["source"] == source).to_numpy()
             axes.scatter(
-                own["reference"][rows],
-                places[rows],
+                rows["reference"][is_of_source],
+                places[is_of_source],
                 marker=mark,
                 facecolors="none",
-                edgecolors="#c8501e",
+                edgecolors=ELSEWHERE,
                 s=42,
                 label=label,
             )
-        axes.set(title=title, xlabel="held-out accuracy")
-        axes.set_yticks(places, methods)
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.set(title=dataset_title(data), xlabel="held-out accuracy")
+        axes.set_yticks(places, [method.upper() for method in methods])
     panels[0].invert_yaxis()
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
-    figure.legend(handles, labels, loc="lower center", ncols=3, frameon=False)
-    with write_atomically(FOLDER / "rivals_accuracy.png") as temporary:
-        figure.savefig(temporary, dpi=160)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def main() -> None:
+    """Draw, and write the file."""
+    with figure_style(), write_atomically(FOLDER / "rivals_accuracy.png") as temporary:
+        draw().savefig(temporary, metadata={"Software": None})
 
 
 if __name__ == "__main__":
