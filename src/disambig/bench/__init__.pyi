@@ -7,6 +7,7 @@ from .curves import curves_chart as curves_chart
 from .evaluate import FoldScore as FoldScore
 from .evaluate import cross_validate as cross_validate
 from .evaluate import mean_and_std as mean_and_std
+from .every_test import significance_table as significance_table
 from .figure_style import save_figure as save_figure
 from .figures import draw_figure as draw_figure
 from .formats import Table as Table
@@ -19,7 +20,6 @@ from .report import write_report as write_report
 from .runner import StudyListener as StudyListener
 from .runner import run_study as run_study
 from .settings import Study as Study
-from .significance import significance_table as significance_table
 from .store import RecordStore as RecordStore
 from .study_charts import dots_chart as dots_chart
 from .study_charts import epochs_chart as epochs_chart

@@ -15,6 +15,7 @@ from disambig._core.files import write_atomically
 from disambig._version import __version__
 from disambig.bench.charts import Chart, CurvesChart, LineChart
 from disambig.bench.conclusions import findings, in_brief
+from disambig.bench.every_test import significance_table
 from disambig.bench.formats import Table, as_markdown, list_markdown, to_csv, to_latex, to_markdown
 from disambig.bench.reported_study import STUDY_FILE, ReportedStudy, is_study_file, study_file_text
 from disambig.bench.run_table import study_scores
@@ -25,7 +26,6 @@ from disambig.bench.tables import (
     Published,
     comparison_table,
     published_table,
-    significance_table,
     win_table,
 )
 from disambig.tabular.files.spreadsheet import without_formulas
