@@ -275,3 +275,10 @@ def test_bad_parameters_are_refused_in_fit(parameters, message):
     data = small_data()
     with pytest.raises(ParameterError, match=message):
         M3PL(**parameters).fit(data.X, data.candidates)
+
+
+def test_weights_that_are_rounded_to_nothing_are_fitted():
+    mask = np.ones((6, 3), dtype=bool)
+    sets = CandidateLabels.from_mask(mask, weights=np.tile([5e-324, 1.0, 1.0], (6, 1)))
+    fitted = M3PL().fit(np.arange(12.0).reshape(6, 2), sets)
+    assert np.isfinite(fitted.candidate_confidence_.toarray()).all()

@@ -215,7 +215,8 @@ class _Choices:
     def of(cls, candidates: CandidateLabels, *, with_counts: bool) -> Self:
         prior = candidates.prior()
         rows, columns = candidates.pairs()
-        surprise = -np.log(relative_weights(candidates))
+        # A share may be rounded to zero, and its logarithm must stay finite.
+        surprise = -np.log(np.maximum(relative_weights(candidates), np.finfo(np.float64).tiny))
         counts = _class_counts(prior) if with_counts else None
         return cls(rows, columns, surprise, counts, candidates.shape[1])
 
