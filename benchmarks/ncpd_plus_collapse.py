@@ -9,20 +9,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 
 from disambig import NCPDPlusClassifier
 from disambig._core.files import write_atomically
 from disambig._core.typing import FloatArray
+from disambig.bench.figure_style import COLORS, INK, figure_style
 from disambig.bench.trial import Trial
 from disambig.engine.training import Training
 from disambig.methods.ncpd_plus.collapse import FEWEST_KEPT, choices_kept
 from fold_trials import fold_trials
 from results_page import FOLDER, markdown_table, write_page
-
-mpl.use("agg")
-from matplotlib import pyplot as plt  # after the choice of where to draw
 
 AS_NCPD = {"hidden": 1024, "dropout": 0.5, "learning_rate": 0.001, "epochs": 200}
 NOISE: dict[str, Any] = {"swap_noise": 0.2, "second_view": "quantile"}
@@ -31,7 +29,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "noise, ramp of 100 epochs": NOISE,
     "noise, ramp of 10 epochs": NOISE | {"ramp_epochs": 10},
 }
-STYLES = (("#0B5FA5", "-"), ("#8B0000", "--"), ("#00A070", "-."))
+# NCPD lies below and is broad, so that it is seen where another line covers it.
+STYLES: dict[str, dict[str, Any]] = {
+    "NCPD": {"color": COLORS[0], "linewidth": 3.2, "zorder": 2},
+    "noise, ramp of 100 epochs": {"color": COLORS[8], "linestyle": "--", "zorder": 3},
+    "noise, ramp of 10 epochs": {"color": COLORS[2], "linestyle": "-.", "zorder": 3},
+}
 LOOKS = (5, 10, 20, 30, 40, 50, 60, 80, 100, 200)
 FREQUENT = 3
 # Measures by epoch.
@@ -96,29 +99,45 @@ def followed(trial: Trial, parameters: dict[str, Any]) -> Course:
 def draw(courses: dict[str, Course], true_share: float, path: Path) -> None:
     """Draw four measures by epoch."""
     panels = (
-        ("right", "training rows whose true label is chosen", None),
-        ("kept", "first choices kept, 0: as by chance (grey: limit of the guard)", FEWEST_KEPT),
+        ("right", "True label chosen", "share of training rows", None),
+        (
+            "kept",
+            "First choices kept",
+            "0: as by chance, 1: all",
+            ("the guard steps in", FEWEST_KEPT),
+        ),
         (
             "frequent",
-            f"rows given to the {FREQUENT} most frequent classes (grey: in truth)",
-            true_share,
+            f"Given to the {FREQUENT} most frequent classes",
+            "share of training rows",
+            ("in truth", true_share),
         ),
-        ("simple", "simple rows", None),
+        ("simple", "Simple rows", "share of training rows", None),
     )
-    figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True, layout="constrained")
-    for axis, (measure, title, level) in zip(axes.flat, panels, strict=True):
-        axis.set_title(title, fontsize=9)
-        axis.grid(alpha=0.3)
-        if level is not None:
-            axis.axhline(level, color="0.5", linewidth=1)
-        for (way, course), (color, dash) in zip(courses.items(), STYLES, strict=True):
-            line = course[measure]
-            axis.plot(range(1, len(line) + 1), line, color=color, linestyle=dash, label=way)
-    for axis in axes[1]:
-        axis.set_xlabel("epoch")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    with write_atomically(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
+    with figure_style():
+        figure = Figure(figsize=(9, 6), layout="constrained")
+        axes = figure.subplots(2, 2, sharex=True)
+        for axis, (measure, title, unit, level) in zip(axes.flat, panels, strict=True):
+            axis.set(title=title, ylabel=unit)
+            if level is not None:
+                name, height = level
+                axis.axhline(height, color=INK, linewidth=0.8, linestyle=":")
+                axis.annotate(
+                    name,
+                    (1, height),
+                    xycoords=("axes fraction", "data"),
+                    ha="right",
+                    va="bottom",
+                    fontsize=8,
+                )
+            for way, course in courses.items():
+                line = course[measure]
+                axis.plot(range(1, len(line) + 1), line, label=way, **STYLES[way])
+        for axis in axes[1]:
+            axis.set_xlabel("epoch")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        with write_atomically(path) as temporary:
+            figure.savefig(temporary, format="png", metadata={"Software": None})
 
 
 def main() -> None:

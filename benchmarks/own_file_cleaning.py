@@ -10,6 +10,7 @@ docs/results/own_file_cleaning.md and .png.
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,18 @@ from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import write_atomically
-from disambig.bench.figure_style import figure_style
+from disambig.bench.figure_style import COLORS, INK, figure_style
 from disambig.candidates import corrupt_controlled
+from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.files.formats import write_table
 from results_page import FOLDER, markdown_table, write_page
 
 DATASETS = ("glass", "vehicle", "ecoli")
 METHODS = ("ncpd", "plknn")
+STYLES: dict[str, dict[str, Any]] = {
+    "ncpd": {"color": COLORS[0], "linewidth": 2},
+    "plknn": {"color": COLORS[4], "linestyle": "--"},
+}
 IN_SAMPLE = "plknn in-sample"
 SEEDS = range(5)
 SHARES = np.linspace(0, 1, 101)
@@ -83,19 +89,30 @@ def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
         figure = Figure(figsize=(9, 3.2), layout="constrained")
         axes = figure.subplots(1, len(DATASETS), sharey=True)
         for ax, dataset in zip(axes, DATASETS, strict=True):
-            for method, line in zip(METHODS, ("-", "--"), strict=True):
-                runs = results[dataset, method]
-                mean = np.mean([run.found_by_share for run in runs], axis=0)
-                ax.plot(SHARES, mean, line, label=f"{method} confidence")
+            for method, style in STYLES.items():
+                found_by_seed = np.array([run.found_by_share for run in results[dataset, method]])
+                mean = found_by_seed.mean(axis=0)
+                error = found_by_seed.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
+                ax.plot(SHARES, mean, label=f"{method.upper()} confidence", **style)
+                ax.fill_between(
+                    SHARES,
+                    mean - error,
+                    mean + error,
+                    color=style["color"],
+                    alpha=0.18,
+                    linewidth=0,
+                )
             runs = results[dataset, "ncpd"]
             flagged = np.mean([run.flagged for run in runs])
             found = np.mean([run.found_by_flag for run in runs])
-            ax.plot(flagged, found, "ko", label="column second_look (ncpd)")
-            ax.plot([0, 1], [0, 1], color="0.6", linestyle=":", label="rows in any order")
+            ax.plot(flagged, found, "o", color=INK, label="column second_look (NCPD)")
+            ax.plot([0, 1], [0, 1], color="0.4", linestyle=":", label="rows in any order")
+            promised = DEFAULT_ERRORS_TO_FIND
+            ax.axhline(promised, color=INK, linewidth=0.8, label="promised by second_look")
             ax.set(title=dataset, xlabel="share of rows reviewed", xlim=(0, 1), ylim=(0, 1.02))
         axes[0].set_ylabel("share of errors found")
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        figure.legend(handles, labels, loc="outside lower center", ncols=5)
         with write_atomically(FOLDER / f"{NAME}.png") as temporary:
             figure.savefig(temporary, metadata={"Software": None})
 
@@ -152,7 +169,9 @@ def main() -> None:
         "that are among them.",
         markdown_table(header, rows),
         f"![Share of rows reviewed against share of errors found]({NAME}.png)",
-        "Rows are reviewed by falling doubt. Dots are what the column `second_look` marks.",
+        f"Rows are reviewed by falling doubt; bands are one standard error of the mean over "
+        f"{len(SEEDS)} draws. Dots are what the column `second_look` marks, which is meant to hold "
+        f"{DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line.",
         real_data=False,
     )
     behind = [
