@@ -112,7 +112,7 @@ def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
             ax.set(title=dataset, xlabel="share of rows reviewed", xlim=(0, 1), ylim=(0, 1.02))
         axes[0].set_ylabel("share of errors found")
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5)
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
         with write_atomically(FOLDER / f"{NAME}.png") as temporary:
             figure.savefig(temporary, metadata={"Software": None})
 
