@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -361,3 +362,36 @@ def test_no_chart_has_a_style_of_its_own():
     for chart in hostile_charts().values():
         assert Elements(chart).tips()
         assert not re.search(r"https?:|style=", str(chart))
+
+
+def test_a_band_lies_around_the_strong_line_alone_and_pale_lines_say_so():
+    strong, plain = method_styles(["NCPD", "SURE"], "NCPD").values()
+    pale = replace(plain, is_pale=True)
+    series = [
+        line("NCPD", [1, 2], [0.5, 0.7], strong, errors=[0.1, 0.2]),
+        line("SURE", [1, 2], [0.5, 0.6], pale, errors=[0.1, math.nan]),
+    ]
+    tree = as_tree(lines(*series, y_range=(0, 1)))
+    svg = tree.find("svg")
+    (band,) = of_class(svg, "error-band")
+    corners = [tuple(map(float, corner.split(","))) for corner in band.get("points").split()]
+    # From the top left to the bottom left; 1 is at 30 and 0 at 216.
+    heights = [216 - 186 * value for value in (0.6, 0.9, 0.5, 0.4)]
+    assert [y for _, y in corners] == pytest.approx(heights, abs=0.01)
+    assert len(of_class(svg, "pale")) == 1
+    legend = ["".join(one.itertext()) for one in tree.find("ul")]
+    assert legend == ["NCPD", "SURE", "NCPD ± 1 standard error"]
+    tips = [one.get("data-tip") for one in of_class(svg, "mark")]
+    assert tips[0] == "size: 1\nNCPD: 0.500 ± 0.100\nSURE: 0.500 ± 0.100"
+    assert tips[1] == "size: 2\nNCPD: 0.700 ± 0.200\nSURE: 0.600"
+
+
+def test_bars_at_the_ends_of_lines_stand_beside_the_plot_and_replace_the_band():
+    (strong,) = method_styles(["NCPD"], "NCPD").values()
+    one = line("NCPD", [1, 2], [0.5, 0.7], strong, errors=[math.nan, 0.2])
+    tree = as_tree(lines(one, y_range=(0, 1), has_end_bars=True))
+    assert not of_class(tree, "error-band")
+    bar = of_class(tree.find("svg"), "line")[-1]
+    low, high = map(float, re.match(r"M[\d.]+ ([\d.]+)V([\d.]+)", bar.get("d")).groups())
+    assert (low, high) == (pytest.approx(216 - 186 * 0.5), pytest.approx(216 - 186 * 0.9))
+    assert "± 1 standard error" in "".join(tree.find("ul").itertext())

@@ -99,8 +99,8 @@ def in_brief(
     if test_share is None:
         kind, tests = "paired t-test", pairwise_tests(runs, reference)
     else:
-        test = partial(corrected_t_test, test_share=test_share)
-        kind, tests = "corrected t-test", pairwise_tests(runs, reference, test)
+        corrected = partial(corrected_t_test, test_share=test_share)
+        kind, tests = "corrected t-test", pairwise_tests(runs, reference, corrected)
     made = [test for pair in pairs if (test := tests[pair]) is not None]
     if made:
         counts = WinTieLoss.count(made, alpha)

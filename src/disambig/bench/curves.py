@@ -68,8 +68,8 @@ def curves_chart(
     limits: dict[str, tuple[float, float] | None] = {}
     for dataset in {dataset: None for dataset, _ in by_panel}:
         panels = [by_p for (its_dataset, _), by_p in by_panel.items() if its_dataset == dataset]
-        data = [one for by_p in panels for one in by_p.values()]
-        limits[dataset] = _limits(runs, data, reference)
+        settings = [data for by_p in panels for data in by_p.values()]
+        limits[dataset] = _limits(runs, settings, reference)
     return CurvesChart(
         {
             (dataset, r): LineChart(
@@ -129,11 +129,11 @@ def _limits(runs: RunTable, data: list[str], reference: str | None) -> tuple[flo
         return None
     low = _lowest_shown(every, [m for name in runs.in_role("floor") for m in means[name]], runs)
     highest = max(every)
-    for title in data:
-        mean = runs.mean(title, reference) if reference in runs.roles else math.nan
-        error = standard_error(runs.values(title, reference)) if mean >= low else None
-        if error is not None:
-            low, highest = min(low, mean - error), max(highest, mean + error)
+    if reference is not None:
+        for title in data:
+            mean, error = runs.mean(title, reference), standard_error(runs.values(title, reference))
+            if error is not None and mean >= low:
+                low, highest = min(low, mean - error), max(highest, mean + error)
     margin = _MARGIN * (highest - low) or 0.01
     top = highest + margin
     # Arrows have rows of their own, below the points.

@@ -89,7 +89,8 @@ def color_of(style: LineStyle) -> str:
     color = COLORS[style.color]
     if not style.is_pale:
         return color
-    return to_hex([1 - _PALE * (1 - part) for part in to_rgb(color)])
+    red, green, blue = (1 - _PALE * (1 - part) for part in to_rgb(color))
+    return to_hex((red, green, blue))
 
 
 def line_keywords(style: LineStyle) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def line_keywords(style: LineStyle) -> dict[str, Any]:
     The reference lies below the others, so that it hides none of them, and pale lines below it;
     baselines are thin, grey and unmarked.
     """
-    width, size, zorder = (2.8, 6.5, 2) if style.is_strong else (1.3, 4.5, 3)
+    width, size, zorder = (2.8, 6.5, 2.0) if style.is_strong else (1.3, 4.5, 3.0)
     if style.is_pale:
         zorder = 1.5
     if style.is_bound:
