@@ -26,9 +26,11 @@ def run_share(campaign: str, share: float, folder: Path) -> tuple[str, int]:
     return page, int(tried.replace(",", ""))
 
 
-def run_script(script: str, *words: object) -> subprocess.CompletedProcess[str]:
+def run_script(
+    script: str, *words: object, **variables: object
+) -> subprocess.CompletedProcess[str]:
     """Run a script that may import the modules of the campaigns."""
-    process = start_script(script, *words)
+    process = start_script(script, *words, **variables)
     out, err = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 

@@ -42,6 +42,8 @@ def cases(seed, numbers, folder):
             time.sleep(0.2)
         if number == 50:
             raise RuntimeError(f"in {folder}")
+        if number == 51:
+            os.kill(os.getpid(), 9)
         failure = f"seed {seed}\\nin {folder}" if number % 3 == 2 else ""
         yield Outcome(f"case {number}", "odd" if number % 2 else "even", failure, number)
 
@@ -104,19 +106,39 @@ def test_a_share_is_drawn_by_the_seed(tmp_path):
 def test_a_campaign_that_stops_has_failed(tmp_path):
     ended = run_script(CAMPAIGN, "--only", "breaks", "--folder", tmp_path)
     assert ended.returncode == 1
-    assert "the campaign itself stopped: RuntimeError: in FOLDER" in (
-        (tmp_path / "faults.md").read_text()
-    )
+    page = (tmp_path / "faults.md").read_text()
+    assert "the campaign itself stopped: RuntimeError: in FOLDER" in page
+    assert "the campaign itself stopped: its process ended with -9" in page
 
 
-def test_an_interrupted_run_prints_what_it_has_found(tmp_path):
-    words = ("--only", "toy", "--folder", tmp_path)
-    process = start_script(CAMPAIGN, *words, slow=1, TMPDIR=tmp_path)
-    assert process.stderr is not None
+def start_slow_run(folder):
+    process = start_script(CAMPAIGN, "--only", "toy", "--folder", folder, slow=1, TMPDIR=folder)
     process.stderr.readline()  # a tenth is done
-    process.send_signal(signal.SIGINT)
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_prints_what_it_has_found(tmp_path, how):
+    process = start_slow_run(tmp_path)
+    process.send_signal(how)
     out, _ = process.communicate()
     assert process.returncode == 130
     assert "| toy |" in out
     assert "Interrupted" in out
     assert list(tmp_path.iterdir()) == []  # no page, and no folder of a worker
+
+
+def test_workers_of_a_run_that_is_killed_end_and_leave_nothing(tmp_path):
+    process = start_slow_run(tmp_path)
+    folders = list(tmp_path.iterdir())
+    process.kill()
+    process.communicate()  # until its workers, who write to the same pipes, are gone too
+    assert len(folders) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_processes_that_were_killed_are_removed_by_the_next_run(tmp_path):
+    run_script(CAMPAIGN, "--only", "breaks", "--folder", tmp_path / "out", TMPDIR=tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.name != "out"]
+    run_script(CAMPAIGN, "--only", "toy", "--folder", tmp_path / "out", TMPDIR=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

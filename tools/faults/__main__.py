@@ -11,6 +11,7 @@ import argparse
 import os
 import platform
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -103,6 +104,8 @@ def main() -> int:
     parser.add_argument("--case", type=int, help="try this case again, and say all about it")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
+    # Ended in any way, this process ends those that it has started, which are not in its group.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = [campaign for campaign in CAMPAIGNS if campaign.name in options.only]
     if options.case is not None:
         if len(chosen) != 1:

@@ -8,13 +8,18 @@ import tempfile
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from campaign import Campaign, Outcome, Tally
 
+from disambig._core.temporaries import temporary_beside
+
 PROCESSES = 2
+# The folder of a run that was killed is removed by the next one.
+FOLDERS = Path(tempfile.gettempdir()) / "disambig-faults"
 
 
 @dataclass
@@ -64,7 +69,10 @@ def run_in_two(halves: Halves, seed: int) -> None:
                 try:
                     halves.add(reader.recv())
                 except EOFError:
-                    readers.pop(reader).join()
+                    worker = readers.pop(reader)
+                    worker.join()
+                    if worker.exitcode:
+                        halves.add(_stopped(f"its process ended with {worker.exitcode}"))
     finally:
         for worker in readers.values():  # where this process is interrupted
             if worker.pid is not None:
@@ -78,26 +86,32 @@ def _send_outcomes(
 ) -> None:
     os.setpgid(0, 0)  # Ctrl-C reaches the first process, which passes it on once
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    first = os.getppid()
     done = 0
-    try:
-        with tempfile.TemporaryDirectory(prefix="disambig-faults-") as folder:
-            for outcome in campaign.cases(seed, numbers, Path(folder)):
-                # Pages and terminals of other machines have other folders.
-                failure = outcome.failure.replace(folder, "FOLDER")
-                writer.send(replace(outcome, failure=failure))
+
+    def send(outcome: Outcome) -> None:
+        if os.getppid() != first:  # it was killed, and nobody reads what is sent
+            raise KeyboardInterrupt
+        # Pages and terminals of other machines have other folders.
+        writer.send(replace(outcome, failure=outcome.failure.replace(str(folder), "FOLDER")))
+
+    with suppress(KeyboardInterrupt), temporary_beside(FOLDERS, is_folder=True) as folder:
+        try:
+            for outcome in campaign.cases(seed, numbers, folder):
+                send(outcome)
                 done += 1
-    except Exception:  # noqa: BLE001 - a campaign that stops has not shown what it should
-        number = numbers[min(done, len(numbers) - 1)]
-        failure = traceback.format_exc().replace(folder, "FOLDER")
-        writer.send(Outcome("the campaign itself stopped", "stopped", failure, number))
-    except KeyboardInterrupt:
-        pass
+        except Exception:  # noqa: BLE001 - a campaign that stops has not shown what it should
+            send(_stopped(traceback.format_exc(), numbers[min(done, len(numbers) - 1)]))
+
+
+def _stopped(failure: str, number: int = 0) -> Outcome:
+    return Outcome("the campaign itself stopped", "stopped", failure, number)
 
 
 def run_here(campaign: Campaign, seed: int, number: int) -> int:
     """Try one case again; return 1 if it fails."""
-    with tempfile.TemporaryDirectory(prefix="disambig-faults-") as folder:
-        outcomes = list(campaign.cases(seed, [number], Path(folder)))
+    with temporary_beside(FOLDERS, is_folder=True) as folder:
+        outcomes = list(campaign.cases(seed, [number], folder))
     for outcome in outcomes:
         print(f"{outcome.case}: {outcome.ended}")
         if outcome.failure:
