@@ -40,7 +40,7 @@ def test_what_several_models_warn_of_is_said_once(capsys):
 
 TABLE = Table(
     title="Accuracy: mean ± standard deviation",
-    header=("data", "NCPD", "a rival", "random candidate (floor)"),
+    header=("data", "NCPD", "a rival", "LR on true labels"),
     rows=(
         ("glass, p=0.1, r=2", "0.636 ± 0.100", "0.430 ± 0.200 •", "0.300 ± 0.100"),
         ("ecoli, p=0.1, r=2", "0.872 ± 0.100", "0.717 ± 0.100", "0.500 ± 0.100"),
@@ -68,15 +68,15 @@ def test_without_room_deviations_are_left_out():
     lines = printed(60, n_notes=1)
     assert lines[0] == "Accuracy: mean"
     assert "0.430 •" in lines[3]
-    assert "random candidate (floor)" in lines[1]
+    assert "LR on true labels" in lines[1]
     assert lines[-3] == "The first note."
     assert lines[-2].startswith("Standard deviations are in the files")
 
 
 def test_with_less_room_names_are_short():
-    lines = printed(36)
+    lines = printed(48)
     assert lines[0] == "Accuracy: mean, p=0.1, r=2"
-    assert lines[1].split() == ["data", "NCPD", "a", "rival", "floor"]
+    assert lines[1].split() == ["data", "NCPD", "a", "rival", "LR", "on", "true", "labels"]
     assert lines[3].split() == ["glass", "0.636", "0.430•", "0.300"]
     assert "win/tie/loss" in "".join(lines)
 

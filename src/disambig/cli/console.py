@@ -124,7 +124,6 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
 _NO_DEVIATIONS = "Standard deviations are in the files, for want of room here."
-_ROLE = re.compile(r"^.* \((floor|ceiling)\)$")
 _MARK = re.compile(r" ([•◦])$")
 
 
@@ -170,7 +169,7 @@ def _without_deviations(table: "Table") -> "Table":
 
 
 def _with_short_names(table: "Table") -> "Table":
-    """Name bounds by their role, leave out what all data has in common, put marks close."""
+    """Leave out what the names of all data have in common, and put marks close."""
     n_rows = len(table.rows) - table.n_summary_rows
     names = [row[0] for row in table.rows[:n_rows]]
     parts = [name.split(", ") for name in names]
@@ -178,7 +177,6 @@ def _with_short_names(table: "Table") -> "Table":
     while parts and all(len(part) > 1 and part[-1] == parts[0][-1] for part in parts):
         common = f", {parts[0][-1]}{common}"
         parts = [part[:-1] for part in parts]
-    header = tuple(_ROLE.sub(r"\1", name) for name in table.header)
     rows = tuple(
         (
             row[0].removesuffix(common) if i < n_rows else row[0],
@@ -186,7 +184,7 @@ def _with_short_names(table: "Table") -> "Table":
         )
         for i, row in enumerate(table.rows)
     )
-    return replace(table, title=table.title + common, header=header, rows=rows)
+    return replace(table, title=table.title + common, rows=rows)
 
 
 def _turned(table: "Table") -> "Table":

@@ -140,7 +140,8 @@ def _report(
     for name in (main, "published"):
         if name in tables:
             print_table(tables[name], console, n_notes=1)
-    for sentence in in_brief(report.scores, plan.reference_title, metric):
+    share = plan.protocol.held_out_share
+    for sentence in in_brief(report.scores, plan.reference_title, metric, test_share=share):
         say(sentence, console)
     if not can_draw_figures():
         say(NO_FIGURES, console)
