@@ -1,5 +1,8 @@
 """Blocks that threads share: order, errors, and the numbers of threads of libraries."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -84,3 +87,42 @@ def test_workers_use_one_thread_of_openmp():
         assert openmp_threads(0) == {1}
         assert for_each(openmp_threads, range(6)) == [{1}] * 6
     np.testing.assert_array_equal(sorted(openmp_threads(0)), [3])
+
+
+def test_the_number_is_put_back_while_another_thread_holds_a_limit_of_its_own():
+    held, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with threadpool_limits(limits=3):
+            held.set()
+            assert leave.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    with one_thread_each():
+        assert blas_threads() == {1}
+    assert blas_threads() == {3}
+    leave.set()
+    thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_forked_during_a_fit_has_threads_of_its_own():
+    code = """
+import os
+from threadpoolctl import threadpool_limits
+from disambig.solvers.blocks import for_each, one_thread_each
+
+with threadpool_limits(limits=2):
+    with one_thread_each():
+        assert for_each(abs, [-1, -2]) == [1, 2]
+        child = os.fork()
+        if child == 0:
+            assert for_each(abs, [-1, -2]) == [1, 2]
+            with one_thread_each():
+                assert for_each(abs, [-1, -2]) == [1, 2]
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -5,10 +5,11 @@ neighbours that are equally near are found in another order. So libraries use on
 large work is cut into blocks whose sizes depend on the data alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -29,6 +30,21 @@ class _Threads:
 _threads = _Threads()
 
 
+def _begin_anew() -> None:
+    global _threads
+    _threads = _Threads()
+
+
+if hasattr(os, "register_at_fork"):
+    # A process that is forked during a fit has none of its threads, and its lock may be held.
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+def split_rows(start: int, end: int, most: int) -> list[slice]:
+    """Return the rows from one to another, some at a time."""
+    return [slice(first, min(first + most, end)) for first in range(start, end, most)]
+
+
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Let numerical libraries use one thread, and ``for_each`` as many as they had before.
@@ -36,52 +52,56 @@ def one_thread_each() -> Iterator[None]:
     That number belongs to the process: the first block that begins sets it, the last one that ends
     puts it back, in whatever threads they run.
     """
-    with _threads.lock:
-        if _threads.users == 0:
+    threads = _threads
+    with threads.lock:
+        if threads.users == 0:
             products = _libraries("blas").lib_controllers
-            _threads.counts = [library.get_num_threads() for library in products]
+            threads.counts = [library.get_num_threads() for library in products]
             _set_threads([1] * len(products))
-        _threads.users += 1
+        threads.users += 1
     try:
         # OpenMP keeps a number for every thread: this is that of the calling one.
         with _libraries("openmp").limit(limits=1):
             yield
     finally:
-        with _threads.lock:
-            _threads.users -= 1
-            if _threads.users == 0:
-                _set_threads(_threads.counts)
-                pool, _threads.pool, _threads.counts = _threads.pool, None, []
+        with threads.lock:
+            threads.users -= 1
+            if threads.users == 0:
+                _set_threads(threads.counts)
+                pool, threads.pool, threads.counts = threads.pool, None, []
                 if pool is not None:
                     pool.shutdown()
 
 
-def for_each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def for_each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Return ``work(item)`` for all items, in their order; threads share them.
 
     Inside ``one_thread_each``; elsewhere this is a loop. The work itself must not call it again.
     """
-    items = list(items)
+    if len(items) < 2 or (pool := _shared_pool()) is None:
+        return [work(item) for item in items]
+    return list(pool.map(work, items))
+
+
+def _shared_pool() -> ThreadPoolExecutor | None:
     with _threads.lock:
         count = max(_threads.counts, default=1)
-        if count > 1 and len(items) > 1 and _threads.pool is None:
-            _threads.pool = ThreadPoolExecutor(count)
-        pool = _threads.pool
-    if pool is None or len(items) < 2:
-        return [work(item) for item in items]
-
-    def alone(item: Item) -> Result:
-        with _libraries("openmp").limit(limits=1):
-            return work(item)
-
-    return list(pool.map(alone, items))
+        if count > 1 and _threads.pool is None:
+            # Its threads are ours: they keep the limit, which holds from this call on.
+            limit_openmp = partial(_libraries("openmp").limit, limits=1)
+            _threads.pool = ThreadPoolExecutor(count, initializer=limit_openmp)
+        return _threads.pool
 
 
 def _set_threads(counts: list[int]) -> None:
     for library, count in zip(_libraries("blas").lib_controllers, counts, strict=True):
-        # Unlike this one, the other name does nothing while another thread holds a limit.
-        set_threads = getattr(library, "_real_set_num_threads", library.set_num_threads)
-        set_threads(count)
+        # OpenBLAS obeys one thread at a time, and the last to end may not be the first to begin.
+        release = getattr(library, "clear_controlling_thread", None)  # not in old threadpoolctl
+        if release is not None:
+            release(force=True)
+        library.set_num_threads(count)
+        if release is not None:
+            release(force=True)
 
 
 @cache
@@ -91,10 +111,10 @@ def _libraries(kind: str) -> Any:
     Kinds are kept apart, because the end of a limit puts back all libraries that it knows.
     """
     # Loaded first, because what is loaded later is not found. Slow to import.
-    import scipy.linalg.blas
-    import sklearn.utils._openmp_helpers
+    import scipy.linalg
+    import sklearn.metrics
     from threadpoolctl import ThreadpoolController
 
-    assert scipy.linalg.blas
-    assert sklearn.utils._openmp_helpers
+    assert scipy.linalg
+    assert sklearn.metrics
     return ThreadpoolController().select(user_api=kind)

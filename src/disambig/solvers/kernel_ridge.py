@@ -1,16 +1,14 @@
 """Kernel ridge regression on many targets, factored in blocks."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import gen_batches
 
 from disambig._core.errors import TrainingError
 from disambig._core.typing import FloatArray
-from disambig.solvers.blocks import for_each
+from disambig.solvers.blocks import for_each, split_rows
 
 PRECISIONS = ("auto", "single", "double")
 
@@ -27,7 +25,7 @@ def cholesky_in_place(matrix: FloatArray) -> None:
 
     The entries above the diagonal are undefined afterwards. ``LinAlgError`` if it is not definite.
     """
-    for panel in _panels(len(matrix)):
+    for panel in split_rows(0, len(matrix), _COLUMNS_AT_A_TIME):
         _factor_panel(matrix, panel)
 
 
@@ -44,10 +42,10 @@ def _factor_panel(matrix: FloatArray, panel: slice) -> None:
         ).T
 
     if panel.start > 0:
-        for_each(subtract_known, _blocks(panel.start, len(matrix)))
+        for_each(subtract_known, split_rows(panel.start, len(matrix), _ROWS_IN_A_BLOCK))
     diagonal = cholesky(columns[panel], lower=True, check_finite=False)
     columns[panel] = diagonal
-    for_each(divide_by_diagonal, _blocks(panel.stop, len(matrix)))
+    for_each(divide_by_diagonal, split_rows(panel.stop, len(matrix), _ROWS_IN_A_BLOCK))
 
 
 class CholeskyFactor:
@@ -59,7 +57,7 @@ class CholeskyFactor:
     def __init__(self, matrix: FloatArray) -> None:
         cholesky_in_place(matrix)
         self._factor = matrix
-        self._panels = _panels(len(matrix))
+        self._panels = split_rows(0, len(matrix), _COLUMNS_AT_A_TIME)
         # As LAPACK takes them: it would make a copy for every right side.
         self._diagonals = [np.asfortranarray(matrix[panel, panel]) for panel in self._panels]
 
@@ -78,10 +76,10 @@ class CholeskyFactor:
         in_order = list(zip(self._panels, self._diagonals, strict=True))
         for panel, diagonal in in_order:
             rest[:, panel] = solved = _divided(rest[:, panel], diagonal, trans="N")
-            for_each(subtract_below, _blocks(panel.stop, len(factor)))
+            for_each(subtract_below, split_rows(panel.stop, len(factor), _ROWS_IN_A_BLOCK))
         for panel, diagonal in reversed(in_order):
             rest[:, panel] = solved = _divided(rest[:, panel], diagonal, trans="T")
-            for_each(subtract_above, _blocks(0, panel.start))
+            for_each(subtract_above, split_rows(0, panel.start, _ROWS_IN_A_BLOCK))
         return rest.T
 
 
@@ -89,17 +87,6 @@ def _divided(rows: FloatArray, diagonal: FloatArray, *, trans: str) -> FloatArra
     """Return rows divided by a triangle of L, from the right."""
     solved = solve_triangular(diagonal, rows.T, trans=trans, lower=True, check_finite=False)
     return np.ascontiguousarray(solved.T)
-
-
-def _panels(count: int) -> list[slice]:
-    ends = [*range(_COLUMNS_AT_A_TIME, count, _COLUMNS_AT_A_TIME), count]
-    return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def _blocks(start: int, end: int) -> list[slice]:
-    """Return the rows from one to another, some at a time."""
-    starts = range(start, end, _ROWS_IN_A_BLOCK)
-    return [slice(first, min(first + _ROWS_IN_A_BLOCK, end)) for first in starts]
 
 
 @dataclass(frozen=True)
@@ -203,5 +190,5 @@ def _gaussian(squares: FloatArray, width: float) -> FloatArray:
     return kernel
 
 
-def _batches_of_rows(count: int, columns: int) -> Iterator[slice]:
-    yield from gen_batches(count, max(1, _NUMBERS_AT_A_TIME // columns))
+def _batches_of_rows(count: int, columns: int) -> list[slice]:
+    return split_rows(0, count, max(1, _NUMBERS_AT_A_TIME // columns))

@@ -1,16 +1,15 @@
 """A linear model under any smooth loss of its scores, fitted by L-BFGS."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
-from sklearn.utils import gen_batches
 
 from disambig._core.typing import Features, FloatArray
-from disambig.solvers.blocks import for_each
+from disambig.solvers.blocks import for_each, split_rows
 
 _ROWS_AT_A_TIME = 4096
 
@@ -40,21 +39,26 @@ class LinearModel:
 
 def _rows_times(X: Features, weights: FloatArray) -> FloatArray:
     """Return ``X @ weights``."""
-    parts = [X @ weights] if sparse.issparse(X) else for_each(lambda b: X[b] @ weights, _batches(X))
-    product: FloatArray = np.concatenate(parts)
-    return product
+    blocks = _blocks(X)
+    if len(blocks) < 2:
+        product: FloatArray = X @ weights
+        return product
+    return np.concatenate(for_each(lambda block: X[block] @ weights, blocks))
 
 
 def _columns_times(X: Features, slope: FloatArray) -> FloatArray:
     """Return ``X.T @ slope``."""
-    whole = sparse.issparse(X)
-    parts = [X.T @ slope] if whole else for_each(lambda b: X[b].T @ slope[b], _batches(X))
-    product: FloatArray = sum(parts[1:], start=parts[0])
-    return product
+    blocks = _blocks(X)
+    if len(blocks) < 2:
+        product: FloatArray = X.T @ slope
+        return product
+    parts = for_each(lambda block: X[block].T @ slope[block], blocks)
+    return sum(parts[1:], start=parts[0])
 
 
-def _batches(X: FloatArray) -> Iterator[slice]:
-    yield from gen_batches(len(X), _ROWS_AT_A_TIME)
+def _blocks(X: Features) -> list[slice]:
+    # Products of sparse arrays are not shared among threads.
+    return [] if sparse.issparse(X) else split_rows(0, len(X), _ROWS_AT_A_TIME)
 
 
 def fit_linear_model(

@@ -1,35 +1,43 @@
 """Nearest rows, and the weights that rebuild a row from its neighbours."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import gen_batches
 
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
-from disambig.solvers.blocks import for_each
+from disambig.solvers.blocks import for_each, split_rows
 from disambig.solvers.nonnegative_qp import minimise_on_orthant
 
 _NUMBERS_AT_A_TIME = 1_000_000
 _QUERIES_AT_A_TIME = 1024
 
 
-def index_of_rows(X: Features) -> NearestNeighbors:
+@dataclass(frozen=True)
+class RowIndex:
+    """Training rows, and the search for neighbours among them."""
+
+    rows: Features
+    search: NearestNeighbors
+
+
+def index_of_rows(X: Features) -> RowIndex:
     """Prepare training rows for the search of neighbours by Euclidean distance."""
-    return NearestNeighbors().fit(X)
+    return RowIndex(X, NearestNeighbors().fit(X))
 
 
-def nearest_of_training_rows(index: NearestNeighbors, n_neighbors: int) -> IntArray:
+def nearest_of_training_rows(index: RowIndex, n_neighbors: int) -> IntArray:
     """Return the nearest other training rows of every training row, nearest first.
 
     A row is not its own neighbour, not even where rows are repeated. Where there are fewer other
     rows than asked for, all of them are neighbours.
     """
-    count = min(n_neighbors, index.n_samples_fit_ - 1)
+    count = min(n_neighbors, index.rows.shape[0] - 1)
     if count == 0:
         return np.empty((1, 0), dtype=np.intp)
-    nearest = _nearest(index, index._fit_X, count + 1)
+    nearest = _nearest(index, index.rows, count + 1)
     is_other = nearest != np.arange(len(nearest))[:, np.newaxis]
     # Among so many equal rows that it is not there itself, any of them may be left out.
     is_other[is_other.all(axis=1), 0] = False
@@ -37,23 +45,23 @@ def nearest_of_training_rows(index: NearestNeighbors, n_neighbors: int) -> IntAr
     return others
 
 
-def nearest_of_queries(index: NearestNeighbors, X: Features, n_neighbors: int) -> IntArray:
+def nearest_of_queries(index: RowIndex, X: Features, n_neighbors: int) -> IntArray:
     """Return the nearest training rows of every query, nearest first; all where there are fewer."""
-    return _nearest(index, X, min(n_neighbors, index.n_samples_fit_))
+    return _nearest(index, X, min(n_neighbors, index.rows.shape[0]))
 
 
-def _nearest(index: NearestNeighbors, X: Features, count: int) -> IntArray:
+def _nearest(index: RowIndex, X: Features, count: int) -> IntArray:
     """Return the nearest rows, of those that are equally near the first ones.
 
     The search itself would share its work among threads, and then which ones it finds depends on
     how many threads there are.
     """
 
-    def search(queries: slice) -> IntArray:
-        nearest: IntArray = index.kneighbors(X[queries], count, return_distance=False)
+    def nearest_of(queries: slice) -> IntArray:
+        nearest: IntArray = index.search.kneighbors(X[queries], count, return_distance=False)
         return nearest
 
-    return np.concatenate(for_each(search, gen_batches(X.shape[0], _QUERIES_AT_A_TIME)))
+    return np.concatenate(for_each(nearest_of, split_rows(0, X.shape[0], _QUERIES_AT_A_TIME)))
 
 
 def inner_products(
@@ -101,7 +109,7 @@ def graph_of_weights(weights: FloatArray, neighbors: IntArray, n_rows: int) -> S
     return sparse.csr_array((weights.ravel(), neighbors.ravel(), ends), (queries, n_rows))
 
 
-def _batches(neighbors: IntArray, n_features: int) -> Iterator[slice]:
+def _batches(neighbors: IntArray, n_features: int) -> list[slice]:
     queries, count = neighbors.shape
     numbers = max(1, count * n_features)
-    yield from gen_batches(queries, max(1, _NUMBERS_AT_A_TIME // numbers))
+    return split_rows(0, queries, max(1, _NUMBERS_AT_A_TIME // numbers))
