@@ -110,10 +110,10 @@ def parquet(tmp_path):
     return write
 
 
-def _repeated(n_values: int) -> pa.Array:
+def _repeated(n_values: int, kind: pa.DataType | None = None) -> pa.Array:
     """Return a long string in all cells, which a file holds once."""
     codes = pa.array(np.zeros(n_values, dtype=np.int32))
-    return pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 100_000]))
+    return pa.DictionaryArray.from_arrays(codes, pa.array([b"x" * 100_000]).cast(kind or "str"))
 
 
 def _list_of_one(values: pa.Array) -> pa.Array:
@@ -128,8 +128,10 @@ def _list_of_one(values: pa.Array) -> pa.Array:
         pa.table({"a.b": _repeated(1_000)}),
         pa.table({"name": _list_of_one(_repeated(1_000))}),
         pa.table({"name": pa.StructArray.from_arrays([_repeated(1_000)], ["first"])}),
+        pa.table({"name": _repeated(1_000, pa.binary())}),
+        pa.table({"name": _repeated(1_000, pa.binary(100_000))}),
     ],
-    ids=["numbers", "strings", "a dot in a name", "lists", "structs"],
+    ids=["numbers", "strings", "a dot in a name", "lists", "structs", "bytes", "as many bytes"],
 )
 def test_a_parquet_file_that_would_take_too_much_is_refused(parquet, table):
     path = parquet(table, store_schema=False)
@@ -139,6 +141,24 @@ def test_a_parquet_file_that_would_take_too_much_is_refused(parquet, table):
     ):
         read_table(path, max_memory="10MB")
     assert len(read_table(path)) == len(table)
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_that_were_not_written_as_categories_are_counted_too(parquet, encoding):
+    names = [f"{number} toys" for number in range(3_000)]
+    path = parquet(
+        pa.table({"name": names}), use_dictionary=False, column_encoding={"name": encoding}
+    )
+    assert read_table(path, max_memory="1MB")["name"].tolist() == names
+    with pytest.raises(TableError, match=r"The table of 3,000 rows .* limit is 100KB"):
+        read_table(path, max_memory="100KB")
+
+
+def test_a_parquet_file_without_any_group_of_rows_has_no_rows(tmp_path):
+    path = tmp_path / "toys.parquet"
+    pq.ParquetWriter(path, pa.schema([("name", pa.string())])).close()
+    with pytest.raises(TableError, match="needs at least one row"):
+        read_table(path)
 
 
 def _not_utf_8(*cells: bytes) -> pa.Array:

@@ -111,7 +111,7 @@ def read_size(text: str) -> int:
         number = float(match[1]) if match else float("nan")
     except ValueError:
         number = float("nan")
-    if not number > 0:
+    if not 0 < number < float("inf"):
         raise ParameterError(f"A size is a number of bytes, such as 500MB or 8GB. Got {text!r}.")
     return int(number * _UNITS[f"{unit}b" if unit else ""])
 

@@ -1,5 +1,7 @@
 """Parquet, read and written by pyarrow."""
 
+from collections.abc import Iterable
+from operator import mul
 from typing import Any, BinaryIO
 
 import pandas as pd
@@ -67,58 +69,72 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
     metadata = file.metadata
     widths = [_bytes_of_value(field.type) for field in file.schema_arrow]
     names = {name: place for place, name in enumerate(file.schema_arrow.names)}
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     needed = BYTES_OF_COLUMN * metadata.num_columns
-    # A string is in the file once, and can be in millions of cells.
-    repeated: list[str] = []
+    # A text is in the file once, and can be in millions of cells.
+    repeated: dict[str, int] = {}
     for place in range(metadata.num_columns):
-        path = metadata.schema.column(place).path
-        width = widths[names.get(path, names.get(path.partition(".")[0], 0))]
-        at_most = 0
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            chunk = group.column(place)
-            n_values = max(group.num_rows, chunk.num_values)
-            needed += width * n_values + chunk.total_uncompressed_size
-            at_most += n_values * chunk.total_uncompressed_size
-        if chunk.physical_type == "BYTE_ARRAY" and at_most > source.memory_limit:
-            repeated.append(path)
+        column = metadata.schema.column(place)
+        width = widths[names.get(column.path, names.get(column.path.partition(".")[0], 0))]
+        chunks = [group.column(place) for group in groups]
+        counts = [
+            max(group.num_rows, chunk.num_values)
+            for group, chunk in zip(groups, chunks, strict=True)
+        ]
+        sizes = [chunk.total_uncompressed_size for chunk in chunks]
+        needed += width * sum(counts) + sum(sizes)
+        at_most = sum(map(mul, counts, sizes))
+        if column.physical_type == "BYTE_ARRAY" and at_most > source.memory_limit:
+            repeated[column.path] = max(sizes)
     what = f"The table of {metadata.num_rows:,} rows and {metadata.num_columns:,} columns"
     source.check_memory(needed, what)
-    if repeated:
-        file = pq.ParquetFile(stream, read_dictionary=repeated)
-        for number in range(metadata.num_row_groups):
-            columns = sorted({path.partition(".")[0] for path in repeated} & set(names))
-            some = file.read_row_group(number, columns=columns or None)
-            needed += sum(_text_bytes(piece) for column in some.columns for piece in column.chunks)
+    for path, longest in repeated.items():
+        for size in _text_sizes(stream, path, at_once=max(1, source.memory_limit // longest)):
+            needed += size
             source.check_memory(needed, what)
+
+
+def _text_sizes(stream: BinaryIO, path: str, at_once: int) -> Iterable[int]:
+    """Return the bytes of the texts of a column, some rows at a time."""
+    try:
+        file = pq.ParquetFile(stream, read_dictionary=[path])
+        groups = (
+            file.read_row_group(number, columns=[path]) for number in range(file.num_row_groups)
+        )
+        return [_text_bytes(piece) for some in groups for each in some for piece in each.chunks]
+    except (pa.ArrowException, OSError):
+        # Texts that were not written as categories cannot always be read as such, only slower.
+        file = pq.ParquetFile(stream)
+        return (batch.nbytes for batch in file.iter_batches(at_once, columns=[path]))
 
 
 def _bytes_of_value(kind: Any) -> int:
     types = pa.types
-    if (
-        types.is_nested(kind)
-        or types.is_decimal(kind)
-        or types.is_date(kind)
-        or types.is_time(kind)
-    ):
-        return 100  # an object of Python
+    if types.is_fixed_size_binary(kind):
+        return 100 + 2 * int(kind.byte_width)
+    as_objects = (
+        *(types.is_nested, types.is_decimal, types.is_date, types.is_time),
+        *(types.is_binary, types.is_large_binary),
+    )
+    if any(is_kind(kind) for is_kind in as_objects):
+        return 100
     return 8 if types.is_primitive(kind) else 16
 
 
 def _text_bytes(array: Any) -> int:
-    """Return the bytes of all strings of an array, those that it holds once for many cells."""
-    if pa.types.is_dictionary(array.type):
-        if not pa.types.is_string(array.type.value_type):
+    """Return the bytes of all texts of an array, those that it holds once for many cells."""
+    types, kind = pa.types, array.type
+    if types.is_dictionary(kind):
+        try:
+            lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+        except pa.ArrowNotImplementedError:  # categories that are not text
             return 0
-        lengths = pc.binary_length(array.dictionary).cast(pa.int64())
         return pc.sum(lengths.take(array.indices)).as_py() or 0
-    if pa.types.is_map(array.type):
+    if types.is_map(kind):
         return _text_bytes(array.keys) + _text_bytes(array.items)
-    if pa.types.is_struct(array.type):
+    if types.is_struct(kind):
         return sum(map(_text_bytes, array.flatten()))
-    if pa.types.is_nested(array.type):
-        return _text_bytes(array.flatten())
-    return 0
+    return _text_bytes(array.flatten()) if types.is_nested(kind) else 0
 
 
 def _check_text(source: FileContent, table: Any) -> None:
