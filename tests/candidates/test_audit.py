@@ -1,5 +1,7 @@
 """What candidate sets can teach."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels, audit_candidates
 from disambig._core.errors import CandidateError
+from disambig.candidates import audit as audit_module
 from disambig.candidates.audit import row_blocks
 
 
@@ -53,6 +56,14 @@ def test_more_pairs_than_memory_holds_are_refused():
     mask = np.ones((1, 8_000), dtype=bool)
     with pytest.raises(CandidateError, match=r"64,000,000 pairs.*set has 8,000 of 8,000 labels"):
         audit_candidates(CandidateLabels.from_mask(mask))
+
+
+def test_pairs_of_many_rows_count_once(monkeypatch):
+    monkeypatch.setattr(audit_module, "_MOST_PAIRS", 30)
+    monkeypatch.setattr(audit_module, "row_blocks", partial(row_blocks, pairs=4))
+    mask = np.tile(np.eye(6, dtype=bool) | np.eye(6, k=1, dtype=bool), (10, 1))
+    audit = audit_candidates(CandidateLabels.from_mask(mask))
+    assert audit.cooccurrence.nnz == 16
 
 
 def test_labels_that_are_always_together_cannot_be_told_apart(audit):

@@ -114,16 +114,17 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
     """Count what is in ``candidates`` and find what no method can learn from them."""
     sizes = candidates.sizes
     names = candidates.classes.tolist()
-    n_pairs = min(len(names) ** 2, int(np.square(sizes, dtype=np.int64).sum()))
-    if n_pairs > _MOST_PAIRS:
-        raise CandidateError(
-            f"An audit counts how often two labels are in one set. Here it would count up to "
-            f"{n_pairs:,} pairs, because the largest set has {sizes.max():,} of {len(names):,} "
-            f"labels. The limit is {_MOST_PAIRS:,}: drop the rows with the largest sets."
-        )
     together = sparse.csr_array((len(names), len(names)), dtype=np.int64)
     alone = np.zeros(len(names), dtype=np.int64)
     for block in row_blocks(candidates):
+        # At most, because labels of these rows may be together in others too.
+        n_pairs = together.nnz + int(np.square(block.sizes, dtype=np.int64).sum())
+        if min(len(names) ** 2, n_pairs) > _MOST_PAIRS:
+            raise CandidateError(
+                f"An audit counts how often two labels are in one set. Here it would count up to "
+                f"{n_pairs:,} pairs, because the largest set has {sizes.max():,} of {len(names):,} "
+                f"labels. The limit is {_MOST_PAIRS:,}: drop the rows with the largest sets."
+            )
         mask = block.to_sparse()
         together = together + _cooccurrence(mask)
         alone += mask[np.diff(mask.indptr) == 1].sum(axis=0, dtype=np.int64)
