@@ -179,6 +179,12 @@ def test_a_relative_path_is_seen_from_where_one_is(tmp_path, monkeypatch):
     assert names_in(tmp_path) == ["folder"]
 
 
+def test_a_name_too_long_for_its_temporary_is_refused_before_any_work(tmp_path):
+    write(tmp_path / ("x" * 200))
+    with pytest.raises(ParameterError, match="may have 200 bytes"):
+        check_replaceable(tmp_path / ("x" * 201), is_ours)
+
+
 def test_a_folder_is_there_at_every_moment_of_its_replacement(tmp_path, monkeypatch):
     target = tmp_path / "folder"
     write(target, "old")

@@ -137,6 +137,7 @@ def test_columns_of_the_new_names_are_never_replaced(column):
         ("clean.mat", "Tables are written as csv, .* Got 'mat'"),
         (".", "has no suffix"),
         ("folder.csv", "folder.csv is a folder. Name a file in it"),
+        ("x" * 197 + ".csv", "cannot be written: .*name too long"),
         ("x" * 300 + ".csv", "cannot be written: .*name too long"),
     ],
 )

@@ -13,6 +13,7 @@ from disambig.tabular.work_folder import WorkFolder, unfinished_work, work_finge
 from tabular.small_tables import neighbours, quick_network, three_clouds
 
 PART = {"probabilities": np.array([[0.25, 0.75], [0.5, 0.5]]), "per_network": np.ones((2, 3))}
+PRINT = "0123456789abcdef" * 4
 TASK = prepare_task(three_clouds(), ignore=["truth"])
 
 
@@ -23,15 +24,15 @@ def assert_is_the_part(kept) -> None:
 
 
 def test_what_is_kept_is_there_for_the_next_one(tmp_path):
-    WorkFolder(tmp_path / "w", "print").keep("fold-1", PART)
-    again = WorkFolder(tmp_path / "w", "print")
+    WorkFolder(tmp_path / "w", PRINT).keep("fold-1", PART)
+    again = WorkFolder(tmp_path / "w", PRINT)
     assert_is_the_part(again.arrays("fold-1"))
     assert again.arrays("fold-2") is None
 
 
 def test_work_with_another_fingerprint_is_thrown_away(tmp_path):
-    WorkFolder(tmp_path / "w", "one").keep("fold-1", PART)
-    assert WorkFolder(tmp_path / "w", "two").arrays("fold-1") is None
+    WorkFolder(tmp_path / "w", PRINT).keep("fold-1", PART)
+    assert WorkFolder(tmp_path / "w", "f" * 64).arrays("fold-1") is None
 
 
 def test_a_folder_of_somebody_else_is_never_removed(tmp_path):
@@ -39,13 +40,13 @@ def test_a_folder_of_somebody_else_is_never_removed(tmp_path):
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
     with pytest.raises(TableError, match="there is something else. Move it away"):
-        WorkFolder(folder, "print")
+        WorkFolder(folder, PRINT)
     assert (folder / "thesis.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.6, 0.99])
 def test_a_part_that_was_cut_short_counts_as_not_done(tmp_path, share):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     work.keep("fold-1", PART)
     file = work.part("fold-1")
     content = file.read_bytes()
@@ -54,7 +55,7 @@ def test_a_part_that_was_cut_short_counts_as_not_done(tmp_path, share):
 
 
 def test_a_part_with_a_flipped_byte_counts_as_not_done(tmp_path):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     work.keep("fold-1", PART)
     file = work.part("fold-1")
     content = bytearray(file.read_bytes())
@@ -65,13 +66,13 @@ def test_a_part_with_a_flipped_byte_counts_as_not_done(tmp_path):
 
 @pytest.mark.parametrize("content", [b"not an array", b"PK not a zip"])
 def test_another_file_under_the_name_of_a_part_counts_as_not_done(tmp_path, content):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     (work.part("fold-1")).write_bytes(content)
     assert work.arrays("fold-1") is None
 
 
 def test_a_part_that_is_packed_or_not_a_file_counts_as_not_done(tmp_path):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     np.savez_compressed(work.part("fold-1"), **PART)  # might unpack to anything
     os.mkfifo(work.part("fold-2"))  # and this would be waited for
     assert work.arrays("fold-1") is work.arrays("fold-2") is None
@@ -81,17 +82,17 @@ def test_a_mark_of_any_depth_is_not_ours(tmp_path):
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "work.json").write_text("[" * 100_000)
     with pytest.raises(TableError, match="there is something else"):
-        WorkFolder(tmp_path / "w", "print")
+        WorkFolder(tmp_path / "w", PRINT)
 
 
 def test_objects_in_a_kept_file_are_not_unpickled(tmp_path):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     np.savez(work.part("fold-1"), probabilities=np.array([[{}, {}]], dtype=object))
     assert work.arrays("fold-1") is None
 
 
 def test_the_state_of_a_training_goes_when_its_part_is_done(tmp_path):
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     work.checkpoint("fold-1").write_text("state")
     work.keep("fold-1", PART)
     assert not work.checkpoint("fold-1").exists()
@@ -138,7 +139,7 @@ def test_what_is_done_is_kept_when_something_goes_wrong_later(tmp_path):
 def test_a_place_where_no_folder_can_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(TableError, match=r"which cannot be made: .* Choose another name"):
-        WorkFolder(tmp_path / "file" / "w", "print")
+        WorkFolder(tmp_path / "file" / "w", PRINT)
 
 
 @pytest.mark.parametrize("out", [None, "-", Path("-")])
@@ -179,8 +180,8 @@ def test_a_folder_that_another_run_has_removed_is_made_again_and_removed(tmp_pat
 
 
 def test_other_work_at_the_same_time_is_never_taken_for_ones_own(tmp_path):
-    one = WorkFolder(tmp_path / "w", "one")
-    two = WorkFolder(tmp_path / "w", "two")
+    one = WorkFolder(tmp_path / "w", PRINT)
+    two = WorkFolder(tmp_path / "w", "f" * 64)
     one.keep("fold-1", PART)
     assert two.arrays("fold-1") is None
     assert one.checkpoint("fold-1") != two.checkpoint("fold-1")
@@ -196,9 +197,36 @@ def test_what_went_wrong_is_said_even_if_another_run_has_removed_the_folder(tmp_
         fail()
 
 
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_what_somebody_put_into_the_folder_stays(tmp_path, at_the_end):
+    work = WorkFolder(tmp_path / "w", PRINT)
+    work.keep("fold-1", PART)
+    (tmp_path / "w" / "notes").mkdir()
+    (tmp_path / "w" / "notes.txt").write_text("mine")
+    if at_the_end:
+        work.remove()
+        assert sorted(path.name for path in work.path.iterdir()) == ["notes", "notes.txt"]
+    else:
+        assert WorkFolder(tmp_path / "w", "f" * 64).arrays("fold-1") is None
+    assert (tmp_path / "w" / "notes.txt").read_text() == "mine"
+
+
+def test_another_run_may_end_at_the_same_moment(tmp_path, monkeypatch):
+    work = WorkFolder(tmp_path / "w", PRINT)
+    found = work._mark()
+
+    def end_meanwhile() -> str | None:
+        shutil.rmtree(work.path)
+        return found
+
+    monkeypatch.setattr(work, "_mark", end_meanwhile)
+    work.remove()
+    assert not work.path.exists()
+
+
 def test_an_empty_folder_is_taken_over(tmp_path):
     (tmp_path / "w").mkdir()
-    WorkFolder(tmp_path / "w", "print").keep("fold-1", PART)
+    WorkFolder(tmp_path / "w", PRINT).keep("fold-1", PART)
 
 
 # Any moment of death leaves something that the next run takes over.
@@ -215,9 +243,9 @@ def test_a_folder_whose_mark_is_missing_is_begun_anew(tmp_path, names):
     (tmp_path / "w").mkdir()
     for name in names:
         (tmp_path / "w" / name).write_bytes(b"")
-    work = WorkFolder(tmp_path / "w", "print")
+    work = WorkFolder(tmp_path / "w", PRINT)
     work.keep("fold-1", PART)
-    assert_is_the_part(WorkFolder(tmp_path / "w", "print").arrays("fold-1"))
+    assert_is_the_part(WorkFolder(tmp_path / "w", PRINT).arrays("fold-1"))
     work.remove()
     assert list(tmp_path.iterdir()) == []
 
@@ -229,11 +257,11 @@ def test_a_folder_with_other_names_is_refused(tmp_path, name):
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / name).write_text("mine")
     with pytest.raises(TableError, match="there is something else"):
-        WorkFolder(tmp_path / "w", "print")
+        WorkFolder(tmp_path / "w", PRINT)
     assert (tmp_path / "w" / name).read_text() == "mine"
 
 
 def test_a_link_to_nowhere_is_something_else(tmp_path):
     (tmp_path / "w").symlink_to("nowhere")
     with pytest.raises(TableError, match="there is something else"):
-        WorkFolder(tmp_path / "w", "print")
+        WorkFolder(tmp_path / "w", PRINT)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from disambig._core.errors import DisambigError, ParameterError
-from disambig._core.temporaries import moved_aside, temporary_beside
+from disambig._core.temporaries import LONGEST_NAME, moved_aside, temporary_beside
 
 # Errors of the disk itself, not of the path that was given.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
@@ -50,6 +50,11 @@ def write_atomically(path: str | os.PathLike[str], *, sweep_first: bool = True) 
 def check_replaceable(path: str | os.PathLike[str], is_ours: Callable[[Path], bool]) -> None:
     """Refuse a path where a new folder would replace anything but an empty one or one of ours."""
     target = Path(path).resolve()
+    if len(os.fsencode(target.name)) > LONGEST_NAME:
+        raise ParameterError(
+            f"The name of a folder may have {LONGEST_NAME} bytes. {target.name!r} has more. Choose "
+            "a shorter one."
+        )
     above = next(filter(os.path.lexists, target.parents), target)
     if not above.is_dir():
         raise ParameterError(

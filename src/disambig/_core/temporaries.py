@@ -15,12 +15,15 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None  # Windows has none
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows
+
+# In bytes, of a target: names of temporaries are longer, and so are those of files beside it.
+LONGEST_NAME = 200
 # What stands for this machine at the beginning of the digits. Locks may not reach from one machine
 # to another, so what another has left is swept only when it is old.
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"

@@ -60,7 +60,7 @@ class WorkFolder:
         if mark != fingerprint:
             self.remove()
         self._fingerprint = fingerprint
-        self._write_mark()
+        self._need_mark()
 
     def _is_free(self) -> bool:
         """Whether there is nothing, or what a run that was killed leaves without its mark."""
@@ -96,7 +96,7 @@ class WorkFolder:
 
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
         """Keep the arrays of a part that is done; its training state can go."""
-        self._write_mark()  # another run may have ended here, and taken the folder along
+        self._need_mark()  # another run may have ended here, and taken the folder along
         with write_atomically(self.part(name)) as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
         # A method of several trainings adds endings.
@@ -104,23 +104,27 @@ class WorkFolder:
             state.unlink(missing_ok=True)
 
     def remove(self, *, if_empty: bool = False) -> None:
-        """Remove the folder, unless it is gone or has become something else."""
+        """Remove the folder, unless it is gone or has become something else.
+
+        What somebody has put into it stays, and the folder with it.
+        """
         if self._mark() is None:
             return
-        parts = [path for path in self.path.iterdir() if path.name != _MARK]
-        if parts and if_empty:
-            return
-        for path in parts:
-            path.unlink(missing_ok=True)
-        # Last, so that a run that is killed here leaves a folder that the next one knows.
-        (self.path / _MARK).unlink(missing_ok=True)
-        with suppress(OSError):  # another run may be keeping something just now
+        with suppress(OSError):  # another run may be keeping something just now, or end here too
+            parts = [path for path in self.path.iterdir() if _OURS.fullmatch(path.name)]
+            if parts and if_empty:
+                return
+            for path in parts:
+                path.unlink(missing_ok=True)
+            # Last, so that a run that is killed here leaves a folder that the next one knows.
+            (self.path / _MARK).unlink(missing_ok=True)
             self.path.rmdir()
 
-    def _write_mark(self) -> None:
-        mark = {"disambig": "work", "fingerprint": self._fingerprint}
-        with write_atomically(self.path / _MARK) as temporary:
-            temporary.write_text(json.dumps(mark))
+    def _need_mark(self) -> None:
+        if self._mark() != self._fingerprint:
+            mark = {"disambig": "work", "fingerprint": self._fingerprint}
+            with write_atomically(self.path / _MARK) as temporary:
+                temporary.write_text(json.dumps(mark))
 
     def _mark(self) -> str | None:
         path = self.path / _MARK

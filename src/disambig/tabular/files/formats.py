@@ -1,5 +1,6 @@
 """Every file format, one record each; ``read_table`` and ``write_table`` go by them."""
 
+import errno
 import os
 import pkgutil
 import sys
@@ -17,6 +18,7 @@ from disambig._core.errors import (
     import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
+from disambig._core.temporaries import LONGEST_NAME
 from disambig.tabular.files.content import STANDARD_STREAM, FileContent, find_content
 from disambig.tabular.files.text_lines import half_character
 
@@ -316,8 +318,10 @@ def find_writer(
     """Return what writes a table to a file; refuse, before any work, what no table can go to."""
     writer = _need_format(target, format, to_write=True).find_writer(delimiter)
     try:
+        if len(os.fsencode(Path(target).name)) > LONGEST_NAME:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         is_folder = os.fspath(target) != STANDARD_STREAM and Path(target).is_dir()
-    except OSError as error:  # a name that is too long, and the like
+    except OSError as error:
         raise _unwritable(target, error) from error
     if is_folder:
         raise TableError(f"A table goes into a file. {target} is a folder. Name a file in it.")
