@@ -143,7 +143,8 @@ def print_table(table: "Table", console: Console, *, n_notes: int | None = None)
     """Print a table of a report with its notes, or the first few of them.
 
     Where it is too wide, it is printed without standard deviations, then with short names, and
-    then turned, so that rows are methods, if that makes it narrower.
+    then turned, so that rows are methods, if that makes it narrower. A file or another program
+    gets all of it, however wide.
     """
     notes = list(table.notes[:n_notes])
     shown = _filled(table)
@@ -154,7 +155,10 @@ def print_table(table: "Table", console: Console, *, n_notes: int | None = None)
     if _width(shown, console) > console.width:
         turned = _filled(_turned(table))
         shown = min(shown, turned, key=lambda choice: _width(choice, console))
-    console.print(plain(table.title, "italic"), shown, *map(plain, notes), "", sep="\n")
+    if not console.is_terminal:
+        shown.width = _width(shown, console)
+    lines = (plain(table.title, "italic"), shown, *map(plain, notes), "")
+    console.print(*lines, sep="\n", crop=False)
 
 
 def _width(shown: RichTable, console: Console) -> int:

@@ -40,20 +40,23 @@ class LinearModel:
 def _rows_times(X: Features, weights: FloatArray) -> FloatArray:
     """Return ``X @ weights``."""
     blocks = _blocks(X)
-    if len(blocks) < 2:
-        product: FloatArray = X @ weights
-        return product
-    return np.concatenate(for_each(lambda block: X[block] @ weights, blocks))
+    product: FloatArray = (
+        np.concatenate(for_each(lambda block: X[block] @ weights, blocks))
+        if len(blocks) > 1
+        else X @ weights
+    )
+    return product
 
 
 def _columns_times(X: Features, slope: FloatArray) -> FloatArray:
     """Return ``X.T @ slope``."""
     blocks = _blocks(X)
-    if len(blocks) < 2:
-        product: FloatArray = X.T @ slope
-        return product
-    parts = for_each(lambda block: X[block].T @ slope[block], blocks)
-    return sum(parts[1:], start=parts[0])
+    product: FloatArray = (
+        sum(for_each(lambda block: X[block].T @ slope[block], blocks), start=np.float64(0))
+        if len(blocks) > 1
+        else X.T @ slope
+    )
+    return product
 
 
 def _blocks(X: Features) -> list[slice]:

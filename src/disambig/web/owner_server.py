@@ -160,7 +160,8 @@ class OwnerServer(uvicorn.Server):
         connections = self.server_state.connections
         strangers = [one for one in connections if isinstance(one, Connection) and one.gives_way]
         if strangers:
-            min(strangers, key=lambda one: one.since).hang_up()
+            # An owner whose request is half here goes last.
+            min(strangers, key=lambda one: (one.has_token, one.since)).hang_up()
         return bool(strangers)
 
     def _make_connection(self) -> Connection:
