@@ -88,9 +88,10 @@ def test_a_file_gets_all_of_a_table_and_a_terminal_what_it_has_room_for():
         rows=tuple((f"data{number}", *["0.810"] * 20) for number in range(20)),
     )
     stream = io.StringIO()
-    print_table(table, Console(file=stream, width=60, force_terminal=True))
-    assert max(map(len, stream.getvalue().splitlines())) == 60
-    assert [line.split() for line in printed(60, table)[3:23]] == [list(row) for row in table.rows]
+    print_table(table, Console(file=stream, width=60, force_terminal=True, color_system=None))
+    assert max(map(len, stream.getvalue().splitlines())) <= 60
+    rows = [line.split() for line in printed(60, table)[3:23]]
+    assert rows == [[f"method{number}", *["0.810"] * 20] for number in range(20)]
 
 
 def test_a_table_of_many_methods_is_turned_where_that_makes_it_narrower():
