@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from disambig.candidates import CandidateLabels
 from disambig.methods import PLKNN, NCPDClassifier, PartialLabelClassifier
-from disambig.tabular.columns.planned import ColumnPlan
+from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.table_model import TableModel, untrained_model
 
 COLOURS = ("red", "green", "blue")

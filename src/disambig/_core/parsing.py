@@ -45,7 +45,7 @@ def read_small_file(path: str | os.PathLike[str], refuse: Refuse, *, largest: in
 def parse_json(text: str | bytes, refuse: Refuse) -> Any:
     """Return the value that JSON stands for, in which no key is there twice."""
     try:
-        value = json.loads(_decoded(text), object_pairs_hook=_without_repeats)
+        value = json.loads(_decoded(text), object_pairs_hook=without_repeats)
     except RecursionError:
         raise refuse(_TOO_DEEP) from None
     except ValueError as error:  # also for an integer of thousands of digits
@@ -84,7 +84,8 @@ def _decoded(text: str | bytes) -> str:
         raise ValueError(f"byte {error.start + 1:,} is not text in UTF-8") from None
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object that pairs of keys and values make up; refuse a key that is there twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         ((name, _),) = Counter(name for name, _ in pairs).most_common(1)

@@ -14,7 +14,7 @@ from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
-from disambig.tabular.columns.planned import ColumnPlan
+from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model

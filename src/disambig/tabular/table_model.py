@@ -28,9 +28,8 @@ from disambig._core.temporaries import find_moved_aside
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
-from disambig.tabular.columns.planned import ColumnPlan
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
-from disambig.tabular.columns.values import column_values
+from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.estimate import Estimate
 
 if TYPE_CHECKING:

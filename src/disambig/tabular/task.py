@@ -13,7 +13,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.tabular.columns.plan import FeatureColumns, Names
-from disambig.tabular.columns.planned import ColumnPlan
+from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.estimate import read_truth
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from disambig._core.errors import TableError
 from disambig.tabular.columns.plan import plan_columns
-from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn
+from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
 from disambig.tabular.columns.plan import plan_columns
-from disambig.tabular.columns.planned import ColumnPlan
 from disambig.tabular.columns.transformer import FeatureTransformer
-from disambig.tabular.columns.values import column_values
+from disambig.tabular.columns.values import ColumnPlan, column_values
 
 WORDS = st.sampled_from(["red", "blue", " blue", "7", "007", "x y z u v", "yes", "N/A", "", "3.0"])
 MISSING = st.sampled_from([None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")])

@@ -8,8 +8,7 @@ from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
 from disambig.tabular.columns.plan import plan_columns
-from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn
-from disambig.tabular.columns.values import column_values, value_names
+from disambig.tabular.columns.values import ColumnPlan, PlannedColumn, column_values, value_names
 
 
 def plan_of(**kinds):

@@ -8,8 +8,13 @@ from disambig._core.messages import did_you_mean, join_names, option
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.cells import read_column
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
-from disambig.tabular.columns.planned import ColumnPlan, PlannedColumn, check_column_names
-from disambig.tabular.columns.values import read_values, values_frame
+from disambig.tabular.columns.values import (
+    ColumnPlan,
+    PlannedColumn,
+    check_column_names,
+    read_values,
+    values_frame,
+)
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.table_cells import CLEAN_COLUMNS, check_columns, find_column, is_blank
 

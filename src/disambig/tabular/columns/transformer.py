@@ -13,8 +13,7 @@ from pydantic import Field
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.methods.feature_scales import FeatureScale
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
-from disambig.tabular.columns.planned import ColumnPlan, Record
-from disambig.tabular.columns.values import value_names
+from disambig.tabular.columns.values import ColumnPlan, Record, value_names
 
 _SCALER = "scaler."
 

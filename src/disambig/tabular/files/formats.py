@@ -19,8 +19,12 @@ from disambig._core.errors import (
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.temporaries import LONGEST_NAME
-from disambig.tabular.files.content import STANDARD_STREAM, FileContent, find_content
-from disambig.tabular.files.text_lines import half_character
+from disambig.tabular.files.content import (
+    STANDARD_STREAM,
+    FileContent,
+    find_content,
+    half_character,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,10 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import quote_value
-from disambig._core.parsing import DEEPEST, is_too_deep
-from disambig.candidates.checks import first_repeated
-from disambig.tabular.files.content import FileContent
+from disambig._core.parsing import DEEPEST, is_too_deep, without_repeats
+from disambig.tabular.files.content import FileContent, decode_lines, half_character
 from disambig.tabular.files.formats import check_names
 from disambig.tabular.files.text import BYTES_OF_COLUMN, CELLS_AT_ONCE
-from disambig.tabular.files.text_lines import decode_lines, half_character
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER, json_value
 
 _ROWS_AT_ONCE = 2_000
@@ -84,33 +82,17 @@ def _new_keys(records: list[dict[str, Any]], known: Mapping[str, Any]) -> dict[s
     return new
 
 
-class _RepeatedKeyError(Exception):
-    """A key is in an object twice."""
-
-
 def _records(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
+    decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
             yield _read_line(line, decoder, f"Line {number:,} of {name}")
 
 
-def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise _RepeatedKeyError(first_repeated(name for name, _ in pairs))
-    return record
-
-
 def _read_line(line: str, decoder: json.JSONDecoder, place: str) -> dict[str, Any]:
     try:
         record = decoder.decode(line.strip())
-    except _RepeatedKeyError as error:
-        raise TableError(
-            f"An object needs every key once. {place} has {str(error)!r} more than "
-            "once. Take one of them out."
-        ) from None
-    # Raised by the decoder for numbers that are too long, and brackets that are too deep.
+    # Also for numbers that are too long, brackets that are too deep and keys that are there twice.
     except (ValueError, RecursionError) as error:
         raise TableError(
             f"Every line needs to be one JSON object. {place} cannot be read: "

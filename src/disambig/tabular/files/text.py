@@ -14,9 +14,8 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.content import FileContent, decode_lines
 from disambig.tabular.files.formats import check_names
-from disambig.tabular.files.text_lines import decode_lines
 from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
