@@ -169,16 +169,17 @@ def test_a_redirect_elsewhere_is_refused(serve, tmp_path, target, reason) -> Non
     assert reason in refusal(serve(lambda: [head]), tmp_path / "file")
 
 
-def test_a_redirect_does_not_lose_security(monkeypatch, tmp_path) -> None:
+@pytest.mark.parametrize("scheme", ["http", "HTTP"])
+def test_a_redirect_does_not_lose_security(monkeypatch, tmp_path, scheme) -> None:
     class Found:
         status = http.client.FOUND
 
         def getheader(self, _: str) -> str:
-            return "http://example.org/file"
+            return f"{scheme}://example.org/file"
 
         def close(self) -> None:
             pass
 
     monkeypatch.setattr(urllib.request.OpenerDirector, "open", lambda *_, **__: Found())
     reason = refusal("https://example.org/file", tmp_path / "file")
-    assert reason.startswith("it leads from https to 'http://example.org/file'")
+    assert reason.startswith(f"it leads from https to '{scheme}://example.org/file'")

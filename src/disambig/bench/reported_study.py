@@ -50,8 +50,8 @@ def study_file_text(reported: ReportedStudy, folder: str | os.PathLike[str]) -> 
 def is_study_file(path: Path) -> bool:
     """Tell whether a file was written beside a report, by whatever version."""
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        content = parse_json(read_small_file(path, ValueError, largest=_LARGEST), ValueError)
+    except (OSError, ValueError):
         return False
     return isinstance(content, dict) and {"study", "command", "missing"} <= set(content)
 

@@ -56,20 +56,21 @@ def _open(address: str, patience: "_Patience") -> http.client.HTTPResponse:
     opener.add_handler(urllib.request.ProxyHandler())
     opener.add_handler(_WatchedConnections(patience))
     opener.addheaders = [("User-Agent", "disambig")]
+    scheme_before = ""
     for _ in range(_MOST_REDIRECTS + 1):
-        if urlsplit(address).scheme not in ("http", "https"):
+        scheme = urlsplit(address).scheme  # in small letters, however it is written
+        if scheme not in ("http", "https"):
             raise DownloadError(f"an address begins with http:// or https://. Got {address!r}")
+        if (scheme_before, scheme) == ("https", "http"):
+            raise DownloadError(
+                f"it leads from https to {address!r}. If you trust that, name it as the address"
+            )
         response: http.client.HTTPResponse = opener.open(address, timeout=_SECONDS_OF_SILENCE)
         target = response.getheader("Location")
         if response.status not in _REDIRECTS or target is None:
             break
         response.close()
-        following = urljoin(address, target)
-        if address.startswith("https:") and following.startswith("http:"):
-            raise DownloadError(
-                f"it leads from https to {following!r}. If you trust that, name it as the address"
-            )
-        address = following
+        scheme_before, address = scheme, urljoin(address, target)
     else:
         raise DownloadError(f"it leads from address to address, more than {_MOST_REDIRECTS} times")
     if response.status != http.client.OK:
@@ -152,7 +153,7 @@ class _WatchedConnections(urllib.request.AbstractHTTPHandler):
 
         class Secure(http.client.HTTPSConnection):
             def connect(self) -> None:
-                super().connect()
+                super().connect()  # with the handshake, whose parts share one time-out
                 patience.sockets.append(self.sock)
 
         self._plain, self._secure = Plain, Secure
