@@ -37,12 +37,12 @@ def run_script(
 
 def start_script(script: str, *words: object, **variables: object) -> subprocess.Popen[str]:
     """Start a script that may import the modules of the campaigns, and does not wait for it."""
-    path = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
-    settings = {name: str(value) for name, value in variables.items()}
+    settings = {**os.environ, **{name: str(value) for name, value in variables.items()}}
+    path = os.pathsep.join([str(FOLDER), *filter(None, [settings.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": path, **settings},
+        env={**settings, "PYTHONPATH": path},
     )

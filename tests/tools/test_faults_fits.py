@@ -8,8 +8,8 @@ from tools.faults import run_script, run_share
 
 
 def test_no_fit_of_a_share_fails(tmp_path):
-    page, tried = run_share("fits", 0.03, tmp_path)
-    assert tried == 30
+    page, tried = run_share("fits", 0.015, tmp_path)
+    assert tried == 15
     assert "fitted" in page
 
 

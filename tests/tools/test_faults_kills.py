@@ -10,7 +10,8 @@ BROKEN = """
 import json, sys
 from contextlib import contextmanager
 from pathlib import Path
-import command_runs, kills, remains, scenes
+import disambig.cli.main, disambig.cli.table_files, disambig.tabular.cleaning  # for all children
+import kills, remains, scenes
 import disambig._core.temporaries as temporaries
 import disambig.tabular.files.formats as formats
 
@@ -18,7 +19,6 @@ import disambig.tabular.files.formats as formats
 def write_in_place(path):
     yield path
 
-command_runs.load_libraries()
 good = formats.write_atomically, temporaries.sweep
 folder = Path(sys.argv[1])
 prepared = remains.prepare(next(s for s in scenes.SCENES if s.name == "predict"), folder)
@@ -29,7 +29,7 @@ for harm in ("nothing", "in place", "never swept"):
         formats.write_atomically = write_in_place
     if harm == "never swept":
         temporaries.sweep = lambda *_, **__: None
-    steps = {1} if harm == "in place" else range(1, len(prepared.events), 2)
+    steps = {1} if harm == "in place" else {2, len(prepared.events) // 2}
     deaths = [[kills.Kill(step, halved=True)] for step in steps]
     outcomes = [kills.try_kills(prepared, death, folder) for death in deaths]
     found[harm] = sorted({failure for _, failure in outcomes if failure})
@@ -38,8 +38,8 @@ print(json.dumps(found))
 
 
 def test_no_kill_of_a_share_does_harm(tmp_path):
-    _, tried = run_share("kills", 0.004, tmp_path)
-    assert tried >= 5
+    _, tried = run_share("kills", 0.002, tmp_path)
+    assert tried > 1
 
 
 @pytest.fixture(scope="module")
@@ -59,4 +59,4 @@ def test_a_writer_in_place_is_noticed_by_the_half_that_it_leaves(failures):
 
 def test_a_writer_that_never_sweeps_is_noticed_by_what_is_left_over(failures):
     assert failures["never swept"]
-    assert all("left over: .p-" in failure for failure in failures["never swept"])
+    assert all("left behind: .p-" in failure for failure in failures["never swept"])

@@ -5,6 +5,17 @@
 
 Needs Linux: cases run in forked children with limits. Prints a table and writes faults.md. Ends
 with 1 if any case failed; each failed case is named, and comes again by its number and the seed.
+
+Where cases are, by the name of their campaign:
+
+    files                  files.py; readers.py (who reads what), bases.py (good files),
+                           mutations.py, and *_attacks.py by kind of file
+    requests               hostile_client.py; review_owner.py
+    downloads              hostile_server.py; answers.py
+    kills, power-cuts      kills.py, power_cuts.py; scenes.py (commands), steps.py, disk_model.py,
+                           remains.py (what may be left)
+    worker-kills           worker_kills.py
+    fits                   fits.py; nasty_arrays.py
 """
 
 import argparse
@@ -83,7 +94,7 @@ def write_results(tallies: list[Tally], seed: int, share: float, folder: Path) -
         "faults",
         "Faults: what was tried to break it",
         "tools/faults",
-        f"Seed {seed}, {share:.0%} of the cases of a full run, two at a time. {machine}, Python "
+        f"Seed {seed}, {share:.0%} of the cases of a full run. {machine}, Python "
         f"{platform.python_version()}. What a failure is, and what is promised: "
         "[promises](../promises.md).",
         markdown_table(HEADER, map(row, tallies)),

@@ -7,7 +7,11 @@ import shutil
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from command_runs import Ended, run_command
@@ -56,18 +60,18 @@ def make_bases(folder: Path) -> None:
     _make_archives(folder)
 
 
-def make_table() -> Any:
+def make_table(n_rows: int = N_ROWS) -> Any:
     """Return the table that all of them are made from."""
     import pandas as pd
 
     return pd.DataFrame(
         {
-            "id": [f"V{row:03}" for row in range(N_ROWS)],
-            "length": [round(1.5 * row % 7, 2) for row in range(N_ROWS)],
-            "width": [row * row % 11 - 3 for row in range(N_ROWS)],
-            "colour": [COLOURS[row % 3] for row in range(N_ROWS)],
-            "label": [LABELS[row % 6] for row in range(N_ROWS)],
-            "truth": [LABELS[row % 6].split("|")[0] for row in range(N_ROWS)],
+            "id": [f"V{row:03}" for row in range(n_rows)],
+            "length": [round(1.5 * row % 7, 2) for row in range(n_rows)],
+            "width": [row * row % 11 - 3 for row in range(n_rows)],
+            "colour": [COLOURS[row % 3] for row in range(n_rows)],
+            "label": [LABELS[row % 6] for row in range(n_rows)],
+            "truth": [LABELS[row % 6].split("|")[0] for row in range(n_rows)],
         }
     )
 
@@ -216,3 +220,20 @@ def pack_rar(name: str, content: bytes, size: int | None = None) -> bytes:
 def _rar_block(kind: int, flags: int, rest: bytes) -> bytes:
     body = struct.pack("<BHH", kind, flags, 7 + len(rest)) + rest
     return struct.pack("<H", zlib.crc32(body) & 0xFFFF) + body
+
+
+@contextmanager
+def served(archive: bytes) -> Iterator[str]:
+    """Give the address of an archive on a server in this process."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(archive)))
+            self.end_headers()
+            self.wfile.write(archive)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/archive"
+        server.shutdown()

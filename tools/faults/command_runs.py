@@ -157,12 +157,12 @@ def snapshot(folder: Path) -> Snapshot:
     return found
 
 
-def find_changes(before: Snapshot, after: Snapshot, allowed: Sequence[str]) -> str:
-    """Return what changed that the command was not asked to write; nothing if all is well."""
+def find_changes(expected: Snapshot, found: Snapshot, allowed: Sequence[str] = ()) -> str:
+    """Return what is other than expected and not allowed to be; nothing if all is well."""
     changed = [
         name
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
+        for name in sorted(expected.keys() | found.keys())
+        if expected.get(name) != found.get(name)
         and not any(fnmatch(name, pattern) for pattern in allowed)
     ]
     return f"changed, made or left behind: {', '.join(changed)}" if changed else ""

@@ -1,6 +1,7 @@
 """Hostile files, mutated and made up: what a command does with each, in a child with limits."""
 
 import random
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +36,7 @@ from study_attacks import study_attacks
 from text_attacks import json_attacks, text_attacks
 
 COUNT = 10_000
+_SCRIPT = re.compile(rb"<script>owned|<img src=x")  # of MARKUP, not escaped
 ARCHIVES = ("zip", "rar")  # nothing on this machine is the dataset that is asked for
 ATTACKS = (
     text_attacks, json_attacks, study_attacks, excel_attacks, parquet_attacks, numpy_attacks,
@@ -117,9 +119,10 @@ def try_command(
 
 
 def _look_at_results(reader: Reader, place: Path) -> str:
-    page, result = place / "page.html", place / "out.csv"
-    if page.exists() and b"<script>owned" in page.read_bytes():
-        return "a page holds a script that is not ours"
+    result = place / "out.csv"
+    for page in filter(Path.is_file, place.rglob("*.html")):
+        if _SCRIPT.search(page.read_bytes()):
+            return f"{page.name} holds a script that is not ours"
     if reader.delimiter and result.exists() and (file := place / reader.file).is_file():
         return find_changed_cells(file.read_bytes(), result.read_bytes(), reader.delimiter)
     return ""

@@ -8,7 +8,7 @@ from typing import Any
 from campaign import Campaign, Outcome, in_child
 
 COUNT = 1_000
-LISTED = 600  # of them are one nasty thing each, the others several at once
+LISTED = 600  # of them are one nasty thing each, drawn from all; the others are several at once
 SECONDS = 60
 FITTED, REFUSED = "fitted", "refused"
 # Small enough for a thousand fits in minutes; networks and rounds are the same code when larger.
@@ -38,7 +38,7 @@ class FaultError(Exception):
 
 
 def try_fits(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Outcome]:
-    """Fit methods to numbered nasty problems: every kind with every method, then draws."""
+    """Fit methods to numbered nasty problems, of one kind each and then of several."""
     import torch
     from nasty_arrays import FEATURE_KINDS, set_kinds
 

@@ -4,12 +4,14 @@ import json
 import os
 import pickle
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 from attacks import ESCAPE, Attack, Make, Payload, put
 from study_attacks import code_in_study
 
+_SECONDS_TO_READ = 120
 SIDE_FILES = {
     "details": "clean.csv.details.json",
     "decisions csv": "decisions.csv",
@@ -57,7 +59,7 @@ def special_files() -> Iterator[Attack]:
         yield Attack(reader, "a pipe that is written to", replace(file, fill_pipe), (0,))
 
 
-def replace(pattern: str, make: "Make") -> Make:
+def replace(pattern: str, make: Make) -> Make:
     """Return a change of a folder: something else in the place of a file."""
 
     def change(folder: Path) -> None:
@@ -93,6 +95,7 @@ def fill_pipe(path: Path) -> None:
     content = path.read_bytes()
     make_pipe(path)
     if os.fork() == 0:
+        signal.alarm(_SECONDS_TO_READ)  # where nobody reads it, this process ends all the same
         try:
             path.write_bytes(content)
         finally:

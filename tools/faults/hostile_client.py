@@ -282,8 +282,9 @@ def _leave(held: Held) -> None:
         held.pop().close()
 
 
-def _dribble(_: Review, chance: random.Random, held: Held) -> tuple[str, str]:
-    """Send a byte on each of the held connections, as slow clients do."""
+def _dribble(review: Review, chance: random.Random, held: Held) -> tuple[str, str]:
+    """Send a byte more on each of hundreds of held connections, as slow clients do."""
+    _hold_connections(review, chance, held)
     for connection in held:
         with contextlib.suppress(OSError):
             connection.send(chance.randbytes(1))

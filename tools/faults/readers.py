@@ -4,13 +4,17 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-from bases import TRAIN
+from bases import TRAIN, served
 from mutations import (
+    JSON_TOKENS,
+    NPY_TOKENS,
+    PARQUET_TOKENS,
+    TEXT_TOKENS,
+    TOML_TOKENS,
+    XML_TOKENS,
     Change,
     mutate,
     mutate_compressed_mat,
@@ -19,7 +23,6 @@ from mutations import (
     mutate_safetensors,
     mutate_zip,
 )
-from tokens import JSON_TOKENS, NPY_TOKENS, PARQUET_TOKENS, TEXT_TOKENS, TOML_TOKENS, XML_TOKENS
 
 LEARN = ("--method=plknn", "--in-sample", "--jobs=1", "--out=out.csv")
 WRITES = ("out.csv", "out.csv.details.json", "page.html")
@@ -98,15 +101,7 @@ def _fetch(folder: Path) -> None:
     """Fetch a dataset from a server on this machine that has nothing but the archive."""
     from disambig.datasets.download import fetch_dataset
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write((folder / "archive").read_bytes())
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}/archive"
+    with served((folder / "archive").read_bytes()) as address:
         fetch_dataset("lost", folder=folder / "out", url=address)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign import Child, in_child
-from command_runs import Ended, Snapshot, snapshot
+from command_runs import Ended, Snapshot, find_changes, snapshot
 from scenes import Scene, comparable
 from steps import Step, trace_steps
 
@@ -180,8 +180,4 @@ def find_difference(prepared: Prepared, place: Path) -> str:
     child = play(prepared.scene, place)
     if not isinstance(child.value, list):
         return f"the same command does not go on: {child.ended}\n{child.value}"
-    found, expected = comparable(snapshot(place)), prepared.after
-    names = sorted(
-        name for name in found.keys() | expected if found.get(name) != expected.get(name)
-    )
-    return f"other than in one run, or left over: {', '.join(names)}" if names else ""
+    return find_changes(prepared.after, comparable(snapshot(place)))

@@ -17,6 +17,7 @@ ROWS = 60
 DESCRIPTORS = 256
 # After so many seconds the owner counts as not served.
 OWNER_SECONDS = 30
+START_SECONDS = 120
 LONGEST_STDERR = 5_000
 MOST_GROWTH = 150 << 20
 _ADDRESS = re.compile(r"^Open http://127\.0\.0\.1:(\d+)/([\w-]+)/$", re.MULTILINE)
@@ -68,10 +69,11 @@ class Review:
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "COLUMNS": "300"},
             )
-        found = None
+        found, deadline = None, time.monotonic() + START_SECONDS
         while found is None:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"the review ended: {self._said.read_text()}")
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise RuntimeError(f"the review did not start: {self._said.read_text()}")
             time.sleep(0.02)
             found = _ADDRESS.search(self._said.read_text())
         self.port, self.token = int(found[1]), found[2]
@@ -161,7 +163,12 @@ class Review:
             return f"it ended by itself, with {self._process.returncode}: {said[-2000:]}"
         growth = self._resident() - self._memory
         self._process.send_signal(how)
-        self._process.wait()
+        try:
+            self._process.wait(OWNER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            return f"{how.name} does not end it"
         said = self._said.read_text(errors="replace")
         if "Traceback" in said or len(said) > LONGEST_STDERR:
             return f"{len(said):,} characters on standard error: {said[-2000:]}"

@@ -17,7 +17,8 @@ from campaign import Campaign, Outcome, Tally
 
 from disambig._core.temporaries import temporary_beside
 
-PROCESSES = 2
+# Each loads libraries and makes good files first, which takes longer than a few cases.
+PROCESSES, FEW_CASES = 2, 40
 # The folder of a run that was killed is removed by the next one.
 FOLDERS = Path(tempfile.gettempdir()) / "disambig-faults"
 
@@ -50,14 +51,15 @@ class Halves:
 
 
 def run_in_two(halves: Halves, seed: int) -> None:
-    """Try the cases in two processes side by side, and count what comes of them."""
+    """Try the cases, many of them in two processes side by side, and count what comes of them."""
     context = multiprocessing.get_context("fork")
     begin = time.monotonic()
     readers: dict[Connection, multiprocessing.process.BaseProcess] = {}
     try:
-        for part in range(min(PROCESSES, len(halves.numbers))):
+        processes = PROCESSES if len(halves.numbers) >= FEW_CASES else 1
+        for part in range(processes):
             reader, writer = context.Pipe(duplex=False)
-            numbers = halves.numbers[part::PROCESSES]
+            numbers = halves.numbers[part::processes]
             worker = context.Process(
                 target=_send_outcomes, args=(halves.campaign, seed, numbers, writer)
             )

@@ -7,18 +7,14 @@ import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-from bases import TRAIN
+from bases import TRAIN, make_table, served
 from command_runs import Ended, Snapshot, run_command, run_in_this_process
 
 LEARN = ("--method=plknn", "--folds=2", "--jobs=1", "--truth=truth")
 _N_ROWS = 24
-_COLOURS = ("red", "größer", 'a "b", c')
-_LABELS = ("cat|dog", "dog", "cat", "cat|owl", "owl|dog", "owl")
 _STUDY = """name = "small"
 [protocol]
 kind = "holdout"
@@ -80,18 +76,9 @@ def _made_by(*commands: tuple[str, ...]) -> Callable[[Path], None]:
 
 def write_tables(folder: Path) -> None:
     """Write a table, one of numbers, and a study of that."""
-    rows = [
-        [f"V{row:03}", 1.5 * row % 7, row * row % 11 - 3, _COLOURS[row % 3], _LABELS[row % 6]]
-        for row in range(_N_ROWS)
-    ]
-    with (folder / "table.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "length", "width", "colour", "label", "truth"])
-        writer.writerows([*row, str(row[-1]).split("|")[0]] for row in rows)
-    with (folder / "numbers.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["length", "width", "label", "truth"])
-        writer.writerows([*row[1:3], row[4], str(row[4]).split("|")[0]] for row in rows)
+    table = make_table(_N_ROWS)
+    table.to_csv(folder / "table.csv", index=False)
+    table.drop(columns=["id", "colour"]).to_csv(folder / "numbers.csv", index=False)
     (folder / "small.toml").write_text(_STUDY, encoding="utf-8")
 
 
@@ -171,21 +158,10 @@ def _fetch(folder: Path, tell: Callable[[str], None]) -> Ended:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr(zipfile.ZipInfo("data/lost.mat"), content)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(archive.getvalue())))
-            self.end_headers()
-            self.wfile.write(archive.getvalue())
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        card = replace(find_card("lost"), hash=file_digest(content, "sha256"))
-        address = f"http://127.0.0.1:{server.server_port}/lost.zip"
+    card = replace(find_card("lost"), hash=file_digest(content, "sha256"))
+    with served(archive.getvalue()) as address:
         fetch_dataset(card, folder=folder / "data", url=address)
         tell("data/lost.mat")
-        server.shutdown()
     return Ended(0, "", "")
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from bases import TRAIN
 from campaign import Campaign, Outcome
-from command_runs import Snapshot, snapshot
+from command_runs import Snapshot, find_changes, snapshot
 from scenes import comparable, write_tables
 
 _SECONDS = 300
+_SECONDS_TO_END = 60
 _BETWEEN_LOOKS = 0.02
 _WORDS = tuple(word for word in TRAIN if not word.startswith("--jobs"))
 COMMANDS = (
@@ -30,15 +31,22 @@ COMMANDS = (
 )
 
 
-def start(words: Sequence[str], place: Path) -> "subprocess.Popen[bytes]":
-    """Start a command as people do, in a folder."""
-    return subprocess.Popen(  # noqa: S603 - our own command
+@contextlib.contextmanager
+def started(words: Sequence[str], place: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """Give a command that runs as people start it, in a folder; its workers end with the block."""
+    running = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", "disambig", *words],
         cwd=place,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    try:
+        yield running
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
 
 
 def workers_of(process: int) -> list[int]:
@@ -54,42 +62,58 @@ def workers_of(process: int) -> list[int]:
         return []
 
 
-def run_and_kill(words: Sequence[str], place: Path, victim: str, chance: random.Random) -> int:
-    """Run a command, and kill it or a worker of it at some moment; return its exit code."""
-    running = start(words, place)
-    try:
-        end = time.monotonic() + _SECONDS
-        while running.poll() is None and not workers_of(running.pid) and time.monotonic() < end:
-            time.sleep(_BETWEEN_LOOKS)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            running.wait(chance.uniform(0, 5))
-        with contextlib.suppress(ProcessLookupError):
-            if victim == "itself":
-                running.kill()
-            else:
-                for worker in workers_of(running.pid)[:1]:
-                    os.kill(worker, signal.SIGKILL)
+def kill(running: "subprocess.Popen[bytes]", victim: str, chance: random.Random) -> None:
+    """Kill a command or a worker of it at some moment after its workers are there."""
+    end = time.monotonic() + _SECONDS
+    while running.poll() is None and not workers_of(running.pid) and time.monotonic() < end:
+        time.sleep(_BETWEEN_LOOKS)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(chance.uniform(0, 5))
+    if victim == "itself":
+        running.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        for worker in workers_of(running.pid)[:1]:
+            os.kill(worker, signal.SIGKILL)
+
+
+def run_again(words: Sequence[str], place: Path) -> int:
+    """Run a command to its end; return its exit code."""
+    with started(words, place) as running:
         return running.wait(_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(running.pid, signal.SIGKILL)
-        return running.wait()
 
 
 def try_kill(
     words: Sequence[str], place: Path, expected: Snapshot, victim: str, chance: random.Random
 ) -> tuple[str, str]:
     """Return how a command ended that was killed, and what was wrong, if anything."""
-    code = run_and_kill(words, place, victim, chance)
-    if victim == "itself" and code == -signal.SIGKILL:
-        code = start(words, place).wait(_SECONDS)
+    try:
+        with started(words, place) as running:
+            kill(running, victim, chance)
+            code = running.wait(_SECONDS)
+            if victim == "itself" and code == -signal.SIGKILL:
+                code = run_again(words, place)  # workers of the first run may be alive
+            if is_alive(running.pid):
+                return "failed", "processes of a command that has ended are still there"
+    except subprocess.TimeoutExpired:
+        return "too long", f"more than {_SECONDS} s"
     if code:
         return "failed", f"exit {code}"
-    found = comparable(snapshot(place))
-    both = sorted(found.keys() | expected.keys())
-    names = [name for name in both if found.get(name) != expected.get(name)]
-    if names:
-        return "differs", f"other than in one run, or left over: {', '.join(names)}"
+    if difference := find_changes(expected, comparable(snapshot(place))):
+        return "differs", difference
     return "equal to the bit", ""
+
+
+def is_alive(group: int) -> bool:
+    """Tell whether a group has processes, also after waiting for them to end."""
+    end = time.monotonic() + _SECONDS_TO_END
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(_BETWEEN_LOOKS)
+    return True
 
 
 def make_place(place: Path) -> None:
@@ -108,7 +132,7 @@ def cases(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Outcome]:
         place = folder / "place"
         if words not in expected:
             make_place(place)
-            if start(words, place).wait(_SECONDS):
+            if run_again(words, place):
                 raise RuntimeError(f"disambig {' '.join(words)} does not work at all")
             expected[words] = comparable(snapshot(place))
         make_place(place)
