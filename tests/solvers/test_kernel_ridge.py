@@ -241,6 +241,13 @@ def test_how_far_the_data_is_from_zero_does_not_matter(offset):
     np.testing.assert_allclose(model.outputs(X + offset), expected, atol=1e-6)
 
 
+def test_rows_nearer_than_a_width_can_be_count_as_equal():
+    X = np.zeros((1000, 1))
+    X[0] = 1e-161
+    _, outputs = KernelRidge(X, penalty=0.1).fit(np.eye(1000)[:, :2])
+    np.testing.assert_allclose(outputs, 0.001, rtol=1e-2)
+
+
 def test_equal_targets_are_met_by_the_intercept_alone():
     X, _ = problem("random")
     model, outputs = KernelRidge(X, penalty=0.05).fit(np.full((60, 2), 0.7))

@@ -115,7 +115,7 @@ class KernelModel:
 class KernelRidge:
     """Minimise ``|K A + 1 b' - targets|^2 + penalty tr(A' K A)`` for one target after the other.
 
-    The width of the kernel is the mean distance between training rows, or one where all are equal.
+    The width of the kernel is the mean distance between training rows, or one where that is zero.
     ``K + penalty I`` is factored once, in place: a target then costs two triangular solves, and the
     kernel itself is never needed again, because ``K A + 1 b' = targets - penalty A``.
 
@@ -177,8 +177,9 @@ def _kernel_among(X: FloatArray, dtype: "np.dtype[np.floating]") -> tuple[FloatA
             "Squared distances between rows must be finite numbers. Got features so large that "
             "they overflow. Scale the features, for example by scaling='standard'."
         )
-    total = sum(totals)
-    width = total / (count * (count - 1)) if total > 0 else 1.0
+    width = sum(totals) / max(1, count * (count - 1))
+    if width**2 < np.finfo(np.float64).tiny:  # rows are equal, or so near that it is lost
+        width = 1.0
     for_each(lambda batch: _gaussian(array[batch], width), _batches_of_rows(count, count))
     return array, width
 

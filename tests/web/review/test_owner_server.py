@@ -225,6 +225,18 @@ def test_more_connections_with_the_token_than_there_is_room_for_wait_their_turn(
     assert [read_answer(one) for one in waiting] == [(200, "hello")] * 8
 
 
+def test_the_owner_s_half_request_gives_way_after_all_strangers(serve, monkeypatch) -> None:
+    monkeypatch.setattr(Connection, "seconds", PATIENCE)
+    monkeypatch.setattr(review, "_SECONDS_FOR_BODY", PATIENCE)
+    served = serve(most_connections=5)
+    lines = ("Content-Type: application/json", "Content-Length: 100")
+    owner = served.connect(served.head("body", *lines, method="POST") + b"half")
+    wait_until(lambda: served.server.server_state.tasks)
+    strangers = [served.connect() for _ in range(20)]
+    wait_until(lambda: all(map(has_ended, strangers[:16])))
+    assert not has_ended(owner)
+
+
 def test_half_a_request_with_the_token_gives_way_too(serve, monkeypatch) -> None:
     monkeypatch.setattr(Connection, "seconds", PATIENCE)
     monkeypatch.setattr(review, "_SECONDS_FOR_BODY", PATIENCE)
