@@ -76,7 +76,7 @@ class _LocalProcesses:
 
         while True:
             pool = self._idle_pool()
-            # A process that starts is known here, or its end would be waited for.
+            # Not cut between the two: a process that is not known here cannot be ended.
             with interrupts_later(), children_ignore_interrupts():
                 try:
                     future: Future[Any] = pool.submit(function, *arguments)

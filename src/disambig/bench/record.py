@@ -142,7 +142,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 def _not_huge(metrics: dict[str, float]) -> dict[str, float]:
     for name, value in metrics.items():
-        if abs(value) > _HUGE:  # NaN may be: a metric need not be defined for all predictions
+        if abs(value) > _HUGE:  # NaN is allowed: a metric may be undefined for some predictions
             raise ValueError(f"{name[:60]!r} must be a number of usual size; got {value}")
     return metrics
 
@@ -162,9 +162,8 @@ class Record:
     # Every metric by its name, and a hash of the code that computed it; empty if the job failed.
     metrics: Annotated[dict[str, float], AfterValidator(_not_huge)] = field(default_factory=dict)
     metric_code: dict[str, str] = field(default_factory=dict)
-    by_epoch: Annotated[list[_Share], Field(min_length=1)] | None = (
-        None  # held-out accuracy, where that was asked for
-    )
+    # Held-out accuracy, where that was asked for.
+    by_epoch: Annotated[list[_Share], Field(min_length=1)] | None = None
     chosen: dict[str, Any] | None = None  # parameters, from the grid
     choices: list[Any] = field(default_factory=list)  # all of the grid, each with its score
     # Of choose, fit and predict. Folds trained side by side share the time equally.

@@ -189,6 +189,8 @@ def _sentence(problem: Any) -> str:
     message = problem["msg"].removeprefix("Value error, ").rstrip(".")
     if kind == "value_error":
         return f"{message}."
+    if kind == "too_long":
+        return f"{message.replace(' after validation', '')}. Make several studies of it."
     if kind == "string_pattern_mismatch":
         return _MESSAGES[kind] + given
     return _MESSAGES.get(kind, f"{message}.{given}")

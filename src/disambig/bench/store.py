@@ -27,6 +27,8 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: runners may do a job twice, nothing worse
 
 
+_LARGEST_RECORD = 100_000_000
+_LARGEST_PREDICTIONS = 2_000_000_000
 _FILE = re.compile(r"[0-9a-f]{24,64}(-[0-9a-f]{12})?\.(json|npz)")
 
 
@@ -68,7 +70,7 @@ class Claims:
         except (BlockingIOError, PermissionError):
             return False
         except OSError:  # a file system without locks: a job may be done twice there
-            return True
+            pass
         return True
 
     def release(self, key: str) -> None:
@@ -81,10 +83,6 @@ class Claims:
 def _byte_of(key: str) -> int:
     # Beyond 2**62 the offsets of some systems end.
     return int(sha256_hex(key.encode())[:15], 16)
-
-
-_LARGEST_RECORD = 100_000_000
-_LARGEST_PREDICTIONS = 2_000_000_000
 
 
 class RecordStore:
@@ -111,9 +109,8 @@ class RecordStore:
         if predictions is not None:
             content = predictions.to_bytes()
             record = replace(record, predictions=sha256_hex(content))
-            with write_atomically(
-                self._predictions_path(record.key), sweep_first=False
-            ) as temporary:
+            path = self._predictions_path(record.key)
+            with write_atomically(path, sweep_first=False) as temporary:
                 temporary.write_bytes(content)
         with write_atomically(self.path(record.key), sweep_first=False) as temporary:
             temporary.write_text(record.to_json(), encoding="utf-8")
@@ -203,7 +200,7 @@ def _checked_predictions(content: bytes, path: Path) -> Predictions:
     # Whatever NumPy and zipfile make of bytes that anybody may have written.
     except Exception as error:
         raise refuse(f"it does not hold arrays ({error})") from error
-    # NumPy hands out what has not the beginning of an array as bytes.
+    # NumPy returns a member that does not begin like an array as bytes.
     if not all(isinstance(array, np.ndarray) for array in vars(found).values()):
         raise refuse("it holds something that is not an array")
     n_rows, n_classes = found.rows.size, found.classes.size

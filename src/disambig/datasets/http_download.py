@@ -45,7 +45,7 @@ def download_file(address: str, path: Path, *, most_bytes: int, progress: Any = 
             cause = error.reason if isinstance(error, urllib.error.URLError) else error
             reason = patience.complaint or str(cause) or type(error).__name__
             raise DownloadError(reason.rstrip(".")) from error
-    if patience.complaint:  # to who reads, a connection that is hung up looks like one that ended
+    if patience.complaint:  # a connection that is cut looks to its reader like one that ended
         raise DownloadError(patience.complaint)
 
 
