@@ -40,22 +40,20 @@ class LinearModel:
 def _rows_times(X: Features, weights: FloatArray) -> FloatArray:
     """Return ``X @ weights``."""
     blocks = _blocks(X)
-    product: FloatArray = (
-        np.concatenate(for_each(lambda block: X[block] @ weights, blocks))
-        if len(blocks) > 1
-        else X @ weights
-    )
+    if len(blocks) > 1:
+        return np.concatenate(for_each(lambda block: X[block] @ weights, blocks))
+    product: FloatArray = X @ weights
     return product
 
 
 def _columns_times(X: Features, slope: FloatArray) -> FloatArray:
     """Return ``X.T @ slope``."""
     blocks = _blocks(X)
-    product: FloatArray = (
-        sum(for_each(lambda block: X[block].T @ slope[block], blocks), start=np.float64(0))
-        if len(blocks) > 1
-        else X.T @ slope
-    )
+    if len(blocks) > 1:
+        first, *others = for_each(lambda block: X[block].T @ slope[block], blocks)
+    else:
+        first, others = X.T @ slope, []
+    product: FloatArray = sum(others, start=first)
     return product
 
 
