@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -87,7 +88,7 @@ def check_details_are_ours(table: str | os.PathLike[str]) -> None:
         return
     beginning = b""
     if path.is_file():
-        with path.open("rb") as file:
+        with suppress(OSError), path.open("rb") as file:
             beginning = file.read(_BYTES_OF_BEGINNING)
     if not _BEGINNING.match(beginning):
         raise TableError(

@@ -137,7 +137,7 @@ def test_a_parquet_file_that_would_take_too_much_is_refused(parquet, table):
     path = parquet(table, store_schema=False)
     assert path.stat().st_size < 10_000
     with pytest.raises(
-        TableError, match=r"The table of [\d,]+ rows and 1 columns .* limit is 10MB"
+        TableError, match=r"The table of [\d,]+ rows and 1 column of .* limit is 10MB"
     ):
         read_table(path, max_memory="10MB")
     assert len(read_table(path)) == len(table)

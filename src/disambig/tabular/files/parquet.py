@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
-from disambig._core.messages import row_name
+from disambig._core.messages import plural, row_count, row_name
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.text import BYTES_OF_COLUMN
 from disambig.tabular.table_cells import cell_text
@@ -86,7 +86,8 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
         at_most = sum(map(mul, counts, sizes))
         if column.physical_type == "BYTE_ARRAY" and at_most > source.memory_limit:
             repeated[column.path] = max(sizes)
-    what = f"The table of {metadata.num_rows:,} rows and {metadata.num_columns:,} columns"
+    rows, columns = row_count(metadata.num_rows), plural(metadata.num_columns, "column")
+    what = f"The table of {rows} and {columns}"
     source.check_memory(needed, what)
     for path, longest in repeated.items():
         for size in _text_sizes(stream, path, at_once=max(1, source.memory_limit // longest)):
