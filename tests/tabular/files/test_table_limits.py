@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from disambig._core.errors import TableError
+from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import read_table
 
 _SHEET = "xl/worksheets/sheet1.xml"
@@ -152,6 +153,23 @@ def test_texts_that_were_not_written_as_categories_are_counted_too(parquet, enco
     assert read_table(path, max_memory="1MB")["name"].tolist() == names
     with pytest.raises(TableError, match=r"The table of 3,000 rows .* limit is 100KB"):
         read_table(path, max_memory="100KB")
+
+
+def test_a_file_of_many_texts_is_opened_a_few_times(parquet, monkeypatch):
+    path = parquet(pa.table({f"name {number}": ["some text"] * 100 for number in range(50)}))
+    opened = []
+    open_file = pq.ParquetFile
+
+    def note(*arguments, **options):
+        opened.append(options)
+        return open_file(*arguments, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", note)
+    monkeypatch.setattr(FileContent, "memory_limit", 1_000)
+    monkeypatch.setattr(FileContent, "check_memory", lambda *_: None)
+    assert read_table(path).shape == (100, 50)
+    assert len(opened) == 3
+    assert len(opened[1]["read_dictionary"]) == 50
 
 
 def test_a_parquet_file_without_any_group_of_rows_has_no_rows(tmp_path):

@@ -1,6 +1,5 @@
 """Parquet, read and written by pyarrow."""
 
-from collections.abc import Iterable
 from operator import mul
 from typing import Any, BinaryIO
 
@@ -89,24 +88,22 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
     rows, columns = row_count(metadata.num_rows), plural(metadata.num_columns, "column")
     what = f"The table of {rows} and {columns}"
     source.check_memory(needed, what)
+    # Opened once: to open it takes time for every column.
+    as_categories = pq.ParquetFile(stream, read_dictionary=list(repeated))
     for path, longest in repeated.items():
-        for size in _text_sizes(stream, path, at_once=max(1, source.memory_limit // longest)):
-            needed += size
-            source.check_memory(needed, what)
-
-
-def _text_sizes(stream: BinaryIO, path: str, at_once: int) -> Iterable[int]:
-    """Return the bytes of the texts of a column, some rows at a time."""
-    try:
-        file = pq.ParquetFile(stream, read_dictionary=[path])
-        groups = (
-            file.read_row_group(number, columns=[path]) for number in range(file.num_row_groups)
-        )
-        return [_text_bytes(piece) for some in groups for each in some for piece in each.chunks]
-    except (pa.ArrowException, OSError):
-        # Texts that were not written as categories cannot always be read as such, only slower.
-        file = pq.ParquetFile(stream)
-        return (batch.nbytes for batch in file.iter_batches(at_once, columns=[path]))
+        try:
+            texts = [
+                _text_bytes(piece)
+                for number in range(len(groups))
+                for column in as_categories.read_row_group(number, columns=[path]).columns
+                for piece in column.chunks
+            ]
+            source.check_memory(needed := needed + sum(texts), what)
+        except (pa.ArrowException, OSError):
+            # Texts that were not written as categories cannot always be read as such, only slower.
+            at_once = max(1, source.memory_limit // longest)
+            for batch in file.iter_batches(at_once, columns=[path]):
+                source.check_memory(needed := needed + batch.nbytes, what)
 
 
 def _bytes_of_value(kind: Any) -> int:
