@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Commands train one model after the other, unless a test wants several processes.
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
-# A shared machine stalls now and then; that is no failure. The same examples every time, so that
+# A shared machine stalls now and then; that is not a failure. The same examples every time, so that
 # a red run can be repeated.
 settings.register_profile(
     "suite",
@@ -24,6 +25,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+# A suite that a shell has put into the background has been told to ignore Ctrl-C, and would tell
+# the processes that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -309,3 +309,7 @@ def test_a_module_of_one_file_counts_and_is_read_again_when_it_changes(
         monkeypatch.setitem(sys.modules, "one_file", module)
         fingerprints.add(code_fingerprint(module))
     assert len(fingerprints) == 2
+
+
+def test_no_digest_at_all_fits_nothing():
+    assert not fingerprint.has_digest(b"content", "")

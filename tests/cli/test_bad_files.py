@@ -74,7 +74,7 @@ UNREADABLE = {
     "cut in a row": (GOOD[:150].rsplit(b",", 1)[0], "as many cells as the header, 4"),
     "mixed encodings": (
         GOOD + "1,2,größer,cat\n".encode() + "1,2,größer,cat\n".encode("latin-1"),
-        r"cannot be read as utf-8.*line 63\) does not fit.*--encoding latin-1",
+        r"cannot be read as utf-8.*line 63: row 62, column '.*'\) does not fit.*--encoding latin-1",
     ),
     "utf-16 without a mark": (GOOD.decode().encode("utf-16-le"), "NUL"),
     "a NUL byte": (GOOD.replace(b"cat", b"c\0t", 1), "holds a NUL character"),

@@ -35,7 +35,8 @@ def file_digest(content: bytes, kind: str) -> str:
 
 def has_digest(content: bytes, expected: str) -> bool:
     """Tell whether the digest of ``content`` is the ``expected`` one, or all of several are."""
-    return all(file_digest(content, one.partition(":")[0]) == one for one in expected.split())
+    known = expected.split()
+    return bool(known) and all(file_digest(content, one.partition(":")[0]) == one for one in known)
 
 
 def check_file_digest(content: bytes, expected: str, path: Path | str, advice: str) -> None:
