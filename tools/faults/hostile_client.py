@@ -287,7 +287,7 @@ def _dribble(review: Review, chance: random.Random, held: Held) -> tuple[str, st
     _hold_connections(review, chance, held)
     for connection in held:
         with contextlib.suppress(OSError):
-            connection.send(chance.randbytes(1))
+            connection.send(b"x")  # which ends no decision, not even one that lacks its last byte
     return "a byte on each held", ""
 
 
