@@ -62,12 +62,9 @@ def fill(folder: Path, study: Study) -> int:
     return len({planned.job.key for planned in jobs})
 
 
-def assert_fits(text: str, width: int = 80) -> None:
-    """Check that tables have room: nothing is cut, no line of theirs is broken."""
+def assert_whole(text: str) -> None:
+    """Check that tables have room, which is theirs where no terminal is: nothing is cut."""
     assert "…" not in text
-    for line in text.splitlines():
-        # Sentences, which have no columns, are as long as they are where no terminal is.
-        assert len(line) <= width or "  " not in line, line
     # Mean and deviation stay together, or the deviation is left out.
     assert not re.search(r"±\s*$", text, flags=re.MULTILINE)
 
@@ -170,7 +167,7 @@ def test_with_some_of_the_data_the_rest_is_listed_and_what_is_there_is_shown_bes
     ]
     assert "27 of 27 jobs were done before." in lines
     assert "Accuracy beside the paper's" in result.stdout
-    assert_fits(result.stdout)
+    assert_whole(result.stdout)
 
     page = (tmp_path / "out" / "table-quick" / "report.md").read_text("utf-8")
     assert "Made by `disambig reproduce table --quick`" in page
@@ -220,7 +217,7 @@ def test_the_quick_curves_report_without_data_from_elsewhere(
     assert n_jobs == 3 * 3 * 9 * 5
     result = invoke("reproduce", "curves", "--quick", "--jobs", "2", COLUMNS="80")
     assert result.exit_code == 0
-    assert_fits(result.stdout)
+    assert_whole(result.stdout)
     assert "Missing" not in result.stdout
     assert f"{n_jobs} of {n_jobs} jobs were done before." in result.stdout
     assert "Accuracy: mean over 5 runs, r=2\n" in result.stdout
