@@ -161,3 +161,8 @@ def test_a_thread_may_use_such_a_block_too():
 def _in_block():
     with interrupts_later():
         return 3
+
+
+def test_a_warning_in_a_worker_sends_no_escape_to_the_terminal():
+    text = processes._plain_warning("a\x1b[2Jb", UserWarning, "file.py", 3)
+    assert text == "file.py:3: UserWarning: a\\x1b[2Jb\n"

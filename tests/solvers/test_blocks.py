@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from disambig.solvers import blocks
 from disambig.solvers.blocks import for_each, one_thread_each
 
 
@@ -126,3 +128,23 @@ with threadpool_limits(limits=2):
         assert os.waitpid(child, 0)[1] == 0
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_forked_process_begins_without_threads_and_without_a_lock_that_is_held(monkeypatch):
+    held = blocks._Threads()
+    held.users = 1
+    held.lock.acquire()
+    monkeypatch.setattr(blocks, "_threads", held)
+    blocks._begin_anew()
+    assert blocks._threads.users == 0
+    assert for_each(str, [1, 2]) == ["1", "2"]
+
+
+def test_old_versions_of_threadpoolctl_are_told_the_number_alone(monkeypatch):
+    told = []
+    library = SimpleNamespace(set_num_threads=told.append)
+    monkeypatch.setattr(
+        blocks, "_libraries", lambda kind: SimpleNamespace(lib_controllers=[library])
+    )
+    blocks._set_threads([2])
+    assert told == [2]

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from disambig.solvers import linear_model
 from disambig.solvers.linear_model import LinearModel, fit_linear_model
 
 GENERATOR = np.random.default_rng(0)
@@ -90,3 +91,11 @@ def test_a_model_without_outputs_is_its_own_fit():
     start = LinearModel.zeros(4, 0)
     model = fit_linear_model(X, nothing, start, penalty=1.0, max_iter=5)
     assert model.scores(X).shape == (60, 0)
+
+
+def test_many_rows_are_fitted_in_blocks(monkeypatch):
+    whole = fitted(X, penalty=0.3)
+    monkeypatch.setattr(linear_model, "_ROWS_AT_A_TIME", 7)
+    in_blocks = fitted(X, penalty=0.3)
+    np.testing.assert_allclose(in_blocks.weights, whole.weights, atol=1e-6)
+    np.testing.assert_allclose(in_blocks.scores(X), whole.scores(X), atol=1e-6)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]  # Windows
+except ImportError:  # pragma: no cover  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # In bytes, of a target: names of temporaries are longer, and so are those of files beside it.
 LONGEST_NAME = 200

@@ -35,7 +35,7 @@ def _begin_anew() -> None:
     _threads = _Threads()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # not on Windows
     # A process that is forked during a fit has none of its threads, and its lock may be held.
     os.register_at_fork(after_in_child=_begin_anew)
 
