@@ -281,3 +281,12 @@ def test_an_impossible_shape_is_refused_even_where_it_holds_nothing(path, length
     path.write_bytes(len(changed).to_bytes(8, "little") + changed + content[8 + header_size :])
     with pytest.raises(ModelFileError, match="it is damaged or something else"):
         read_arrays(path, KIND, VERSION)
+
+
+def test_what_a_damaged_file_says_of_itself_is_shown_without_control_characters(tmp_path):
+    path = tmp_path / "model.safetensors"
+    header = json.dumps({"a\x1b": {"dtype": "\x00", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    with pytest.raises(ModelFileError) as caught:
+        read_tensors(path, KIND, VERSION)
+    assert str(caught.value).isprintable()

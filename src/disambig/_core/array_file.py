@@ -85,7 +85,8 @@ def read_arrays(
         raise
     # A shape can be too large for an array even where it holds nothing.
     except (SafetensorError, ValueError) as error:
-        raise refused(path, kind, f"it is damaged or something else ({error})") from error
+        reason = printable(error)  # it may quote the file
+        raise refused(path, kind, f"it is damaged or something else ({reason})") from error
     # Libraries rely on a boolean being 0 or 1 when they count, and write where they have counted.
     as_bytes = import_module(framework).uint8
     booleans = [arrays[name].view(as_bytes) for name, type_ in found.items() if type_ == "BOOL"]
