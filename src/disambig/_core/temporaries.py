@@ -19,8 +19,8 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover  # Windows
-    fcntl = None  # type: ignore[assignment]
+except ImportError:  # pragma: no cover  # Windows: what a dead writer has left stays
+    fcntl = None  # type: ignore[assignment]  # asked for before every use
 
 # In bytes, of a target: names of temporaries are longer, and so are those of files beside it.
 LONGEST_NAME = 200

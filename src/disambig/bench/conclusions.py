@@ -76,13 +76,12 @@ def in_brief(
     reference: str,
     metric: str = "accuracy",
     *,
-    test_share: float | None = None,
+    test_share: float,
     alpha: float = 0.05,
 ) -> tuple[str, ...]:
     """Return what was found in three points at most: who is ahead, what tests say, the scale.
 
-    The parameters are those of ``findings``. Without ``test_share`` tests are not corrected for
-    training rows that runs share.
+    The parameters are those of ``findings``; tests are corrected for training rows that runs share.
     """
     runs = RunTable.from_scores(scores, metric, reference)
     means = {method: _mean_over_data(runs, method) for method in runs.methods + runs.bounds}
@@ -96,18 +95,14 @@ def in_brief(
         over = f" over {plural(len(runs.data), runs.unit)}" if len(runs.data) > 1 else ""
         sentences.append(f"Mean {metric_title(metric)}{over}, the best first: {', '.join(each)}.")
     pairs = list(product(runs.data, runs.rivals(reference)))
-    if test_share is None:
-        kind, tests = "paired t-test", pairwise_tests(runs, reference)
-    else:
-        corrected = partial(corrected_t_test, test_share=test_share)
-        kind, tests = "corrected t-test", pairwise_tests(runs, reference, corrected)
+    tests = pairwise_tests(runs, reference, partial(corrected_t_test, test_share=test_share))
     made = [test for pair in pairs if (test := tests[pair]) is not None]
     if made:
         counts = WinTieLoss.count(made, alpha)
         few = f" Tests over {runs.n_runs} runs can say little." if _has_few_runs(runs) else ""
         sentences.append(
             f"{runs.display_name(reference)} is {_by_majority(runs, reference, tests, alpha)} "
-            f"(better in {counts.wins} of {plural(len(made), kind)}, worse in "
+            f"(better in {counts.wins} of {plural(len(made), 'corrected t-test')}, worse in "
             f"{counts.losses}; {_by_chance(alpha, len(made))} would come out so by chance).{few}"
         )
     bounds = [

@@ -23,7 +23,7 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.mat_bytes import MatFileError
-from disambig.tabular.files.mat_format import Variable, find_variables
+from disambig.tabular.files.mat_format import NewerMatFileError, Variable, find_variables
 from disambig.tabular.files.npz_format import ArrayMember, find_members, read_header
 
 _Found = TypeVar("_Found")
@@ -134,7 +134,7 @@ def _numbered_names(X: FloatArray) -> list[str]:
 def _reading_mat(file: str) -> Iterator[None]:
     try:
         yield
-    except NotImplementedError:
+    except NewerMatFileError:
         raise DatasetFormatError(
             f"{file} is a MATLAB 7.3 file. Save it in MATLAB by save(name, ..., '-v7')."
         ) from None

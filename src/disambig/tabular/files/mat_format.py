@@ -37,6 +37,10 @@ _VERSION_4_NUMBERS = ("f8", "f4", "i4", "i2", "u2", "u1")
 _VERSION_4_KINDS = ("numbers", "text", "sparse numbers")
 
 
+class NewerMatFileError(Exception):
+    """A file of version 7.3, which is HDF5 and not read here."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """A variable as its head describes it; its numbers have not been read.
@@ -65,7 +69,7 @@ class Variable:
 def find_variables(stream: BinaryIO, size: int) -> Iterator[Variable]:
     """Find the variables of a file of ``size`` bytes, and expand none.
 
-    Raises NotImplementedError for a file of version 7.3, which is another format.
+    Raises NewerMatFileError for a file of version 7.3, which is another format.
     """
     header = stream.read(_HEADER)
     if len(header) >= 20 and 0 in header[:4] and any(header[:20]):
@@ -76,7 +80,7 @@ def find_variables(stream: BinaryIO, size: int) -> Iterator[Variable]:
         raise MatFileError("it does not begin like one")
     version = struct.unpack(f"{order}H", header[124:126])[0] >> 8
     if version == 2:
-        raise NotImplementedError
+        raise NewerMatFileError
     if version != 1:
         raise MatFileError(f"there is no version {version}")
     position = _HEADER
