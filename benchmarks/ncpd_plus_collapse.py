@@ -1,11 +1,13 @@
 """How swap noise makes NCPD collapse on Lost, how that is noticed, and what undoes it.
 
-    DISAMBIG_DATA=folder python benchmarks/ncpd_plus_collapse.py [--folder docs/results]
+    DISAMBIG_DATA=folder python benchmarks/ncpd_plus_collapse.py [--redraw] [--folder docs/results]
 
-The first of ten folds, fold seed 0, followed epoch by epoch. Writes ncpd_plus_collapse.md and .png.
+The first of ten folds, fold seed 0, followed epoch by epoch. Writes ncpd_plus_collapse.md, .png,
+and .json with what was measured, from which ``--redraw`` makes the other two again.
 """
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,7 @@ from matplotlib.figure import Figure
 
 from disambig import NCPDPlusClassifier
 from disambig._core.files import write_atomically
-from disambig._core.typing import FloatArray
-from disambig.bench.figure_style import COLORS, INK, figure_style
+from disambig.bench.figure_style import COLORS, INK, LEGEND_TYPE, figure_style
 from disambig.bench.trial import Trial
 from disambig.engine.training import Training
 from disambig.methods.ncpd_plus.collapse import FEWEST_KEPT, choices_kept
@@ -35,10 +36,22 @@ STYLES: dict[str, dict[str, Any]] = {
     "noise, ramp of 100 epochs": {"color": COLORS[8], "linestyle": "--", "zorder": 3},
     "noise, ramp of 10 epochs": {"color": COLORS[2], "linestyle": "-.", "zorder": 3},
 }
+# Where the first panel names a line: beside which epoch, how far below.
+NAMED_AT = {
+    "NCPD": (80, 0.035),
+    "noise, ramp of 100 epochs": (90, -0.075),
+    "noise, ramp of 10 epochs": (60, -0.075),
+}
+GUARD = ("the guard steps in", FEWEST_KEPT)
 LOOKS = (5, 10, 20, 30, 40, 50, 60, 80, 100, 200)
 FREQUENT = 3
-# Measures by epoch.
-Course = dict[str, FloatArray]
+FROM_HISTORY = {
+    "simple": "simple",
+    "agree": "agreement",
+    "test": "validation_covering_rate",
+}
+NAME = "ncpd_plus_collapse"
+Course = dict[str, list[float]]  # measures by epoch
 
 
 class Follower:
@@ -71,7 +84,8 @@ class Follower:
 
     def course(self) -> Course:
         """Return what was seen."""
-        return dict(zip(("right", "kept", "frequent"), np.array(self._seen).T, strict=True))
+        measures = np.array(self._seen).T.round(5).tolist()
+        return dict(zip(("right", "kept", "frequent"), measures, strict=True))
 
 
 def followed(trial: Trial, parameters: dict[str, Any]) -> Course:
@@ -90,82 +104,95 @@ def followed(trial: Trial, parameters: dict[str, Any]) -> Course:
     history = method.history_
     return {
         **follower.course(),
-        "simple": history["simple"],
-        "agree": history["agreement"],
-        "test": history["validation_covering_rate"],
+        **{
+            name: np.asarray(history[column]).round(5).tolist()
+            for name, column in FROM_HISTORY.items()
+        },
     }
 
 
-def draw(courses: dict[str, Course], true_share: float, path: Path) -> None:
-    """Draw four measures by epoch."""
+def measure() -> dict[str, Any]:
+    """Follow every way of training."""
+    (trial,) = fold_trials("lost", 1)
+    return {
+        "in_truth": Follower(trial).true_share,
+        "by_chance": float(np.mean(1 / trial.train.candidates.sizes)),
+        "courses": {way: followed(trial, parameters) for way, parameters in WAYS.items()},
+    }
+
+
+def draw(kept: dict[str, Any], path: Path) -> None:
+    """Draw four measures by epoch; the first panel names the lines."""
+    rows = "share of training rows"
     panels = (
-        ("right", "True label chosen", "share of training rows", None),
-        (
-            "kept",
-            "First choices kept",
-            "0: as by chance, 1: all",
-            ("the guard steps in", FEWEST_KEPT),
-        ),
+        ("right", "True label chosen", rows, ("by chance", kept["by_chance"])),
+        ("kept", f"Choices of epoch {LOOKS[0]} kept", "from 0, as by chance, to 1", GUARD),
         (
             "frequent",
-            f"Given to the {FREQUENT} most frequent classes",
-            "share of training rows",
-            ("in truth", true_share),
+            f"Given to the {FREQUENT} largest classes",
+            rows,
+            ("in truth", kept["in_truth"]),
         ),
-        ("simple", "Simple rows", "share of training rows", None),
+        ("simple", "Simple rows", rows, None),
     )
     with figure_style():
         figure = Figure(figsize=(9, 6), layout="constrained")
-        axes = figure.subplots(2, 2, sharex=True)
+        axes = figure.subplots(2, 2, sharex=True, sharey=True)
         for axis, (measure, title, unit, level) in zip(axes.flat, panels, strict=True):
-            axis.set(title=title, ylabel=unit)
+            axis.set(title=title, ylabel=unit, xlim=(0, 200), ylim=(0, 1.03))
+            axis.yaxis.set_tick_params(labelleft=True)
             if level is not None:
                 name, height = level
                 axis.axhline(height, color=INK, linewidth=0.8, linestyle=":")
-                axis.annotate(
-                    name,
-                    (1, height),
-                    xycoords=("axes fraction", "data"),
-                    ha="right",
-                    va="bottom",
-                    fontsize=8,
-                )
-            for way, course in courses.items():
+                axis.annotate(name, (198, height - 0.03), ha="right", va="top", fontsize=8)
+            for way, course in kept["courses"].items():
                 line = course[measure]
-                axis.plot(range(1, len(line) + 1), line, label=way, **STYLES[way])
+                axis.plot(range(1, len(line) + 1), line, **STYLES[way])
+        for way, (epoch, below) in NAMED_AT.items():
+            height = kept["courses"][way]["right"][epoch - 1] - below
+            color = STYLES[way]["color"]
+            axes[0, 0].annotate(way, (epoch, height), color=color, va="top", fontsize=LEGEND_TYPE)
         for axis in axes[1]:
             axis.set_xlabel("epoch")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         with write_atomically(path) as temporary:
             figure.savefig(temporary, format="png", metadata={"Software": None})
 
 
 def main() -> None:
     """Follow, draw, write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page goes")
-    folder = parser.parse_args().folder
-    (trial,) = fold_trials("lost", 1)
-    courses = {way: followed(trial, parameters) for way, parameters in WAYS.items()}
-    draw(courses, Follower(trial).true_share, folder / "ncpd_plus_collapse.png")
-    by_chance = float(np.mean(1 / trial.train.candidates.sizes))
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--redraw", action="store_true", help="from what was measured before")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files go")
+    arguments = parser.parse_args()
+    path = arguments.folder / f"{NAME}.json"
+    if not arguments.redraw:
+        with write_atomically(path) as temporary:
+            temporary.write_text(json.dumps(measure()), encoding="utf-8")
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    courses: dict[str, Course] = kept["courses"]
+    draw(kept, path.with_suffix(".png"))
+    by_chance = kept["by_chance"]
     rows = [
         [way, measure, *(f"{course[measure][epoch - 1]:.2f}" for epoch in LOOKS)]
         for way, course in courses.items()
         for measure in ("right", "kept", "agree", "test")
     ]
     write_page(
-        "ncpd_plus_collapse",
+        NAME,
         "NCPD+: the collapse on Lost",
-        "benchmarks/ncpd_plus_collapse.py",
+        f"benchmarks/{NAME}.py",
         "The first of ten folds, fold seed 0, no guard, class shares left free. *right*: share of "
         f"the training rows whose true label is chosen among the candidates ({by_chance:.2f} by "
         f"chance); *kept*: how many of the choices of epoch {LOOKS[0]} are kept, from 0 (as by "
         "chance) to 1; *agree*: how often both networks predict the same; *test*: accuracy on the "
         "test rows.",
         markdown_table(["", "", *(f"epoch {n}" for n in LOOKS)], rows),
-        "![Four measures by epoch](ncpd_plus_collapse.png)",
-        folder=folder,
+        f"![Four measures by epoch]({NAME}.png)",
+        "One training each. A row is simple once its predicted label is a candidate with a small "
+        "loss; only then is it disambiguated. The dotted lines: what chance finds, below which the "
+        "guard begins again, and the true share of these classes.",
+        folder=arguments.folder,
     )
 
 

@@ -1,14 +1,17 @@
 """How often a cleaned label is right, and what a second look finds, on small tables.
 
-    python benchmarks/own_file_cleaning.py
+    python benchmarks/own_file_cleaning.py [--redraw]
 
 Glass, vehicle and ecoli are written out as CSV with candidate sets (p = .7, r = 2), read back and
 cleaned as ``disambig clean`` does; true labels are looked at afterwards. Writes
-docs/results/own_file_cleaning.md and .png.
+docs/results/own_file_cleaning.md, .png, and .json with what was measured, from which ``--redraw``
+makes the other two again.
 """
 
+import argparse
+import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ IN_SAMPLE = "plknn in-sample"
 SEEDS = range(5)
 SHARES = np.linspace(0, 1, 101)
 NAME = "own_file_cleaning"
+KEPT = FOLDER / f"{NAME}.json"
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,10 @@ class Cleaned:
     guessed: float
     flagged: float
     found_by_flag: float
-    found_by_share: np.ndarray
+    found_by_share: list[float]  # for every share of SHARES
+
+
+Results = dict[str, dict[str, list[Cleaned]]]  # by dataset and method, a run for every seed
 
 
 def clean(
@@ -67,7 +74,7 @@ def clean(
         guessed=float((1 / sets.sizes).mean()),
         flagged=float(cleaned["second_look"].mean()),
         found_by_flag=float(wrong[cleaned["second_look"].to_numpy()].sum() / wrong.sum()),
-        found_by_share=errors_found(cleaned["confidence"].to_numpy(), wrong),
+        found_by_share=errors_found(cleaned["confidence"].to_numpy(), wrong).round(5).tolist(),
     )
 
 
@@ -83,14 +90,49 @@ def errors_found(confidence: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     return np.interp(SHARES, np.linspace(0, 1, len(found)), found)
 
 
-def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
+def measure() -> Results:
+    """Clean every table by every method, once for each seed."""
+    results: Results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for dataset in DATASETS:
+            runs = results[dataset] = {
+                method: [clean(dataset, method, seed, Path(folder)) for seed in SEEDS]
+                for method in METHODS
+            }
+            runs[IN_SAMPLE] = [
+                clean(dataset, "plknn", seed, Path(folder), in_sample=True) for seed in SEEDS
+            ]
+            for method, cleaned in runs.items():
+                print(dataset, method, *(f"{run.right:.3f}" for run in cleaned), flush=True)
+    return results
+
+
+def keep(results: Results) -> None:
+    """Write what was measured."""
+    plain = {
+        dataset: {method: [asdict(run) for run in runs] for method, runs in by_method.items()}
+        for dataset, by_method in results.items()
+    }
+    with write_atomically(KEPT) as temporary:
+        temporary.write_text(json.dumps(plain), encoding="utf-8")
+
+
+def read_kept() -> Results:
+    """Return what was measured before."""
+    return {
+        dataset: {method: [Cleaned(**run) for run in runs] for method, runs in by_method.items()}
+        for dataset, by_method in json.loads(KEPT.read_text(encoding="utf-8")).items()
+    }
+
+
+def draw(results: Results) -> None:
     """Draw the share of errors found over the share of rows reviewed."""
     with figure_style():
         figure = Figure(figsize=(9, 3.2), layout="constrained")
         axes = figure.subplots(1, len(DATASETS), sharey=True)
         for ax, dataset in zip(axes, DATASETS, strict=True):
             for method, style in STYLES.items():
-                found_by_seed = np.array([run.found_by_share for run in results[dataset, method]])
+                found_by_seed = np.array([run.found_by_share for run in results[dataset][method]])
                 mean = found_by_seed.mean(axis=0)
                 error = found_by_seed.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
                 ax.plot(SHARES, mean, label=f"{method.upper()} confidence", **style)
@@ -102,7 +144,7 @@ def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
                     alpha=0.18,
                     linewidth=0,
                 )
-            runs = results[dataset, "ncpd"]
+            runs = results[dataset]["ncpd"]
             flagged = np.mean([run.flagged for run in runs])
             found = np.mean([run.found_by_flag for run in runs])
             ax.plot(flagged, found, "o", color=INK, label="column second_look (NCPD)")
@@ -119,25 +161,23 @@ def draw(results: dict[tuple[str, str], list[Cleaned]]) -> None:
 
 def main() -> None:
     """Clean, draw and write the page."""
-    results: dict[tuple[str, str], list[Cleaned]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for dataset in DATASETS:
-            for method in METHODS:
-                runs = [clean(dataset, method, seed, Path(folder)) for seed in SEEDS]
-                results[dataset, method] = runs
-                print(dataset, method, *(f"{run.right:.3f}" for run in runs), flush=True)
-            results[dataset, IN_SAMPLE] = [
-                clean(dataset, "plknn", seed, Path(folder), in_sample=True) for seed in SEEDS
-            ]
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--redraw", action="store_true", help="from what was measured before")
+    if parser.parse_args().redraw:
+        results = read_kept()
+    else:
+        results = measure()
+        keep(results)
     draw(results)
 
     def mean(dataset: str, method: str, what: str) -> str:
-        return f"{np.mean([getattr(run, what) for run in results[dataset, method]]):.3f}"
+        return f"{np.mean([getattr(run, what) for run in results[dataset][method]]):.3f}"
 
     def wins(dataset: str) -> int:
-        rivals = [results[dataset, "plknn"], results[dataset, IN_SAMPLE]]
+        rivals = [results[dataset]["plknn"], results[dataset][IN_SAMPLE]]
         best = [max(run.right for run in runs) for runs in zip(*rivals, strict=True)]
-        ours = [run.right for run in results[dataset, "ncpd"]]
+        ours = [run.right for run in results[dataset]["ncpd"]]
         return sum(own > other for own, other in zip(ours, best, strict=True))
 
     header = [
