@@ -25,6 +25,6 @@ def methods(json: Json = False) -> None:
         card = method.card
         lines = [card.title, method.__name__]
         if card.paper:
-            lines.append(f"{card.paper}, {card.year}")
+            lines.append(", ".join(str(part) for part in (card.paper, card.year) if part))
         table.add_row(plain(name), plain("\n".join(lines)))
     Terminal().print(table)

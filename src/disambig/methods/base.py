@@ -31,6 +31,8 @@ class MethodCard:
         Short name for ``get_method`` and the command line; also the name of its module.
     title : str
         One line for people.
+    when : str
+        When to take it, in a few words that go on after "take it".
     paper, year, doi : str, int, str, optional
         Where it was published.
     deviations : tuple of str
@@ -42,6 +44,7 @@ class MethodCard:
 
     name: str
     title: str
+    when: str = ""
     paper: str | None = None
     year: int | None = None
     doi: str | None = None

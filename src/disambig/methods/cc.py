@@ -44,6 +44,7 @@ class CC(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="cc",
         title="A network that gives candidate sets the most probability",
+        when="to compare with another way of training a network",
         paper="Feng, Lv, Han, Xu, Niu, Geng, An and Sugiyama, Provably Consistent Partial-Label "
         "Learning",
         year=2020,

@@ -238,6 +238,7 @@ class NCPDClassifier(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="ncpd",
         title="Two networks, easy rows first, each taught by the other",
+        when="for the method of the paper; NCPD+ takes about as long",
         paper="Yao, Gong, Deng and Yang, Network Cooperation with Progressive Disambiguation for "
         "Partial Label Learning",
         year=2020,

@@ -50,6 +50,7 @@ class PRODEN(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="proden",
         title="A network taught by its own confidences of the last epoch",
+        when="to compare with another way of training a network",
         paper="Lv, Xu, Feng, Niu, Geng and Sugiyama, Progressive Identification of True Labels for "
         "Partial-Label Learning",
         year=2020,

@@ -99,7 +99,10 @@ class OracleClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="oracle", title="Logistic regression on true labels", role="ceiling"
+        name="oracle",
+        title="Logistic regression on true labels",
+        when="for scale: what logistic regression does with true labels",
+        role="ceiling",
     )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
@@ -127,7 +130,10 @@ class AverageClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="average", title="Logistic regression on every candidate", role="floor"
+        name="average",
+        title="Logistic regression on every candidate",
+        when="for scale: no disambiguation, candidates share a row",
+        role="floor",
     )
 
     def _check_parameters(self) -> None:
@@ -157,7 +163,10 @@ class RandomCandidateClassifier(SupervisedReference):
     """
 
     card: ClassVar[MethodCard] = MethodCard(
-        name="random_candidate", title="Logistic regression on a random candidate", role="floor"
+        name="random_candidate",
+        title="Logistic regression on a random candidate",
+        when="for scale: no disambiguation, a candidate by lot",
+        role="floor",
     )
 
     def __init__(

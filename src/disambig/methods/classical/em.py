@@ -76,6 +76,7 @@ class EMClassifier(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="em",
         title="Expectation-maximisation with a linear softmax model",
+        when="for a linear model that you can read, or sparse features",
         paper="Jin and Ghahramani, Learning with multiple labels, NIPS",
         year=2002,
         deviations=(

@@ -105,6 +105,7 @@ class M3PL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="m3pl",
         title="The largest margin over machines and labels, each class as often as expected",
+        when="with large sets and sparse features; it is slow",
         paper="Yu and Zhang, Maximum margin partial label learning, Machine Learning",
         year=2017,
         doi="10.1007/s10994-016-5606-4",

@@ -84,6 +84,7 @@ class PLSVM(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="plsvm",
         title="The largest margin between the best candidate and the best other class",
+        when="for a linear model with margins, trained quickly",
         paper="Nguyen and Caruana, Classification with partial labels, KDD",
         year=2008,
         doi="10.1145/1401890.1401958",

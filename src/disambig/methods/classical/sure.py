@@ -74,6 +74,7 @@ class SURE(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="sure",
         title="Kernel ridge regression guided by its own confidences",
+        when="up to some 20,000 rows, without torch",
         paper="Feng and An, Partial label learning with self-guided retraining, AAAI",
         year=2019,
         doi="10.1609/aaai.v33i01.33013542",

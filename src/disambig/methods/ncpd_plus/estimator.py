@@ -123,9 +123,8 @@ class NCPDPlusClassifier(NCPDClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="ncpd_plus",
         title="NCPD with noise, views and held class shares, mixed to suit the data",
-        paper="disambig, docs/ncpd-plus.md; after Yao, Gong, Deng and Yang, Network Cooperation "
-        "with Progressive Disambiguation for Partial Label Learning",
-        year=2026,
+        when="where accuracy counts most",
+        paper="this package; extends NCPD",
     )
     _NOT_LEARNED_FROM: ClassVar[frozenset[str]] = NCPDClassifier._NOT_LEARNED_FROM | {
         "second_view",
