@@ -1,4 +1,4 @@
-"""Draw docs/results/rivals_accuracy.png from the means that rivals_accuracy.py measured.
+"""Draw docs/results/rivals_accuracy.svg from the means that rivals_accuracy.py measured.
 
 python benchmarks/draw_rivals.py
 """
@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from disambig._core.files import write_atomically
 from disambig.bench.charts import ONE_ERROR
-from disambig.bench.figure_style import COLORS, INK, figure_style
+from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
 from disambig.bench.wording import dataset_title
 from results_page import FOLDER
 
@@ -58,8 +57,8 @@ def draw() -> Figure:
 
 def main() -> None:
     """Draw, and write the file."""
-    with figure_style(), write_atomically(FOLDER / "rivals_accuracy.png") as temporary:
-        draw().savefig(temporary, metadata={"Software": None})
+    with figure_style():
+        save_figure_as(draw(), FOLDER / "rivals_accuracy.svg")
 
 
 if __name__ == "__main__":

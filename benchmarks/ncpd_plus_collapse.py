@@ -2,7 +2,7 @@
 
     DISAMBIG_DATA=folder python benchmarks/ncpd_plus_collapse.py [--redraw] [--folder docs/results]
 
-The first of ten folds, fold seed 0, followed epoch by epoch. Writes ncpd_plus_collapse.md, .png,
+The first of ten folds, fold seed 0, followed epoch by epoch. Writes ncpd_plus_collapse.md, .svg,
 and .json with what was measured, from which ``--redraw`` makes the other two again.
 """
 
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from disambig import NCPDPlusClassifier
 from disambig._core.files import write_atomically
-from disambig.bench.figure_style import COLORS, INK, LEGEND_TYPE, figure_style
+from disambig.bench.figure_style import COLORS, INK, LEGEND_TYPE, figure_style, save_figure_as
 from disambig.bench.trial import Trial
 from disambig.engine.training import Training
 from disambig.methods.ncpd_plus.collapse import FEWEST_KEPT, choices_kept
@@ -154,8 +154,7 @@ def draw(kept: dict[str, Any], path: Path) -> None:
             axes[0, 0].annotate(way, (epoch, height), color=color, va="top", fontsize=LEGEND_TYPE)
         for axis in axes[1]:
             axis.set_xlabel("epoch")
-        with write_atomically(path) as temporary:
-            figure.savefig(temporary, format="png", metadata={"Software": None})
+        save_figure_as(figure, path)
 
 
 def main() -> None:
@@ -171,7 +170,7 @@ def main() -> None:
             temporary.write_text(json.dumps(measure()), encoding="utf-8")
     kept = json.loads(path.read_text(encoding="utf-8"))
     courses: dict[str, Course] = kept["courses"]
-    draw(kept, path.with_suffix(".png"))
+    draw(kept, path.with_suffix(".svg"))
     by_chance = kept["by_chance"]
     rows = [
         [way, measure, *(f"{course[measure][epoch - 1]:.2f}" for epoch in LOOKS)]
@@ -188,7 +187,7 @@ def main() -> None:
         "chance) to 1; *agree*: how often both networks predict the same; *test*: accuracy on the "
         "test rows.",
         markdown_table(["", "", *(f"epoch {n}" for n in LOOKS)], rows),
-        f"![Four measures by epoch]({NAME}.png)",
+        f"![Four measures by epoch]({NAME}.svg)",
         "One training each. A row is simple once its predicted label is a candidate with a small "
         "loss; only then is it disambiguated. The dotted lines: what chance finds, below which the "
         "guard begins again, and the true share of these classes.",

@@ -4,7 +4,7 @@
 
 Glass, vehicle and ecoli are written out as CSV with candidate sets (p = .7, r = 2), read back and
 cleaned as ``disambig clean`` does; true labels are looked at afterwards. Writes
-docs/results/own_file_cleaning.md, .png, and .json with what was measured, from which ``--redraw``
+docs/results/own_file_cleaning.md, .svg, and .json with what was measured, from which ``--redraw``
 makes the other two again.
 """
 
@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import write_atomically
-from disambig.bench.figure_style import COLORS, INK, figure_style
+from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
 from disambig.candidates import corrupt_controlled
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.files.formats import write_table
@@ -148,15 +148,14 @@ def draw(results: Results) -> None:
             flagged = np.mean([run.flagged for run in runs])
             found = np.mean([run.found_by_flag for run in runs])
             ax.plot(flagged, found, "o", color=INK, label="column second_look (NCPD)")
-            ax.plot([0, 1], [0, 1], color="0.4", linestyle=":", label="rows in any order")
+            ax.plot([0, 1], [0, 1], color="#666666", linestyle=":", label="rows in any order")
             promised = DEFAULT_ERRORS_TO_FIND
             ax.axhline(promised, color=INK, linewidth=0.8, label="promised by second_look")
             ax.set(title=dataset, xlabel="share of rows reviewed", xlim=(0, 1), ylim=(0, 1.02))
         axes[0].set_ylabel("share of errors found")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3)
-        with write_atomically(FOLDER / f"{NAME}.png") as temporary:
-            figure.savefig(temporary, metadata={"Software": None})
+        save_figure_as(figure, FOLDER / f"{NAME}.svg")
 
 
 def main() -> None:
@@ -211,7 +210,7 @@ def main() -> None:
         "columns are shares: of all rows that NCPD marks `second_look`, and of all wrong choices "
         "that are among them.",
         markdown_table(header, rows),
-        f"![Share of rows reviewed against share of errors found]({NAME}.png)",
+        f"![Share of rows reviewed against share of errors found]({NAME}.svg)",
         f"Rows are reviewed by falling doubt; bands are one standard error of the mean over "
         f"{len(SEEDS)} draws. Dots are what the column `second_look` marks, which is meant to hold "
         f"{DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line. They hold about that "

@@ -134,7 +134,7 @@ def main() -> None:
         "components, tolerances) were chosen with a view to these three sets. The reference is the "
         f"NCPD paper's table for {', '.join(PAPER)}, and independent code for "
         f"{', '.join(INDEPENDENT)}.",
-        "![Accuracy of the classical methods](rivals_accuracy.png)",
+        "![Accuracy of the classical methods](rivals_accuracy.svg)",
         *tables,
         f"Aim: at most {WITHIN} below the reference, LSB-CMM above PLKNN on "
         f"{' and '.join(ABOVE_PLKNN['lsbcmm'])}. "

@@ -1,6 +1,7 @@
 """Figures: they show what their charts say, nothing covers anything, and bytes are reproduced."""
 
 import itertools
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -327,3 +328,16 @@ def test_saving_writes_a_png_and_an_svg_and_keeps_dots_in_names(tmp_path):
         assert image.info["dpi"] == pytest.approx((160, 160), abs=0.1)
         assert "Software" not in image.info
     assert "<dc:date>" not in paths[1].read_text()
+
+
+def test_an_svg_changes_every_colour_of_ours_where_the_page_is_dark_and_paints_its_ground(tmp_path):
+    _, svg = save_figure(drawn("one panel"), tmp_path / "figure")
+    text = svg.read_text("utf-8")
+    style, drawing = text.split("</style>", 1)
+    rules = style[style.index("@media (prefers-color-scheme: dark)") :]
+    used = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawing))
+    changed = dict(re.findall(r'"\w+: (#\w+)"\] \{ \w+: (#\w+) !important', rules))
+    # Lines of the grid are grey, and can be seen on both.
+    assert used - set(changed) == {"#b0b0b0"}
+    assert changed["#ffffff"] == "#12161b"
+    assert len(set(changed.values())) >= len(changed) - 1  # black text and the last series

@@ -53,14 +53,17 @@ def test_the_page_has_every_figure_every_table_and_how_it_was_made(plain, tmp_pa
     missing = ("Missing: a. Get it.", "Missing: b. Get it.")
     report = make_report(plain.result, missing=missing)
     text = write_undrawn(report, tmp_path, command="disambig study s.toml").read_text("utf-8")
-    assert text.startswith("# small\n\nWhat there is to know.\n\nMade by `disambig study s.toml`")
+    assert report.verdict.startswith("PLKNN (0.")
+    assert text.startswith(
+        f"# small\n\n{report.verdict}\n\nWhat there is to know.\n\nMade by `disambig study s.toml`"
+    )
     assert "Protocol: 2 folds, seed 0. 8 jobs, 0 failed; [jobs.csv](jobs.csv)" in text
     for line in missing:
         assert f"\n- {line}\n" in text
     assert f"## What was found\n\n{list_markdown(report.brief)}" in text
     assert f"### In detail\n\n{list_markdown(report.findings)}" in text
     for name in report.charts:
-        assert f"]({name}.png)" in text
+        assert f"]({name}.svg)" in text
     for name in report.tables:
         assert (tmp_path / f"{name}.md").read_text("utf-8").strip() in text
     assert "\n\n\n" not in text
@@ -112,7 +115,7 @@ def test_epochs_have_a_figure_for_every_setting_of_the_data(data, tmp_path):
                 np.testing.assert_allclose(points[column], values, rtol=1e-5)
         assert (page.parent / f"{name}.png").is_file()
         assert (page.parent / f"{name}.svg").is_file()
-        assert f"({name}.png)" in page.read_text("utf-8")
+        assert f"({name}.svg)" in page.read_text("utf-8")
     assert_links_lead_somewhere(page)
 
 
@@ -221,10 +224,10 @@ def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
         "### In detail",
         report.findings[0],
         f"## {report.tables['accuracy_wins'].title}",
-        "](accuracy_curves_r1.png)",
-        "](accuracy_curves_r2.png)",
+        "](accuracy_curves_r1.svg)",
+        "](accuracy_curves_r2.svg)",
         "The band around PLKNN is one standard error of the mean over 2 runs",
-        "](accuracy_dots.png)",
+        "](accuracy_dots.svg)",
         "bars are one standard error of the mean over 2 runs",
         "## Accuracy beside the paper's",
         f"## {report.tables['accuracy_tests'].title}",
@@ -233,7 +236,7 @@ def test_the_page_goes_from_what_was_found_to_the_long_table(data, tmp_path):
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     # All r in one figure are too small for a page, and a file all the same.
-    assert "(accuracy_curves.png)" not in text
+    assert "(accuracy_curves.svg)" not in text
     assert (tmp_path / "out" / "accuracy_curves.png").is_file()
 
 
@@ -296,7 +299,7 @@ report = make_report(result_of(small("plknn", "sure")))
 folder = Path(sys.argv[1])
 page = write_report(report, folder / "without", html=study_page(report)).read_text("utf-8")
 assert "pip install 'disambig[figures]'" in page
-assert ".png" not in page
+assert ".svg" not in page
 assert not list(folder.glob("*/*.png")) + list(folder.glob("*/*.svg"))
 assert (folder / "without" / "report.html").is_file()
 assert (folder / "without" / "accuracy.tex").is_file()

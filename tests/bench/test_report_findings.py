@@ -5,6 +5,7 @@ import pytest
 from disambig.bench.conclusions import findings as any_findings
 from disambig.bench.conclusions import in_brief
 from disambig.bench.formats import list_markdown
+from disambig.bench.verdict import in_one_sentence
 
 NOISE = np.array([0.0, 0.02, -0.01, 0.01, -0.02])
 
@@ -302,3 +303,42 @@ def test_sentences_spell_out_logistic_regression():
     assert "0.100 worse than logistic regression on true labels." in text
     *_, scale = in_brief(scores, "ours", test_share=0.2)
     assert scale == "For scale, logistic regression on true labels has 0.800."
+
+
+# In one sentence
+
+
+def test_one_sentence_counts_the_data_on_which_each_rival_is_better_or_worse():
+    means = {data: row | {"same": row["ours"]} for data, row in MEANS.items()}
+    assert in_one_sentence(study(means, roles=ROLES), "ours", test_share=0.2) == (
+        "ours is level with same; significantly better than a on 2 (worse on 1) and b on 3 of 3 "
+        "datasets, by corrected t-tests over 5 runs."
+    )
+    assert in_one_sentence(study(MEANS, roles=ROLES), "b", test_share=0.2) == (
+        "b is significantly worse than ours on 3 and a on 3 of 3 datasets, by corrected t-tests "
+        "over 5 runs."
+    )
+
+
+def test_on_one_dataset_the_sentence_has_means_in_place_of_counts():
+    scores = study({"zoo": {"ours": 0.5, "a": 0.6, "b": 0.4, "c": 0.5}})
+    assert in_one_sentence(scores, "ours", test_share=0.2) == (
+        "ours (0.500) is level with c (0.500); significantly better than b (0.400); significantly "
+        "worse than a (0.600), by corrected t-tests over 5 runs."
+    )
+
+
+def test_as_many_differences_as_chance_would_find_are_none():
+    # Of 40 datasets two may differ by chance; a third is one too many.
+    means = {f"data {i}": {"ours": 0.7, "a": 0.6 if i < 2 else 0.7} for i in range(40)}
+    assert "is level with a, by" in in_one_sentence(study(means), "ours", test_share=0.2)
+    means["data 2"]["a"] = 0.6
+    assert "better than a on 3 of 40" in in_one_sentence(study(means), "ours", test_share=0.2)
+
+
+def test_wins_and_losses_that_cancel_out_are_said_and_nothing_without_a_rival():
+    means = {"zoo": {"ours": 0.7, "a": 0.6}, "wine": {"ours": 0.6, "a": 0.7}}
+    assert "level with a (better on 1, worse on 1), by" in in_one_sentence(
+        study(means), "ours", test_share=0.2
+    )
+    assert in_one_sentence(study({"zoo": {"ours": 0.7}}), "ours", test_share=0.2) == ""

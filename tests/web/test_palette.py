@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from disambig.bench.figure_style import COLORS
+from disambig.bench.figure_style import COLORS, DARK_COLORS
 from disambig.bench.line_styles import N_COLORS, method_styles
 from web.test_page_contrast import contrast, schemes
 
@@ -59,7 +59,10 @@ def lab_of(color, sight="usual"):
 
 def palettes():
     """Return the nine colours of print and of every scheme of pages."""
-    made = {"figures": [tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c in COLORS]}
+    made = {
+        name: [tuple(int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)) for c in colors]
+        for name, colors in {"figures": COLORS, "dark figures": DARK_COLORS}.items()
+    }
     for name, colors in schemes().items():
         made[name] = [colors[f"series-{i}"] for i in range(N_COLORS)]
     return made
@@ -97,7 +100,8 @@ def test_the_methods_of_the_paper_are_told_apart_in_grey(palette):
     assert min(np.diff(lightness)) >= APART_IN_GREY
 
 
-def test_figures_have_the_colours_of_light_pages_and_ncpd_plus_is_vermilion():
+def test_figures_have_the_colours_of_pages_and_ncpd_plus_is_vermilion():
     assert palettes()["figures"] == palettes()["light"] == palettes()["print"]
+    assert palettes()["dark figures"] == palettes()["dark"]
     assert COLORS[method_styles(["NCPD+"])["NCPD+"].color] == "#D55E00"
     assert all(contrast(color, (1, 1, 1)) >= 3 for color in palettes()["figures"])

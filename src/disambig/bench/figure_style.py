@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,8 +59,22 @@ COLORS = (
     "#D55E00",
 )
 INK = "#111111"
-_BOUND_COLOR = "#666666"
-# How much of its colour a pale line keeps; the rest is white.
+# Those of dark pages, in the same order.
+DARK_COLORS = (
+    "#6CB6FF",
+    "#BF254F",
+    "#51EAB6",
+    "#F2F4F7",
+    "#A99856",
+    "#4380B4",
+    "#EBA2CD",
+    "#927AEA",
+    "#FF7A33",
+)
+_PAPER, _DARK_PAPER = "#FFFFFF", "#12161B"
+_DARK_INK = "#E6E9ED"
+_BOUND_COLOR, _DARK_BOUND_COLOR = "#666666", "#98A2AD"
+# How much of its colour a pale line keeps; the rest is that of the paper.
 _PALE = 0.4
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
 _ARROW = Outline(
@@ -87,10 +102,42 @@ def color_of(style: LineStyle) -> str:
     if style.color is None:
         return _BOUND_COLOR
     color = COLORS[style.color]
-    if not style.is_pale:
-        return color
-    red, green, blue = (1 - _PALE * (1 - part) for part in to_rgb(color))
+    return _pale(color, _PAPER) if style.is_pale else color
+
+
+def _pale(color: str, paper: str) -> str:
+    parts = zip(to_rgb(color), to_rgb(paper), strict=True)
+    red, green, blue = (ground - _PALE * (ground - part) for part, ground in parts)
     return to_hex((red, green, blue))
+
+
+def _dark_colors() -> dict[str, str]:
+    """Return what takes the place of a colour on a dark page."""
+    pairs = list(zip(COLORS, DARK_COLORS, strict=True))
+    pale = [(_pale(light, _PAPER), _pale(dark, _DARK_PAPER)) for light, dark in pairs]
+    others = [
+        (_PAPER, _DARK_PAPER),
+        (_BOUND_COLOR, _DARK_BOUND_COLOR),
+        ("#000000", _DARK_INK),
+    ]
+    return {light.lower(): dark.lower() for light, dark in (*pairs, *pale, *others)}
+
+
+def follow_dark_mode(svg: str) -> str:
+    """Return a figure whose colours change where the page, or the system, is dark.
+
+    By a style sheet inside it: programs that know none draw the light figure. Its ground is painted,
+    so that it can be read on any page.
+    """
+    rules = [f"svg {{ fill: {_DARK_INK.lower()} }}"]  # text that names no colour is black
+    for light, dark in _dark_colors().items():
+        rules += [
+            f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}'
+            for part in ("fill", "stroke")
+            if f"{part}: {light}" in svg
+        ]
+    style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
+    return re.sub(r"(<svg [^>]*>)", lambda opening: f"{opening[1]}\n {style}", svg, count=1)
 
 
 def line_keywords(style: LineStyle) -> dict[str, Any]:
@@ -140,7 +187,7 @@ def text_width(text: str, size: float, *, weight: str = "normal") -> float:
 
 
 def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
-    """Write a figure as PNG and as SVG; return both paths.
+    """Write a figure as PNG and as SVG, which follows dark mode; return both paths.
 
     Parameters
     ----------
@@ -149,13 +196,20 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     stem : path
         Path without suffix.
     """
-    paths = []
-    for suffix, metadata in _METADATA.items():
-        path = Path(f"{os.fspath(stem)}.{suffix}")
-        content = io.BytesIO()  # because matplotlib does not say that a disk is full
-        with figure_style():
-            figure.savefig(content, format=suffix, metadata=metadata)
-        with write_atomically(path) as temporary:
-            temporary.write_bytes(content.getbuffer())
-        paths.append(path)
+    paths = [Path(f"{os.fspath(stem)}.{suffix}") for suffix in _METADATA]
+    for path in paths:
+        save_figure_as(figure, path)
     return paths
+
+
+def save_figure_as(figure: Figure, path: Path) -> None:
+    """Write a figure as what the suffix of its path says: PNG, or SVG, which follows dark mode."""
+    suffix = path.suffix.removeprefix(".")
+    content = io.BytesIO()  # because matplotlib does not say that a disk is full
+    with figure_style():
+        figure.savefig(content, format=suffix, metadata=_METADATA[suffix])
+    data = content.getvalue()
+    if suffix == "svg":
+        data = follow_dark_mode(data.decode("utf-8")).encode("utf-8")
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(data)

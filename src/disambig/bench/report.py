@@ -28,6 +28,7 @@ from disambig.bench.tables import (
     published_table,
     win_table,
 )
+from disambig.bench.verdict import in_one_sentence
 from disambig.tabular.files.spreadsheet import without_formulas
 
 NO_FIGURES = (
@@ -56,6 +57,8 @@ class Report:
         What was found, in sentences.
     brief : tuple of str
         The same in three points at most.
+    verdict : str
+        The same in a sentence: how the reference does against each rival. "" without a test.
     missing : tuple of str
         Datasets that were not available, each with how to get it.
     """
@@ -66,6 +69,7 @@ class Report:
     findings: tuple[str, ...]
     brief: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    verdict: str = ""
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -137,7 +141,8 @@ def make_report(
             tables = {name: main, "published": beside, **dict(others)}
     found = findings(scores, reference, study.metrics[0], test_share=test_share)
     brief = in_brief(scores, reference, study.metrics[0], test_share=test_share)
-    return Report(result, scores, tables, found, brief, missing)
+    verdict = in_one_sentence(scores, reference, study.metrics[0], test_share=test_share)
+    return Report(result, scores, tables, found, brief, missing, verdict)
 
 
 def can_draw_figures() -> bool:
@@ -239,7 +244,9 @@ def _numbers(chart: LineChart) -> Table:
 def _page(report: Report, command: str | None) -> Iterator[str]:
     study, jobs = report.result.plan.study, report.result.jobs()
     made_by = f"Made by `{command}` with" if command else "Made with"
-    yield f"# {as_markdown(study.name)}\n"
+    yield f"# {as_markdown(study.heading)}\n"
+    if report.verdict:
+        yield f"{as_markdown(report.verdict)}\n"
     if study.about:
         yield f"{study.about.strip()}\n"
     yield (
@@ -276,7 +283,8 @@ def _figure_links(report: Report) -> Iterator[str]:
     for chart_name, chart in report.charts.items():
         # Curves of all r in one figure are too small for a page; those of each r are not.
         for name in _curves_by_r(chart_name, chart) or [chart_name]:
-            yield f"![{name.replace('_', ' ')}]({name}.png)\n"
+            # As SVG, which follows the colours of the page it is on.
+            yield f"![{name.replace('_', ' ')}]({name}.svg)\n"
         yield f"{as_markdown(chart.caption)}\n"
 
 

@@ -52,6 +52,8 @@ class Study(Settings):
     ----------
     name : str
         Name of the study; its results go into a folder of that name.
+    title : str, optional
+        What its results show, as the heading of their pages. By default the name.
     about : str, optional
         What readers of its results should know; printed above them.
     datasets : list of DatasetEntry, dict or str
@@ -67,6 +69,7 @@ class Study(Settings):
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    title: str = ""
     datasets: Annotated[list[Annotated[DatasetEntry, _OR_NAME]], Many]
     methods: Annotated[list[Annotated[MethodEntry, _OR_NAME]], Many]
     about: str = ""
@@ -77,6 +80,11 @@ class Study(Settings):
         AfterValidator(without_repeats),
     ] = Field(default=["accuracy"])
     reference: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """What its pages are called: the title, or else the name."""
+        return self.title.strip() or self.name
 
     def __init__(self, /, **settings: Any) -> None:
         try:

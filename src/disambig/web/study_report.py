@@ -46,7 +46,7 @@ def study_page(report: Report, *, command: str | None = None) -> str:
     """
     study = report.result.plan.study
     return render_page(
-        title=study.name,
+        title=study.heading,
         lead=_lead(report),
         sections=[_found(report), *_results(report), _run(report, command), *_failures(report)],
     )
