@@ -55,6 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/own_file_at_scale.py
 	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/report_at_scale.py
+	$(BIN)/python benchmarks/results_index.py
 
 # Kills, hostile files, requests and arrays by the thousand, before a release: an hour, on Linux.
 # Writes docs/results/faults.md.
@@ -67,6 +68,7 @@ reproduce: $(INSTALLED)
 	$(BIN)/disambig reproduce table --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce curves --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce ablation --jobs 2 --out docs/results
+	$(BIN)/python benchmarks/results_index.py
 
 # Installed anew only when what is to be installed has changed. The constraints reach the build
 # of the package itself through the environment.

@@ -107,7 +107,6 @@ def main() -> None:
     ]
     write_page(
         "busy_machine",
-        "Threads on a busy machine",
         "benchmarks/busy_machine.py",
         "Seconds of a fit with the threads that it gets by default, as a multiple of those with "
         f"`OMP_NUM_THREADS=1`, on {os.cpu_count()} cores. *Busy*: beside {BUSY_PROCESSES} "

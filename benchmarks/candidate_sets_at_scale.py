@@ -56,7 +56,6 @@ def main() -> None:
         rows.append([name, f"{ours / theirs:.2f}"])
     write_page(
         "candidate_sets",
-        "Candidate sets at scale",
         "benchmarks/candidate_sets_at_scale.py",
         f"{N_ROWS:,} rows, {N_CLASSES:,} classes, 2 candidates a row.",
         markdown_table(

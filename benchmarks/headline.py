@@ -101,7 +101,6 @@ def main() -> None:
     ]
     write_page(
         "headline",
-        "NCPD+ beside NCPD, the best rival, and training on true labels",
         "benchmarks/headline.py",
         "Accuracy on held-out rows after the last epoch: ten folds, fold seeds 200 to 204, mean "
         "over all 50. The rival is the one of five that is best on this set in [Table 2 on fold "

@@ -106,7 +106,6 @@ def main() -> int:
             rows.append([name, size, f"{ours / scipy:.2f}", f"{dataset / other:.2f}"])
     write_page(
         "mat_reading",
-        "Reading MATLAB files",
         "benchmarks/mat_reading.py",
         "Our reader checks every claim of a file before it believes it; one changed byte can make "
         "SciPy's end the process. The time that it takes, as a multiple of SciPy's for the same "

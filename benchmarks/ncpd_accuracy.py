@@ -44,7 +44,6 @@ def main() -> None:
     rows, means = zip(*(accuracies(name) for name in PAPER), strict=True)
     write_page(
         "ncpd_accuracy",
-        "NCPD: accuracy",
         "benchmarks/ncpd_accuracy.py",
         f"Default parameters, the same for all data. Ten folds, fold seeds {SEEDS[0]} and "
         f"{SEEDS[1]}, scaling fitted on the training folds, accuracy after the last epoch; mean "

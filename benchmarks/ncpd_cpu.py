@@ -247,7 +247,6 @@ def main() -> None:
     print(rows, flush=True)
     write_page(
         "ncpd_cpu",
-        "NCPD on one CPU thread",
         "benchmarks/ncpd_cpu.py",
         f"Two networks of {HIDDEN} units, batch norm, dropout {DROPOUT}, mini-batches of {BATCH}, "
         "float32, one thread. *Literal*: rows duplicated, plain torch with autograd "

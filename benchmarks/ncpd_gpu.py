@@ -190,7 +190,6 @@ def main() -> None:
     total, total_by_torch = (sum(timing[n] for timing in timings) for n in range(2))
     write_page(
         "ncpd_gpu",
-        "NCPD on a CUDA card",
         "benchmarks/ncpd_gpu.py",
         f"{FOLDS} folds x 2 networks x {EPOCHS} epochs of {HIDDEN} units, trained as one stack by "
         f"`fit_many`, on one {torch.cuda.get_device_name()} with torch {torch.__version__}; with "

@@ -73,7 +73,6 @@ def main() -> None:
         rows.append([title, *cells])
     write_page(
         "ncpd_plus_ablation",
-        "NCPD+: what each part is worth",
         "benchmarks/ncpd_plus_ablation.py",
         "Accuracy on held-out rows, ten folds, fold seed 0, after the last epoch. ● significantly "
         "better than NCPD, ○ significantly worse, by the corrected t-test at 0.05. The UCI sets "

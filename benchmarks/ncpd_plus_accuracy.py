@@ -138,7 +138,6 @@ def main() -> None:
     training, _ = rows_of("train", now, before)
     write_page(
         "ncpd_plus_accuracy",
-        "NCPD+: accuracy",
         "benchmarks/ncpd_plus_accuracy.py --before SRC",
         "Ten folds, fold seeds 200 to 204, default parameters, the same call for every set, after "
         "the last epoch; mean over the 50 folds. SRC is the src folder of version 0.1.0, whose "

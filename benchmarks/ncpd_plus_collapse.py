@@ -179,7 +179,6 @@ def main() -> None:
     ]
     write_page(
         NAME,
-        "NCPD+: the collapse on Lost",
         f"benchmarks/{NAME}.py",
         "The first of ten folds, fold seed 0, no guard, class shares left free. *right*: share of "
         f"the training rows whose true label is chosen among the candidates ({by_chance:.2f} by "

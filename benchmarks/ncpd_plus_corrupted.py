@@ -108,7 +108,6 @@ def main() -> None:
     gain = np.mean([ours[s] - others["NCPD"][s] for s in ours])
     write_page(
         "ncpd_plus_corrupted",
-        "NCPD+ on corrupted UCI sets",
         "benchmarks/ncpd_plus_corrupted.py",
         "A share p of the training rows of every fold gets r false labels: 84 settings of four "
         "sets, ten folds, fold seed 0. The other methods, and NCPD+ as it was in version 0.1.0, "

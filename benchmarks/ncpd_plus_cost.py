@@ -103,7 +103,6 @@ def main() -> None:
             raise SystemExit(f"{seconds:.1f} s on the card, the limit is {MOST_SECONDS} s.")
     write_page(
         "ncpd_plus_cost",
-        "NCPD+: what it costs",
         "benchmarks/ncpd_plus_cost.py",
         *parts,
         folder=folder,

@@ -98,7 +98,6 @@ def main() -> None:
         picks.append([criterion, *cells])
     write_page(
         "ncpd_plus_selection",
-        "NCPD+: choosing without true labels",
         "benchmarks/ncpd_plus_selection.py",
         "Ten folds, fold seed 0; the UCI sets are corrupted with p = 0.7 and r = 2. Criteria are "
         f"measured on a fifth of the training rows, held out, after {SCOUTING} of {EPOCHS} "

@@ -94,21 +94,6 @@ def rows_of(own: dict[str, list[float]], sure: list[float], paper: float) -> lis
     ]
 
 
-def found(scores: Scores, sure: dict[str, list[float]], paper: dict[str, float]) -> str:
-    """Return in a sentence what the plainest network reaches."""
-    plain = {name: own[PLAINEST] for name, own in scores.items()}
-    below_paper = sum(float(np.mean(plain[name])) < paper[name] for name in REAL)
-    below_defaults, below_sure = (
-        sum(all(test.verdict() == "worse" for test in both_tests(plain[n], other[n])) for n in REAL)
-        for other in ({name: own[DEFAULTS] for name, own in scores.items()}, sure)
-    )
-    return (
-        f"The plainest network is below the paper's figure on {below_paper} of {len(REAL)} sets. "
-        f"By both tests it is significantly below the defaults on {below_defaults} and below SURE "
-        f"on {below_sure}."
-    )
-
-
 def write(scores: Scores, folder: Path) -> None:
     """Write the page, and the scores beside it."""
     from disambig.bench.paper import published_accuracies
@@ -123,9 +108,7 @@ def write(scores: Scores, folder: Path) -> None:
         parts += [f"## {name}: {paper[name]:.3f} in the paper", markdown_table(header, rows)]
     write_page(
         "ncpd_readings",
-        "NCPD: readings of the paper",
         "benchmarks/ncpd_readings.py",
-        found(scores, sure, paper),
         "The paper leaves the network and the scaling of features open. The *plainest network* is "
         "`NCPDClassifier.from_paper()`: 512 units, no batch norm, no dropout, standardised "
         "features; nothing in it was chosen by a result. Each of the next rows adds one choice: "

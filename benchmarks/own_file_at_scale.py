@@ -76,7 +76,6 @@ def main() -> None:
                 raise SystemExit(f"{output} has {n_lines - 1:,} rows.")
     write_page(
         "own_file_at_scale",
-        "A table of a million rows",
         "benchmarks/own_file_at_scale.py",
         f"{n_rows:,} rows x {N_FEATURES} numbers, {N_LABELS} labels, two candidates a row, a CSV "
         f"of {size:.0f} MB; NCPD with its default networks. Every command reads the file anew. Two "

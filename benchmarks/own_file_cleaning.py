@@ -201,7 +201,6 @@ def main() -> None:
     missing = [dataset for dataset in DATASETS if dataset not in keeping]
     write_page(
         NAME,
-        "How accurate cleaned labels are",
         f"benchmarks/{NAME}.py",
         f"Candidate sets with p = .7, r = 2, written as CSV, read and cleaned by `clean_table` "
         f"with its defaults; mean over {len(SEEDS)} draws of the sets. "

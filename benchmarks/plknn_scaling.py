@@ -67,7 +67,6 @@ def main() -> None:
     ]
     write_page(
         "plknn",
-        "PLKNN: what scaling does",
         "benchmarks/plknn_scaling.py",
         "Ten folds, k = 10, distance weights, scaling fitted on the training folds; mean and "
         "standard deviation over folds.",

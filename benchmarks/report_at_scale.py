@@ -97,7 +97,6 @@ def main() -> None:
                 too_much.append(f"{n_features} columns")
     write_page(
         "report_at_scale",
-        "A report over ten thousand doubtful rows",
         "benchmarks/report_at_scale.py",
         f"{n_rows:,} doubtful rows, {N_LABELS} labels, three candidates a row on average; headless "
         f"Chromium, {N_VISITS} visits, from the address to the first rows of the list. Two shared "

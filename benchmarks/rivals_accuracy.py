@@ -126,7 +126,6 @@ def main() -> None:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_page(
         "rivals_accuracy",
-        "The classical methods: accuracy",
         "benchmarks/rivals_accuracy.py",
         f"Default parameters, the same for all data. Ten folds, fold seeds {SEEDS[0]} and "
         f"{SEEDS[1]}, everything fitted on the training folds; mean and standard deviation over "

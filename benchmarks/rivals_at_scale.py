@@ -149,7 +149,6 @@ def main() -> None:
     before = max(result["before"] for result in results.values())
     write_page(
         "rivals_at_scale",
-        "The classical methods at the size of the largest set",
         "benchmarks/rivals_at_scale.py",
         f"Made-up data: {N_TRAIN:,} training rows, {N_FEATURES} features, {N_CLASSES} classes, "
         f"{CANDIDATES} candidates a row; {N_TEST:,} new rows. Default parameters, one process a "

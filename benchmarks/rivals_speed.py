@@ -146,7 +146,6 @@ def main() -> None:
     ]
     write_page(
         "rivals_speed",
-        "Small quadratic problems: all rows at once",
         "benchmarks/rivals_speed.py",
         f"{N_NEIGHBORS} neighbours, one thread; both sides take turns, ratios of medians. IPAL: "
         "every row rebuilt from its neighbours, against a loop of `scipy.optimize.nnls`. AGGD: the "

@@ -111,7 +111,6 @@ def main() -> None:
         sections += [f"## {data}", shares, "Accuracy on new rows:", right]
     write_page(
         "row_order",
-        "The order of rows: how many labels it changes",
         "benchmarks/row_order.py",
         f"Default parameters, mean over {REPEATS} folds of ten; the sets are corrupted with "
         "p = 0.7 and r = 2. Share of labels that change, of the rows that were trained on (the "

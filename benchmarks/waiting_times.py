@@ -182,7 +182,6 @@ def main() -> None:
     idle = "" if share is None else f" Other processes used {share:.0%} of it before the first run."
     write_page(
         "waiting_times",
-        "How long people wait",
         f"benchmarks/waiting_times.py --commit {arguments.commit}",
         f"Seconds from start to end of a command, at their best of {arguments.repeats} (the study "
         f"once), on a machine with {os.cpu_count()} cores; the commit and this tree in turns."

@@ -141,7 +141,6 @@ def main() -> None:
     reading = [[*line, ""][: len(header)] for line in reading]
     write_page(
         "wide_tables",
-        "Tables of many columns",
         "benchmarks/wide_tables.py",
         "Numbers and one label of three, one thread, seconds of the processor. To read a file and "
         f"to plan its columns, the better of {ROUNDS} runs; another version ran once, in between:",

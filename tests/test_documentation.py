@@ -113,6 +113,21 @@ def test_the_claims_of_the_paper_are_judged_by_the_committed_records(tmp_path):
     assert "are old. Run: python benchmarks/paper_claims.py" in run_claims(changed).stdout
 
 
+def test_pages_of_results_say_what_their_tables_say_and_the_index_quotes_them():
+    command = [sys.executable, ROOT / "benchmarks" / "results_index.py", "--check"]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_index_of_results_has_every_page():
+    index = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    folder = ROOT / "docs" / "results"
+    pages = [*folder.glob("*.md"), *folder.glob("*/report.md")]
+    assert len(pages) > 20
+    for page in pages:
+        assert f"](results/{page.relative_to(folder).as_posix()})" in index, page.name
+
+
 def test_examples_in_docstrings_are_true():
     tried = 0
     for module in pkgutil.walk_packages(disambig.__path__, "disambig."):

@@ -92,7 +92,6 @@ def write_results(tallies: list[Tally], seed: int, share: float, folder: Path) -
     machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
     write_page(
         "faults",
-        "Faults: what was tried to break it",
         "tools/faults",
         f"Seed {seed}, {share:.0%} of the cases of a full run. {machine}, Python "
         f"{platform.python_version()}. What a failure is, and what is promised: "

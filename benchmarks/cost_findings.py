@@ -1,0 +1,168 @@
+"""What the pages about time, memory, files and faults are called, and what they found."""
+
+from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
+from page_tables import Finding, Table, number, span
+
+
+def own_file_cleaning(tables: list[Table]) -> str:
+    """Say how often cleaned labels are right, and what a second look finds."""
+    (table,) = tables
+    return (
+        f"NCPD chooses the right label in {span(table.numbers('NCPD right'), '.0%')} of the rows, "
+        f"a uniform guess in {span(table.numbers('uniform guess right'), '.0%')}; the rows marked "
+        f"for a second look hold {span(table.numbers('errors among them'), '.0%')} of the errors, "
+        f"where {DEFAULT_ERRORS_TO_FIND:.0%} are promised."
+    )
+
+
+def own_file_at_scale(tables: list[Table]) -> str:
+    """Say what commands take on a million rows."""
+    (table,) = tables
+    seconds = dict(zip(table.cells("command"), table.numbers("seconds"), strict=True))
+    each = "; ".join(f"{command}: {taken:.0f} s" for command, taken in seconds.items())
+    return (
+        f"A million rows need {max(table.numbers('peak memory, GB')):g} GB of memory at most "
+        f"({each})."
+    )
+
+
+def wide_tables(tables: list[Table]) -> str:
+    """Say what the widest table takes."""
+    reading, commands = tables
+    widest = commands.rows[-1]
+    seconds, memory = ([number(cell.split(", ")[place]) for cell in widest[1:]] for place in (0, 1))
+    (as_csv,) = (row[3] for row in reading.rows if row[0] == widest[0] and row[2] == "CSV")
+    return (
+        f"A CSV of {widest[0]} columns is read in {number(as_csv):.0f} s; whole commands on it "
+        f"take {span(seconds, '.0f')} s and {max(memory):g} GB at most."
+    )
+
+
+def report_at_scale(tables: list[Table]) -> str:
+    """Say how long a page of many rows takes to open."""
+    (table,) = tables
+    return (
+        f"The page opens in {span(table.numbers('seconds, median'), 'g')} s and has "
+        f"{span(table.numbers('megabytes'), 'g')} MB."
+    )
+
+
+def waiting_times(tables: list[Table]) -> str:
+    """Say how long commands take, and how many are too slow."""
+    (table,) = tables
+    now, aims = table.numbers("now"), table.numbers("aim")
+    missed = sum(taken > aim for taken, aim in zip(now, aims, strict=True))
+    *commands, study = now
+    return (
+        f"The commands of the README take {span(commands, '.0f')} s, the quick study {study:.0f} "
+        f"s, {span(table.numbers('times quicker'), 'g')} times quicker than before; {missed} of "
+        f"{len(now)} take longer than they should."
+    )
+
+
+def mat_reading(tables: list[Table]) -> str:
+    """Compare our reader with SciPy's."""
+    (table,) = tables
+    return (
+        "With every claim of a MATLAB file checked, a dataset is read in "
+        f"{span(table.numbers('dataset'), '.2f')} times the time that SciPy's reader takes."
+    )
+
+
+def rivals_at_scale(tables: list[Table]) -> str:
+    """Name the quickest and the slowest, the smallest and the largest."""
+    table, *_ = tables
+    parts = []
+    for column, unit in (("fit, seconds", "s"), ("peak memory, GB", "GB")):
+        taken = dict(zip(table.cells("method"), table.numbers(column), strict=True))
+        low, high = min(taken, key=lambda name: taken[name]), max(taken, key=lambda n: taken[n])
+        parts.append(f"{taken[low]:g} {unit} ({low}) to {taken[high]:g} {unit} ({high})")
+    return f"A fit takes {parts[0]}, and {parts[1]} of memory."
+
+
+def rivals_speed(tables: list[Table]) -> str:
+    """Compare our solvers with SciPy's."""
+    (table,) = tables
+    aim = 10
+    faster = {
+        method: [
+            number(row[3]) for row in table.rows if row[table.header.index("method")] == method
+        ]
+        for method in ("AGGD", "IPAL")
+    }
+    missed = sum(times < aim for times in faster["IPAL"])
+    return (
+        f"AGGD's problems are solved {span(faster['AGGD'], '.0f')} times faster than by a loop "
+        f"over SciPy; IPAL's {span(faster['IPAL'], 'g')} times, below the aim of {aim} in {missed} "
+        f"of {len(faster['IPAL'])} cases."
+    )
+
+
+def ncpd_cpu(tables: list[Table]) -> str:
+    """Compare training with the paper taken literally."""
+    speed, _, memory = tables
+    return (
+        f"Training is {span(speed.numbers('times faster than literal'), '.1f')} times faster than "
+        f"the paper taken literally; with {span(memory.numbers('candidates a row'), 'g')} "
+        f"candidates a row it needs {span(memory.numbers('ours'), 'g')} MB of memory, the literal "
+        f"one {span(memory.numbers('literal'), 'g')}."
+    )
+
+
+def ncpd_gpu(tables: list[Table]) -> str:
+    """Compare our kernels with operations of torch."""
+    (table,) = tables
+    seconds, torch = table.row("all")[1:3]
+    return (
+        f"Ten folds on all {len(table.rows) - 1} sets of the paper's sizes take {seconds} s on one "
+        f"card, {number(torch) / number(seconds):.1f} times less than with operations of torch "
+        "alone."
+    )
+
+
+def busy_machine(tables: list[Table]) -> str:
+    """Compare default threads with one."""
+    (table,) = tables
+    return (
+        f"With its default threads a fit takes {span(table.numbers('idle'), '.2f')} times as long "
+        f"as with one on an idle machine, {span(table.numbers('busy'), '.2f')} on a busy one."
+    )
+
+
+def candidate_sets(tables: list[Table]) -> str:
+    """Compare candidate sets with a dense mask."""
+    memory, slicing = tables
+    ours, _, mask = memory.numbers("MB")
+    return (
+        f"Candidate sets of a million rows take {ours:.0f} MB, where a dense mask would take "
+        f"{mask:.0f}; slicing takes {span(slicing.numbers('ratio'), '.2f')} times as long as "
+        "SciPy needs for the bare array."
+    )
+
+
+def faults(tables: list[Table]) -> str:
+    """Count attempts and failures."""
+    (table,) = tables
+    tried, failed = (sum(table.numbers(column)) for column in ("tried", "failed"))
+    succeeded = f"{failed:,.0f}" if failed else "none"
+    return (
+        f"Of {tried:,.0f} attempts to break it by kills, power cuts, hostile files, requests and "
+        f"arrays, {succeeded} succeeded."
+    )
+
+
+COST_PAGES: dict[str, Finding] = {
+    "own_file_cleaning": ("How accurate cleaned labels are", own_file_cleaning),
+    "own_file_at_scale": ("Time and memory for a table of a million rows", own_file_at_scale),
+    "wide_tables": ("Time and memory for tables of many columns", wide_tables),
+    "report_at_scale": ("Time to open a report of ten thousand doubtful rows", report_at_scale),
+    "waiting_times": ("How long people wait for the commands", waiting_times),
+    "mat_reading": ("Time to read MATLAB files", mat_reading),
+    "rivals_at_scale": ("Time and memory of methods on the largest set", rivals_at_scale),
+    "rivals_speed": ("Speed of the small quadratic problems of IPAL and AGGD", rivals_speed),
+    "ncpd_cpu": ("Training time of NCPD on one CPU thread", ncpd_cpu),
+    "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
+    "busy_machine": ("What threads cost on a busy machine", busy_machine),
+    "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
+    "faults": ("How many attempts to break disambig failed", faults),
+}
