@@ -1,10 +1,11 @@
-"""The nine classical methods on as many rows and classes as the largest real-world set has.
+"""Methods on as many rows and classes as the largest real-world set has.
 
-    python benchmarks/rivals_at_scale.py [--at-once 1] [--folder docs/results]
+    python benchmarks/rivals_at_scale.py [plknn ncpd ...] [--at-once 1] [--folder docs/results]
 
-Every method runs in a process of its own, on two cores: time to fit, time to predict, peak memory.
-Methods that keep a kernel are fitted in single and in double precision, too, and compared. Several
-processes run at once where there are cores enough. Writes rivals_at_scale.md.
+Every method, or those that are named, runs in a process of its own, on two cores: time to fit, time
+to predict, peak memory. Methods that keep a kernel are fitted in single and in double precision,
+too, and compared. Several processes run at once where there are cores enough. Writes
+rivals_at_scale.md, and .json with what was measured; methods that are not named keep their figures.
 """
 
 import argparse
@@ -21,11 +22,13 @@ from queue import SimpleQueue
 import numpy as np
 
 from disambig import get_method
+from disambig._core.files import write_atomically
 from disambig.datasets import PartialLabelDataset, make_partial_label_dataset
 from results_page import FOLDER, markdown_table, write_page
 
 CORES = 2
-METHODS = ("plknn", "ipal", "m3pl", "sure", "aggd", "clpl", "plsvm", "em", "lsbcmm")
+NETWORKS = ("ncpd_plus", "ncpd", "proden", "cc")
+METHODS = ("plknn", "ipal", "m3pl", "sure", "aggd", "clpl", "plsvm", "em", "lsbcmm", *NETWORKS)
 WITH_KERNEL = ("sure", "aggd")
 # Yahoo! News: nine tenths of its rows are for training.
 N_TRAIN, N_TEST, N_FEATURES, N_CLASSES, CANDIDATES = 20_692, 2_299, 163, 219, 1.91
@@ -49,7 +52,8 @@ def measure(name: str) -> dict[str, float]:
     data = made_up()
     before = _peak_gigabytes()
     begin = time.perf_counter()
-    method = get_method(name)().fit(data.X[:N_TRAIN], data.candidates[:N_TRAIN])
+    on_cpu = {"device": "cpu"} if name in NETWORKS else {}
+    method = get_method(name)(**on_cpu).fit(data.X[:N_TRAIN], data.candidates[:N_TRAIN])
     fitted = time.perf_counter()
     predicted = method.predict(data.X[N_TRAIN:])
     done = time.perf_counter()
@@ -107,6 +111,7 @@ def _peak_gigabytes() -> float:
 def main() -> None:
     """Measure every method and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", help="those to measure; all by default")
     parser.add_argument("--measure", choices=METHODS, help="print the figures of one method")
     parser.add_argument("--compare", choices=WITH_KERNEL, help="print how precisions differ")
     parser.add_argument("--at-once", type=int, default=1, help="processes, on two cores each")
@@ -131,10 +136,20 @@ def main() -> None:
             free.put(own)
 
     with ThreadPoolExecutor(arguments.at_once) as pool:
-        measured = {name: pool.submit(run, "--measure", name) for name in METHODS}
-        compared = {name: pool.submit(run, "--compare", name) for name in WITH_KERNEL}
-    results = {name: future.result() for name, future in measured.items()}
-    precisions = {name: future.result() for name, future in compared.items()}
+        named = [name for name in METHODS if name in (arguments.methods or METHODS)]
+        measured = {name: pool.submit(run, "--measure", name) for name in named}
+        compared = {
+            name: pool.submit(run, "--compare", name) for name in WITH_KERNEL if name in named
+        }
+    path = arguments.folder / "rivals_at_scale.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    new = {"measured": measured, "compared": compared}
+    for part, futures in new.items():
+        kept.setdefault(part, {}).update({name: one.result() for name, one in futures.items()})
+    with write_atomically(path) as temporary:
+        temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    results = {name: kept["measured"][name] for name in METHODS if name in kept["measured"]}
+    precisions = kept["compared"]
     rows = [
         [
             name,

@@ -50,7 +50,7 @@ def test_commands_on_a_page_and_their_options_are_those_of_the_program(page):
     blocks = re.findall(
         r"^```(?:bash|\{command\})\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S
     )
-    for line in "".join(blocks).splitlines():
+    for line in "".join(blocks).replace("\\\n", " ").splitlines():
         if line.startswith("disambig ") and not line.startswith("disambig --"):
             _, name, *words = shlex.split(line, comments=True)
             options = {name for option in commands[name].params for name in option.opts}

@@ -1,7 +1,8 @@
 """Commands on a page with what they print: they are run, one after the other, as it is built.
 
-A block ``{command}`` holds commands of disambig, one a line. Those of a page share a folder, which
-is empty at its top. ``run_commands = 0`` shows them without running them.
+A block ``{command}`` holds commands of disambig, one a line; a backslash at the end of a line
+continues it. Those of a page share a folder, which is empty at its top. ``run_commands = 0`` shows
+them without running them.
 """
 
 import os
@@ -34,7 +35,8 @@ class Command(SphinxDirective):
             return shown
         folder = self.env.temp_data.setdefault("commands", tempfile.TemporaryDirectory())
         begin = time.monotonic()
-        printed = "".join(self._printed(command, folder.name) for command in self.content)
+        each = commands.replace("\\\n", " ").splitlines()
+        printed = "".join(self._printed(command, folder.name) for command in each)
         seconds = round(time.monotonic() - begin)
         block = nodes.literal_block(printed, printed, language="text", classes=["printed"])
         took = f"Took {seconds} s on {os.cpu_count()} cores." if seconds > 1 else ""
