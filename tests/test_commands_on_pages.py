@@ -46,7 +46,8 @@ def built(tmp_path):
 
 
 def test_commands_share_a_folder_and_their_output_stands_below_them(built):
-    done, page = built("disambig example", "disambig audit vehicles.csv --labels label")
+    # A long command goes on in the next line, as in a shell.
+    done, page = built("disambig example", "disambig audit vehicles.csv \\", "    --labels label")
     assert done.returncode == 0, done.stderr
     assert "new-vehicles.csv: 100 rows" in page
     assert "746 rows, 18 features" in page

@@ -14,9 +14,11 @@ from urllib.parse import unquote, urlsplit
 import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
+from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from disambig.methods import all_methods
+from web.conftest import WIDE, chromium  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -90,6 +92,26 @@ def test_what_a_page_shows_or_links_to_is_there(tags):
                 assert (page.parent / unquote(parts.path)).exists(), (page.name, address)
 
 
+def test_the_guide_to_methods_has_a_row_for_each_ours_first_and_baselines_last(site):
+    page = (site / "methods.html").read_text(encoding="utf-8")
+    table = page[page.index('class="method-guide') :]
+    rows = re.findall(r"<tr.*?</tr>", table[: table.index("</table>")], re.S)[1:]
+    cells = [re.findall(r"<td.*?>(.*?)</td>", row, re.S) for row in rows]
+    texts = [[html.unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
+    names = [row[0] for row in texts]
+    assert sorted(names) == sorted(all_methods())
+    assert names[:2] == ["ncpd_plus", "ncpd"]
+    assert {all_methods()[name].card.role for name in names[-3:]} == {"floor", "ceiling"}
+    means = (ROOT / "docs" / "results" / "rivals_accuracy.csv").read_text(encoding="utf-8")
+    for name, when, lost, *_, sparse, _ in texts:
+        method = all_methods()[name]
+        assert plain(when) == plain(method.card.when)
+        assert sparse == ("yes" if method.accepts_sparse else "no")
+        measured = re.search(rf"^{name},lost,([\d.]+),", means, re.M)
+        if measured:
+            assert float(lost) == pytest.approx(float(measured[1]), abs=0.0006)
+
+
 def test_the_table_of_methods_has_every_method_with_its_card(site):
     page = (site / "methods.html").read_text(encoding="utf-8")
     table = page[page.index('class="method-table') :]
@@ -128,6 +150,34 @@ def test_equations_are_mathml_with_the_numbers_of_the_paper_beside_their_code(si
         "def _train_step(", "class ProgressiveCooperation(",
     ):  # fmt: skip
         assert code in text
+
+
+def test_code_beside_equations_has_no_docstrings(site):
+    assert '"""' not in text_of(site / "ncpd-by-equation.html")
+
+
+@pytest.mark.browser
+def test_no_code_of_a_guide_is_cut_at_1280_pixels(site, chromium):  # noqa: F811
+    page = chromium.new_page(viewport=WIDE)
+    cut = "[...document.querySelectorAll('pre')].filter(e => e.scrollWidth > e.clientWidth).length"
+    wide = {}
+    for path in sorted(site.glob("*.html")):
+        page.goto(path.as_uri())
+        wide[path.stem] = page.evaluate(cut)
+    page.close()
+    assert {name for name, count in wide.items() if count} <= {"architecture"}  # the map
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("theme", "ground"), [("light", 255), ("dark", 18)])
+def test_a_figure_follows_the_theme_that_a_reader_chose(site, chromium, tmp_path, theme, ground):  # noqa: F811
+    page = chromium.new_page(viewport=WIDE)
+    page.goto((site / "results" / "rivals_accuracy.html").as_uri())
+    page.evaluate(f"document.body.dataset.theme = '{theme}'")
+    page.locator("article img").first.screenshot(path=tmp_path / "figure.png")
+    page.close()
+    with Image.open(tmp_path / "figure.png") as image:
+        assert image.convert("RGB").getpixel((2, 2))[0] == ground
 
 
 @pytest.mark.parametrize("package", PACKAGES)
