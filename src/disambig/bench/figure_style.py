@@ -126,8 +126,8 @@ def _dark_colors() -> dict[str, str]:
 def follow_dark_mode(svg: str) -> str:
     """Return a figure whose colours change where the page, or the system, is dark.
 
-    By a style sheet inside it: programs that know none draw the light figure. Its ground is painted,
-    so that it can be read on any page.
+    By a style sheet inside it: programs that know none draw the light figure. Its ground is
+    painted, so that it can be read on any page.
     """
     rules = [f"svg {{ fill: {_DARK_INK.lower()} }}"]  # text that names no colour is black
     for light, dark in _dark_colors().items():
