@@ -14,12 +14,16 @@ from urllib.parse import unquote, urlsplit
 import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.container import ErrorbarContainer
+from matplotlib.text import Text
 from threadpoolctl import threadpool_limits
 
+from disambig.bench.figure_style import figure_style
 from disambig.methods import all_methods
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+EXAMPLES = sorted([*(ROOT / "examples").glob("plot_*.py"), ROOT / "examples/ncpd_in_one_file.py"])
 PACKAGES = ["bench", "candidates", "datasets", "methods", "metrics", "tabular", "testing", "web"]
 pytestmark = pytest.mark.slow
 
@@ -137,22 +141,87 @@ def test_the_reference_describes_every_public_name(site, package):
         assert f'id="disambig.{package}.{name}"' in page, name
 
 
+def test_the_contents_of_the_gallery_have_every_example(site):
+    found = tags_of(site / "gallery" / "index.html")
+    linked = {attributes.get("href") for tag, attributes in found if tag == "a"}
+    pages = {f"{example.stem}.html" for example in EXAMPLES}
+    assert pages <= linked
+    text = text_of(site / "gallery" / "index.html")
+    assert "The surer it is, the more often it is right." in " ".join(text.split())
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_run_and_draw(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(example.parent)  # as for a script
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    gallery, dark_figures = map(importlib.import_module, ("gallery", "dark_figures"))
     monkeypatch.setattr(plt, "show", lambda: None)
     backend = mpl.get_backend()
     plt.switch_backend("agg")
     try:
-        with threadpool_limits(1):  # more threads would only wait for each other
+        with threadpool_limits(1), figure_style():  # more threads would wait for each other
             runpy.run_path(str(example), run_name="__main__")
         figures = [plt.figure(number) for number in plt.get_fignums()]
         assert figures
         assert all(axes.get_title() for figure in figures for axes in figure.axes)
         for figure in figures:
-            figure.canvas.draw()
+            drawn = gallery.svg_of(figure)
+            assert wrong_colors(drawn, dark_figures) == []
+            if has_errors(figure):
+                assert "± 1 standard error" in " ".join(
+                    text.get_text() for text in texts_of(figure)
+                )
     finally:
         plt.close("all")
         plt.switch_backend(backend)
     assert capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def wrong_colors(svg, dark_figures):
+    """Return the colours of a figure that are neither grey nor of our palette."""
+    colors = {color.lower() for color in re.findall(r"#[0-9a-fA-F]{6}\b", svg)}
+    return sorted(
+        color
+        for color in colors
+        if color not in dark_figures.PALETTE and not dark_figures.is_grey(color)
+    )
+
+
+def has_errors(figure):
+    return any(
+        isinstance(one, (ErrorbarContainer, FillBetweenPolyCollection))
+        for axes in figure.axes
+        for one in (*axes.containers, *axes.collections)
+    )
+
+
+def texts_of(figure):
+    return figure.findobj(Text)
+
+
+def test_a_figure_is_saved_for_light_and_dark_pages(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    gallery = importlib.import_module("gallery")
+    with figure_style():
+        _, axes = plt.subplots()
+        axes.plot([0, 1], color="C8")
+        axes.set_title("a line")
+        variables = {"image_path_iterator": iter([str(tmp_path / "images_001.png")])}
+        shown = gallery.save_pairs(None, variables, {"src_dir": tmp_path})
+    assert plt.get_fignums() == []
+    light, dark = ((tmp_path / f"images_001{end}.svg").read_text() for end in ("", "_dark"))
+    assert "#d55e00" in light
+    assert "#d55e00" not in dark
+    assert "#ff7a33" in dark
+    # Axes are black on light pages, and text has no colour of its own.
+    assert "stroke: #000000" in light
+    assert "#000000" not in dark
+    assert '<svg fill="#e6e9ed"' in dark
+    assert "#ffffff" not in light
+    for end, scheme in (("", "only-light"), ("_dark", "only-dark")):
+        image = (
+            f".. image:: /images_001{end}.svg\n   :alt: a line\n   :class: sphx-glr-figure {scheme}"
+        )
+        assert image in shown

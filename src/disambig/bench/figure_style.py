@@ -18,7 +18,21 @@ from disambig._core.files import write_atomically
 from disambig.bench.line_styles import LineStyle
 
 LEGEND_TYPE = 8.5
+# Those of light pages. All are told apart by people who do not see red or green, and the first six,
+# those of the methods in the paper, in grey too: tests/web/test_palette.py computes it.
+COLORS = (
+    "#0B5FA5",
+    "#6A0035",
+    "#1B8A54",
+    "#111111",
+    "#564600",
+    "#4D97D7",
+    "#D161A8",
+    "#706DD5",
+    "#D55E00",
+)
 _SETTINGS: Any = {
+    "axes.prop_cycle": mpl.cycler(color=COLORS),
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -44,19 +58,6 @@ _SETTINGS: Any = {
     # Labels are plain text; a dollar sign in one is a dollar sign.
     "text.parse_math": False,
 }
-# Those of light pages. All are told apart by people who do not see red or green, and the first six,
-# those of the methods in the paper, in grey too: tests/web/test_palette.py computes it.
-COLORS = (
-    "#0B5FA5",
-    "#6A0035",
-    "#1B8A54",
-    "#111111",
-    "#564600",
-    "#4D97D7",
-    "#D161A8",
-    "#706DD5",
-    "#D55E00",
-)
 INK = "#111111"
 _BOUND_COLOR = "#666666"
 # How much of its colour a pale line keeps; the rest is white.
@@ -77,9 +78,14 @@ _METADATA: dict[str, dict[str, Any]] = {
 def figure_style() -> Iterator[None]:
     """Draw in one style inside the block, whatever matplotlib's settings; they are left alone."""
     with mpl.rc_context():
-        mpl.rcdefaults()
-        with mpl.rc_context(_SETTINGS):
-            yield
+        use_figure_style()
+        yield
+
+
+def use_figure_style() -> None:
+    """Draw in this style from here on, as the gallery of the documentation does."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(_SETTINGS)
 
 
 def color_of(style: LineStyle) -> str:
