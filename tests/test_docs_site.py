@@ -66,7 +66,8 @@ def text_of(page):
 
 def test_every_page_of_the_repository_is_on_the_site(site):
     docs = ROOT / "docs"
-    pages = [page.relative_to(docs) for page in docs.rglob("*.md") if "gallery" not in page.parts]
+    pages = [page.relative_to(docs) for page in docs.rglob("*.md")]
+    pages = [page for page in pages if "gallery" not in page.parts]
     assert len(pages) > 40
     pages += [Path("gallery", example.name) for example in EXAMPLES]
     assert [str(page) for page in pages if not (site / page.with_suffix(".html")).exists()] == []
@@ -162,16 +163,15 @@ def test_examples_run_and_draw(example, tmp_path, monkeypatch, capsys):
     try:
         with threadpool_limits(1), figure_style():  # more threads would wait for each other
             runpy.run_path(str(example), run_name="__main__")
-        figures = [plt.figure(number) for number in plt.get_fignums()]
+            figures = [plt.figure(number) for number in plt.get_fignums()]
+            drawn = [gallery.svg_of(figure) for figure in figures]
         assert figures
-        assert all(axes.get_title() for figure in figures for axes in figure.axes)
-        for figure in figures:
-            drawn = gallery.svg_of(figure)
-            assert wrong_colors(drawn, dark_figures) == []
+        for figure, svg in zip(figures, drawn, strict=True):
+            assert all(axes.get_title() for axes in figure.axes)
+            assert wrong_colors(svg, dark_figures) == []
             if has_errors(figure):
-                assert "± 1 standard error" in " ".join(
-                    text.get_text() for text in texts_of(figure)
-                )
+                words = " ".join(text.get_text() for text in figure.findobj(Text))
+                assert "± 1 standard error" in words
     finally:
         plt.close("all")
         plt.switch_backend(backend)
@@ -195,10 +195,6 @@ def has_errors(figure):
         for axes in figure.axes
         for one in (*axes.containers, *axes.collections)
     )
-
-
-def texts_of(figure):
-    return figure.findobj(Text)
 
 
 def test_a_figure_is_saved_for_light_and_dark_pages(tmp_path, monkeypatch):
