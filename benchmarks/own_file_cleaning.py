@@ -226,8 +226,8 @@ def main() -> None:
         f"![Share of rows reviewed against share of errors found]({NAME}.png)",
         "Rows are reviewed by falling doubt; bands and bars are one standard error of the mean "
         f"over {len(SEEDS)} draws. Dots are what the column `second_look` marks, which is meant to "
-        f"hold {DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line. They hold about that "
-        f"many in {', '.join(keeping) or 'none of the tables'}, and fewer in "
+        f"hold {DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line. They hold about "
+        f"that many in {', '.join(keeping) or 'none of the tables'}, and fewer in "
         f"{', '.join(missing) or 'none'}.",
         real_data=False,
     )

@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
+from matplotlib.rcsetup import cycler
 from matplotlib.textpath import TextPath
 
 from disambig._core.files import write_atomically
@@ -32,7 +33,7 @@ COLORS = (
     "#D55E00",
 )
 _SETTINGS: Any = {
-    "axes.prop_cycle": mpl.cycler(color=COLORS),
+    "axes.prop_cycle": cycler(color=COLORS),
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "axes.titlesize": 9.5,
