@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 
 from disambig import clean_table, load_dataset, read_table
 from disambig._core.files import write_atomically
-from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
+from disambig._core.typing import FloatArray
+from disambig.bench.figure_style import COLORS, INK, LEGEND_TYPE, figure_style, save_figure_as
 from disambig.candidates import corrupt_controlled
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.files.formats import write_table
@@ -33,6 +34,14 @@ STYLES: dict[str, dict[str, Any]] = {
     "ncpd": {"color": COLORS[0], "linewidth": 2},
     "plknn": {"color": COLORS[4], "linestyle": "--"},
 }
+# What the panel of vehicle says, and where.
+NAMES = (
+    ("NCPD", (0.02, 0.72), COLORS[0]),
+    ("PLKNN", (0.41, 0.76), COLORS[4]),
+    ("marked", (0.05, 0.92), INK),
+    (f"promised: {DEFAULT_ERRORS_TO_FIND}", (0.51, 0.84), INK),
+    ("rows in any order", (0.5, 0.36), "0.4"),
+)
 IN_SAMPLE = "plknn in-sample"
 SEEDS = range(5)
 SHARES = np.linspace(0, 1, 101)
@@ -126,16 +135,15 @@ def read_kept() -> Results:
 
 
 def draw(results: Results) -> None:
-    """Draw the share of errors found over the share of rows reviewed."""
+    """Draw the share of errors found over the share of rows reviewed; one panel names the lines."""
     with figure_style():
         figure = Figure(figsize=(9, 3.2), layout="constrained")
         axes = figure.subplots(1, len(DATASETS), sharey=True)
         for ax, dataset in zip(axes, DATASETS, strict=True):
             for method, style in STYLES.items():
                 found_by_seed = np.array([run.found_by_share for run in results[dataset][method]])
-                mean = found_by_seed.mean(axis=0)
-                error = found_by_seed.std(axis=0, ddof=1) / np.sqrt(len(SEEDS))
-                ax.plot(SHARES, mean, label=f"{method.upper()} confidence", **style)
+                mean, error = mean_and_error(found_by_seed)
+                ax.plot(SHARES, mean, **style)
                 ax.fill_between(
                     SHARES,
                     mean - error,
@@ -145,17 +153,21 @@ def draw(results: Results) -> None:
                     linewidth=0,
                 )
             runs = results[dataset]["ncpd"]
-            flagged = np.mean([run.flagged for run in runs])
-            found = np.mean([run.found_by_flag for run in runs])
-            ax.plot(flagged, found, "o", color=INK, label="column second_look (NCPD)")
-            ax.plot([0, 1], [0, 1], color="#666666", linestyle=":", label="rows in any order")
-            promised = DEFAULT_ERRORS_TO_FIND
-            ax.axhline(promised, color=INK, linewidth=0.8, label="promised by second_look")
+            flagged, flagged_error = mean_and_error(np.array([run.flagged for run in runs]))
+            found, found_error = mean_and_error(np.array([run.found_by_flag for run in runs]))
+            ax.errorbar(flagged, found, found_error, flagged_error, fmt="o", color=INK, capsize=2.5)
+            ax.plot([0, 1], [0, 1], color="0.4", linestyle=":")
+            ax.axhline(DEFAULT_ERRORS_TO_FIND, color=INK, linewidth=0.8)
             ax.set(title=dataset, xlabel="share of rows reviewed", xlim=(0, 1), ylim=(0, 1.02))
         axes[0].set_ylabel("share of errors found")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        for text, place, color in NAMES:
+            axes[DATASETS.index("vehicle")].annotate(text, place, color=color, fontsize=LEGEND_TYPE)
         save_figure_as(figure, FOLDER / f"{NAME}.svg")
+
+
+def mean_and_error(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean over draws and its standard error."""
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 def main() -> None:
@@ -210,10 +222,10 @@ def main() -> None:
         "that are among them.",
         markdown_table(header, rows),
         f"![Share of rows reviewed against share of errors found]({NAME}.svg)",
-        f"Rows are reviewed by falling doubt; bands are one standard error of the mean over "
-        f"{len(SEEDS)} draws. Dots are what the column `second_look` marks, which is meant to hold "
-        f"{DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line. They hold about that "
-        f"many in {', '.join(keeping) or 'none of the tables'}, and fewer in "
+        "Rows are reviewed by falling doubt; bands and bars are one standard error of the mean "
+        f"over {len(SEEDS)} draws. Dots are what the column `second_look` marks, which is meant to "
+        f"hold {DEFAULT_ERRORS_TO_FIND:.0%} of the errors: the horizontal line. They hold about "
+        f"that many in {', '.join(keeping) or 'none of the tables'}, and fewer in "
         f"{', '.join(missing) or 'none'}.",
         real_data=False,
     )

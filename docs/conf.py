@@ -10,6 +10,7 @@ from disambig import __version__
 
 # Examples are small: more threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "warning")  # of a cluster in an example
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "disambig"
@@ -23,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "code_bodies",
     "commands",
+    "gallery",
     "mathml",
     "method_table",
     "public_names",
@@ -47,17 +49,19 @@ toc_object_entries_show_parents = "hide"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "copyfile_regex": r"index\.rst",  # its contents, in an order of our own
+    "filename_pattern": r"/(plot_|ncpd_in_one_file)",  # what is run
     "download_all_examples": False,
     "show_signature": False,
-    "image_scrapers": ("matplotlib",),
-    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("gallery.save_figures",),
+    "reset_modules": ("matplotlib", "gallery.use_style"),
     "write_computation_times": False,
 }
 
 html_theme = "furo"
 html_title = f"disambig {release}"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False

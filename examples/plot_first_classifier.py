@@ -2,12 +2,14 @@
 A first classifier, and how sure it is
 ======================================
 
-Seven rows in ten name three labels, of which one is right. A method learns from these sets alone,
-and says for every row which label it believes and how much.
+Seven rows in ten name three labels, one of them right. NCPD learns from these sets alone and says
+for every row which label is most likely right, and how sure that is. The surer it is, the more
+often it is right.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.stats import sem
 
 from disambig import NCPDClassifier, load_dataset
 from disambig.candidates import corrupt_controlled
@@ -26,36 +28,37 @@ print(y.to_strings()[:4])
 
 model = NCPDClassifier(hidden=128, epochs=60, ramp_epochs=30, random_state=0)
 model.fit(ecoli.X, y)
-print("the label to believe:", model.disambiguate()[:4])
-print("predicted for a row: ", model.predict(ecoli.X[:1]))
-print("its probability:     ", model.predict_proba(ecoli.X[:1]).max().round(3))
-print("covering rate:       ", round(model.score(ecoli.X, y), 3), "(needs no true label)")
+print("chosen labels:      ", model.disambiguate()[:4])
+print("predicted for a row:", model.predict(ecoli.X[:1]))
+print("its probability:    ", model.predict_proba(ecoli.X[:1]).max().round(3))
+print("covering rate:      ", round(model.score(ecoli.X, y), 3), "(needs no true label)")
 
 # %%
 # ``candidate_confidence_`` has a number for every candidate of every row. Rows that named one label
-# are sure by themselves; here are the others. The true labels colour the bars, and were used for
+# are sure by themselves; here are the others. The true labels judge the choices, and were used for
 # nothing before.
 
 confidence = model.candidate_confidence_.max(axis=1).toarray().ravel()
 ambiguous = y.sizes > 1
 right = model.disambiguate() == truth
-print(f"{right[ambiguous].mean():.2f} of {ambiguous.sum()} ambiguous rows set right")
-print(f"mean confidence where right: {confidence[ambiguous & right].mean():.2f}")
-print(f"mean confidence where wrong: {confidence[ambiguous & ~right].mean():.2f}")
+print(f"{right[ambiguous].mean():.2f} of {ambiguous.sum()} ambiguous rows have the right label")
 
-figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-bins = np.linspace(0.3, 1, 15)
-axes.hist(
-    [confidence[ambiguous & right], confidence[ambiguous & ~right]],
-    bins=bins,
-    stacked=True,
-    color=["#0B5FA5", "#E07B39"],
-    label=["chosen label is right", "chosen label is wrong"],
-)
+edges = [0, 0.6, 0.8, 0.95, 1]
+group = np.digitize(confidence, edges[1:-1])
+chosen = [right[ambiguous & (group == number)] for number in range(4)]
+shares = [rows.mean() for rows in chosen]
+errors = [sem(rows) for rows in chosen]
+
+figure, axes = plt.subplots(figsize=(5.6, 3.5), layout="constrained")
+names = ["below 0.6", "0.6 to 0.8", "0.8 to 0.95", "above 0.95"]
+bars = axes.bar(names, shares, yerr=errors, capsize=4)
+counts = [f"{len(rows)} rows" for rows in chosen]
+axes.bar_label(bars, counts, label_type="center", color="white")
+axes.grid(visible=False, axis="x")
 axes.set(
-    title="How sure the choices are, right and wrong ones",
+    title="Ambiguous rows with the right label, ± 1 standard error over rows",
     xlabel="confidence of the chosen label",
-    ylabel="ambiguous rows",
+    ylabel="share of rows",
+    ylim=(0, 1.05),
 )
-axes.legend()
 plt.show()

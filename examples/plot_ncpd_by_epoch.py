@@ -1,9 +1,10 @@
 """
-NCPD by epoch
-=============
+NCPD, epoch by epoch
+====================
 
-Two networks that disambiguate easy rows first and learn from each other, watched while they train.
-Nothing in this example is a true label, but for the making of the sets.
+Two networks disambiguate easy rows first and learn from each other. ``history_`` says how that
+goes, without any true label: choices settle, the networks come to agree, and predictions for
+held-out rows fall into their candidate sets more often.
 """
 
 import matplotlib.pyplot as plt
@@ -26,24 +27,23 @@ history = model.history_.to_frame()
 print(history.iloc[[0, 14, 29, 59]].round(3).to_string())
 
 # %%
-# Left, what is allowed and what happens: a row is *simple* if its predicted label is a candidate
+# Above, what is allowed and what happens: a row is *simple* if its predicted label is a candidate
 # with a small loss. T is a share of all losses, so more than this share of the rows can be simple.
-# Right, what comes of it: the networks agree on more rows, choices settle, and
-# predictions for held-out rows fall into their sets more often.
+# Below, what comes of it. This is one training, so there are no error bars.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
-left.plot(history.index, history["T"], "k--", label="T, share of small losses")
-left.plot(history.index, history["simple"], color="#0B5FA5", label="simple rows")
-left.set(title="Easy rows first, all in the end", xlabel="epoch", ylabel="share", ylim=(0, 1.02))
-left.legend(loc="lower right")
-right.plot(history.index, history["agreement"], color="#8B0000", label="networks agree")
-right.plot(
-    history.index,
-    history["validation_covering_rate"],
-    color="#00A070",
-    label="held-out predictions in their sets",
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(5.6, 5), layout="constrained", sharex=True, sharey=True
 )
-right.plot(history.index, history["changed"], color="0.45", label="choices changed")
-right.set(title="What the networks make of it", xlabel="epoch")
-right.legend(loc="center right")
+above.plot(history["T"], "--", color="0.4")
+above.plot(history["simple"], color="C0")
+above.annotate("T, share of losses\nthat count as small", (26, 0.55), color="0.4")
+above.annotate("simple rows", (38, 0.74), color="C0")
+above.set(title="Easy rows first, nearly all in the end", ylabel="share", ylim=(0, 1.02))
+below.plot(history["agreement"], color="C1")
+below.plot(history["validation_covering_rate"], "-.", color="C2")
+below.plot(history["changed"], "--", color="0.4")
+below.annotate("networks agree", (20, 0.62), color="C1")
+below.annotate("held-out predictions in their sets", (25, 0.92), color="C2")
+below.annotate("choices that changed", (10, 0.18), color="0.4")
+below.set(title="What the networks make of it", xlabel="epoch", ylabel="share of rows")
 plt.show()

@@ -2,9 +2,9 @@
 Your own method in a study
 ==========================
 
-A study compares methods on the same folds and the same candidate sets, with significance tests.
-Jobs that are done leave a record, so that a study can be interrupted, extended and shared. The
-method of your own here is in :doc:`nearest_centre`.
+A study compares methods on the same folds and the same candidate sets, with significance tests, and
+makes sentences, tables and figures of them. Here a method of fifty lines, :doc:`nearest_centre`,
+meets EM and PLKNN, and is behind both on ecoli.
 """
 
 import tempfile
@@ -39,7 +39,7 @@ study = Study(
 with tempfile.TemporaryDirectory() as folder:
     result = run_study(study, folder)
 report = make_report(result)
-for sentence in report.findings:
+for sentence in report.findings[:4]:
     print("-", sentence)
 
 # %%
@@ -47,13 +47,14 @@ for sentence in report.findings:
 # drawn in any other way, too.
 
 titles = ["Nearest centre", "one round", "EM", "PLKNN", "LR on true labels"]
-figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
-for number, (name, scores) in enumerate(report.scores.groupby("dataset")):
-    means = scores.groupby("method")["accuracy"].mean()
-    errors = scores.groupby("method")["accuracy"].sem()
-    places = [position + 0.1 * number for position in range(len(titles))]
-    axes.errorbar(means[titles], places, xerr=errors[titles], fmt="os"[number], label=name)
-axes.set_yticks(range(len(titles)), [*titles[:-1], "true labels"])
-axes.legend()
-axes.set(title="Held-out accuracy, with standard errors over folds", xlabel="accuracy")
+figure, panels = plt.subplots(1, 2, figsize=(6.2, 2.9), layout="constrained", sharey=True)
+for axes, (name, scores) in zip(panels, report.scores.groupby("dataset"), strict=True):
+    by_method = scores.groupby("method")["accuracy"]
+    means, errors = by_method.mean()[titles], by_method.sem()[titles]
+    axes.errorbar(means, range(len(titles)), xerr=errors, fmt="o", color="0.3", capsize=3)
+    axes.errorbar(means[:2], range(2), xerr=errors[:2], fmt="o", color="C0", capsize=3)
+    axes.set(title=name, xlabel="accuracy")
+axes.set_yticks(range(len(titles)), titles)
+axes.invert_yaxis()
+figure.suptitle("Accuracy on new rows, ± 1 standard error over 5 folds", fontsize="medium")
 plt.show()

@@ -13,13 +13,28 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
+from matplotlib.rcsetup import cycler
 from matplotlib.textpath import TextPath
 
 from disambig._core.files import write_atomically
 from disambig.bench.line_styles import LineStyle
 
 LEGEND_TYPE = 8.5
+# Those of light pages. All are told apart by people who do not see red or green, and the first six,
+# those of the methods in the paper, in grey too: tests/web/test_palette.py computes it.
+COLORS = (
+    "#0B5FA5",
+    "#6A0035",
+    "#1B8A54",
+    "#111111",
+    "#564600",
+    "#4D97D7",
+    "#D161A8",
+    "#706DD5",
+    "#D55E00",
+)
 _SETTINGS: Any = {
+    "axes.prop_cycle": cycler(color=COLORS),
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -45,19 +60,6 @@ _SETTINGS: Any = {
     # Labels are plain text; a dollar sign in one is a dollar sign.
     "text.parse_math": False,
 }
-# Those of light pages. All are told apart by people who do not see red or green, and the first six,
-# those of the methods in the paper, in grey too: tests/web/test_palette.py computes it.
-COLORS = (
-    "#0B5FA5",
-    "#6A0035",
-    "#1B8A54",
-    "#111111",
-    "#564600",
-    "#4D97D7",
-    "#D161A8",
-    "#706DD5",
-    "#D55E00",
-)
 INK = "#111111"
 # Those of dark pages, in the same order.
 DARK_COLORS = (
@@ -73,7 +75,7 @@ DARK_COLORS = (
 )
 _PAPER, _DARK_PAPER = "#FFFFFF", "#12161B"
 _DARK_INK = "#E6E9ED"
-_BOUND_COLOR, _DARK_BOUND_COLOR = "#666666", "#98A2AD"
+_BOUND_COLOR = "#666666"
 # How much of its colour a pale line keeps; the rest is that of the paper.
 _PALE = 0.4
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*", "h", "d")
@@ -92,9 +94,14 @@ _METADATA: dict[str, dict[str, Any]] = {
 def figure_style() -> Iterator[None]:
     """Draw in one style inside the block, whatever matplotlib's settings; they are left alone."""
     with mpl.rc_context():
-        mpl.rcdefaults()
-        with mpl.rc_context(_SETTINGS):
-            yield
+        use_figure_style()
+        yield
+
+
+def use_figure_style() -> None:
+    """Draw in this style from here on, as the gallery of the documentation does."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(_SETTINGS)
 
 
 def color_of(style: LineStyle) -> str:
@@ -111,16 +118,22 @@ def _pale(color: str, paper: str) -> str:
     return to_hex((red, green, blue))
 
 
-def _dark_colors() -> dict[str, str]:
-    """Return what takes the place of a colour on a dark page."""
-    pairs = list(zip(COLORS, DARK_COLORS, strict=True))
-    pale = [(_pale(light, _PAPER), _pale(dark, _DARK_PAPER)) for light, dark in pairs]
-    others = [
-        (_PAPER, _DARK_PAPER),
-        (_BOUND_COLOR, _DARK_BOUND_COLOR),
-        ("#000000", _DARK_INK),
-    ]
-    return {light.lower(): dark.lower() for light, dark in (*pairs, *pale, *others)}
+def dark_color(color: str) -> str | None:
+    """Return what takes the place of a colour on a dark page; None is a colour that stays.
+
+    Colours of the palette have one of the same number, greys lie between the dark paper and ink.
+    """
+    for light, dark in zip(COLORS, DARK_COLORS, strict=True):
+        if color == light.lower():
+            return dark.lower()
+        if color == _pale(light, _PAPER):
+            return _pale(dark, _DARK_PAPER)
+    white, *others = to_rgb(color)
+    if any(part != white for part in others):
+        return None
+    ends = zip(to_rgb(_DARK_INK), to_rgb(_DARK_PAPER), strict=True)
+    red, green, blue = (ink + white * (paper - ink) for ink, paper in ends)
+    return to_hex((red, green, blue))
 
 
 def follow_dark_mode(svg: str) -> str:
@@ -130,12 +143,9 @@ def follow_dark_mode(svg: str) -> str:
     painted, so that it can be read on any page.
     """
     rules = [f"svg {{ fill: {_DARK_INK.lower()} }}"]  # text that names no colour is black
-    for light, dark in _dark_colors().items():
-        rules += [
-            f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}'
-            for part in ("fill", "stroke")
-            if f"{part}: {light}" in svg
-        ]
+    for part, light in sorted(set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg))):
+        if (dark := dark_color(light)) is not None:
+            rules.append(f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}')
     style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
     return re.sub(r"(<svg [^>]*>)", lambda opening: f"{opening[1]}\n {style}", svg, count=1)
 
