@@ -6,7 +6,7 @@ class adds, and lists what it inherits from other public classes, with a link to
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -40,9 +40,9 @@ def _page(package: str, name: str, value: Any) -> str:
     """Return the page of a name in reStructuredText."""
     parts = [name, "=" * len(name), "", f".. currentmodule:: {package}", ""]
     if inspect.isclass(value):
-        own = [member for member, home in _members(value).items() if home is value]
         kind = "exception" if issubclass(value, Exception) else "class"
-        parts += [f".. auto{kind}:: {name}", *_options(own, _public_bases(value)[1:]), ""]
+        bases = ["   :show-inheritance:"] if _public_bases(value)[1:] else []
+        parts += [f".. auto{kind}:: {name}", *bases, "", *_own_members(value), ""]
         parts += _inherited_methods(value)
         for section in ("Parameters", "Attributes"):
             parts += _inherited_entries(value, section)
@@ -53,12 +53,13 @@ def _page(package: str, name: str, value: Any) -> str:
     return "\n".join([*parts, ""])
 
 
-def _options(members: Sequence[str], bases: Sequence[type]) -> Iterator[str]:
-    if members:
-        # Some are from a base class that is not public.
-        yield from (f"   :members: {', '.join(members)}", "   :inherited-members:")
-    if bases:
-        yield "   :show-inheritance:"
+def _own_members(cls: type) -> Iterator[str]:
+    """Yield the members that a class describes; some are of a base class that is not public."""
+    for name, home in _members(cls).items():
+        if home is cls:
+            value = inspect.getattr_static(cls, name)
+            kind = "property" if isinstance(value, property | cached_property) else "method"
+            yield f"   .. auto{kind}:: {cls.__name__}.{name}"
 
 
 def _members(cls: type) -> dict[str, type]:
@@ -67,7 +68,7 @@ def _members(cls: type) -> dict[str, type]:
     That is the one that defines it or, where this is not public, the most basic one that is.
     """
     found = {}
-    for name in dir(cls):
+    for name in dict.fromkeys(name for base in cls.__mro__ for name in vars(base)):
         definer = _definer(cls, name)
         is_ours = definer.__module__.startswith("disambig.")
         if is_ours and not name.startswith("_") and isinstance(vars(definer)[name], _MEMBERS):
@@ -77,8 +78,7 @@ def _members(cls: type) -> dict[str, type]:
 
 
 def _definer(cls: type, name: str) -> type:
-    # A name that dir() lists and no class has is of the metaclass.
-    return next((base for base in cls.__mro__ if name in vars(base)), type)
+    return next((base for base in cls.__mro__ if name in vars(base)), object)
 
 
 def _public_bases(cls: type) -> list[type]:
@@ -127,7 +127,7 @@ def _inherited_methods(cls: type) -> Iterator[str]:
     heading = "Inherited methods"
     yield from (heading, "-" * len(heading), "")
     yield from (".. list-table::", "   :class: names", "")
-    for name, home in inherited.items():
+    for name, home in sorted(inherited.items()):
         first, *_ = (inspect.getdoc(getattr(cls, name)) or "").splitlines()
         yield f"   * - {_link(home, name)}"
         yield f"     - {first}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
@@ -60,9 +61,13 @@ def _group(value: Any) -> str:
 
 
 def _row(name: str, value: Any) -> str:
-    first, *_ = (inspect.getdoc(value) or "").splitlines()
-    first = first.replace("``", "`") if callable(value) else ""
-    return f"| {{py:obj}}`{name} <{home_of(name, value)}.{name}>` | {first} |"
+    home = home_of(name, value)
+    if callable(value):
+        text = inspect.getdoc(value) or ""
+    else:  # a comment that begins with "#:" above it
+        text = " ".join(ModuleAnalyzer.for_module(home).find_attr_docs()["", name])
+    first = text.partition("\n")[0].replace("``", "`")
+    return f"* - {{py:obj}}`{name} <{home}.{name}>`\n  - {first}"
 
 
 class PublicNames(SphinxDirective):
@@ -79,11 +84,9 @@ class PublicNames(SphinxDirective):
             values = public_values(self.arguments[0]).items()
             rows = [_row(name, value) for name, value in values if _group(value) == group]
             if rows:
-                lines += [f"## {group}", "", "| name | what it is |", "| --- | --- |", *rows, ""]
-        found = self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
-        for table in (table for node in found for table in node.findall(nodes.table)):
-            table["classes"].append("names")
-        return found
+                table = ["```{list-table}", ":class: names", "", *rows, "```"]
+                lines += [f"## {group}", "", *table, ""]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
