@@ -76,10 +76,15 @@ class LabelColumns:
         Refuse rows that may have any label, or any but a few, where they need more memory, in bytes
         or as ``"8GB"``. By default 2 GB.
 
+    See Also
+    --------
+    read_annotations : For a long table with one row per annotation.
+    disambig.candidates.CandidateLabels : What ``read`` returns.
+
     Examples
     --------
     >>> import pandas as pd
-    >>> from disambig.tabular.labels.label_columns import LabelColumns
+    >>> from disambig import LabelColumns
     >>> table = pd.DataFrame({"first": ["cat", "dog", "!cat"], "second": ["dog", None, ""]})
     >>> LabelColumns(columns=("first", "second")).read(table).to_strings()
     ['cat|dog', 'dog', 'dog']
