@@ -31,11 +31,19 @@ class CC(NetworkClassifier):
     ``-log sum_{j in S} p_j`` leads to the classifier that true labels would lead to. Its
     parameters and attributes are those of ``NetworkClassifier``.
 
+    See Also
+    --------
+    PRODEN : Learns from confidences of the last epoch.
+    NCPDClassifier : Two networks that teach each other.
+    EMClassifier : The same likelihood with a linear model.
+
     Examples
     --------
     >>> from disambig import CC, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = CC(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']

@@ -225,12 +225,21 @@ class NCPDClassifier(NetworkClassifier):
     progressive : bool, default=True
         False disambiguates every row from the first epoch on: the paper's "w/o PD".
 
+    See Also
+    --------
+    NCPDPlusClassifier : Its extension, with noisy inputs and a mix that suits the data.
+    PRODEN : One network and its own confidences.
+    CC : One network and the probability of the sets.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, NCPDClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
-    >>> model = NCPDClassifier(hidden=64, epochs=40, ramp_epochs=20, random_state=0).fit(X, y)
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
+    >>> model = NCPDClassifier(hidden=64, epochs=40, ramp_epochs=20, random_state=0)
+    >>> model = model.fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """

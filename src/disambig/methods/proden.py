@@ -37,11 +37,18 @@ class PRODEN(NetworkClassifier):
     probabilities, restricted to the candidates. Its parameters and attributes are those of
     ``NetworkClassifier``.
 
+    See Also
+    --------
+    CC : Gives the sets as a whole the most probability.
+    NCPDClassifier : Two networks that teach each other.
+
     Examples
     --------
     >>> from disambig import PRODEN, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = PRODEN(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']

@@ -75,11 +75,18 @@ class AGGD(PartialLabelClassifier):
     n_iter_ : int
         Rounds, always ``max_iter``.
 
+    See Also
+    --------
+    SURE : The kernel model without a graph.
+    IPAL : Spreads confidences over a graph that stays as it is.
+
     Examples
     --------
     >>> from disambig import AGGD, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = AGGD(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.1, 1.0], [1.0, 0.1]]).tolist()
     ['cat', 'dog']

@@ -59,11 +59,18 @@ class CLPL(PartialLabelClassifier):
     n_iter_ : int
         Steps of L-BFGS that were made.
 
+    See Also
+    --------
+    PLSVM : The margin of the best candidate instead of the mean score.
+    EMClassifier : A linear model of probabilities.
+
     Examples
     --------
     >>> from disambig import CLPL, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = CLPL().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

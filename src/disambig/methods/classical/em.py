@@ -61,11 +61,18 @@ class EMClassifier(PartialLabelClassifier):
     n_iter_ : int
         Rounds that were made.
 
+    See Also
+    --------
+    LSBCMM : A mixture of several components.
+    CC : The same likelihood with a network.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, EMClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = EMClassifier().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -68,11 +68,18 @@ class IPAL(PartialLabelClassifier):
     n_iter_ : int
         Rounds of spreading.
 
+    See Also
+    --------
+    PLKNN : A plain vote of the neighbours.
+    AGGD : A graph that adapts to the confidences.
+
     Examples
     --------
     >>> from disambig import IPAL, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = IPAL(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.1, 1.0], [1.0, 0.1]]).tolist()
     ['cat', 'dog']

@@ -73,11 +73,17 @@ class LSBCMM(PartialLabelClassifier):
     n_iter_ : int
         Rounds that were made.
 
+    See Also
+    --------
+    EMClassifier : A single linear model.
+
     Examples
     --------
     >>> from disambig import LSBCMM, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = LSBCMM().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -90,11 +90,17 @@ class M3PL(PartialLabelClassifier):
     n_iter_ : int
         Machines that were fitted.
 
+    See Also
+    --------
+    PLSVM : The margin of the best candidate, which is quicker.
+
     Examples
     --------
     >>> from disambig import M3PL, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = M3PL().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -49,11 +49,17 @@ class PLKNN(PartialLabelClassifier):
         data of many features that helps much (Lost, BirdSong), on other it costs a little (MSRCv2);
         with one or two features nothing is left to compare. "auto" does it from ten features on.
 
+    See Also
+    --------
+    IPAL : Rebuilds every row from its neighbours, and spreads confidences.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, PLKNN
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = PLKNN(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

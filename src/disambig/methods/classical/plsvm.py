@@ -69,11 +69,18 @@ class PLSVM(PartialLabelClassifier):
     n_iter_ : int
         Steps that were made.
 
+    See Also
+    --------
+    M3PL : The margin over labels and machines together.
+    CLPL : The mean score of the candidates, which is convex.
+
     Examples
     --------
     >>> from disambig import PLSVM, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = PLSVM(random_state=0).fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

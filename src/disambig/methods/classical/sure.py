@@ -59,11 +59,17 @@ class SURE(PartialLabelClassifier):
     n_iter_ : int
         Rounds.
 
+    See Also
+    --------
+    AGGD : A kernel model with a graph of neighbours.
+
     Examples
     --------
     >>> from disambig import SURE, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = SURE().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -108,11 +108,17 @@ class NCPDPlusClassifier(NCPDClassifier):
         mix that of the heaviest member. With ``validation`` it has the covering rate of the mix,
         for as many epochs as a member alone would have; other measures end with the member.
 
+    See Also
+    --------
+    NCPDClassifier : The method that it extends.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, NCPDPlusClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = NCPDPlusClassifier(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
