@@ -321,7 +321,8 @@ def expected_calibration_error(
     --------
     >>> from disambig.metrics import expected_calibration_error
     >>> probabilities = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
-    >>> expected_calibration_error(["cat", "dog", "dog", "dog"], probabilities, ["cat", "dog"])
+    >>> truth = ["cat", "dog", "dog", "dog"]
+    >>> expected_calibration_error(truth, probabilities, classes=["cat", "dog"])
     0.0
     """
     check_integer("n_bins", n_bins, minimum=1)

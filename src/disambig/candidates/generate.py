@@ -268,8 +268,9 @@ def corrupt_by_confusion(
     >>> probabilities = cross_val_predict(
     ...     LogisticRegression(), data.X, data.true_labels, method="predict_proba"
     ... )
-    >>> y = corrupt_by_confusion(data.true_labels, probabilities, rate=0.3, random_state=0)
-    >>> bool(y.contains(data.true_labels).all())
+    >>> truth = data.true_labels
+    >>> y = corrupt_by_confusion(truth, probabilities, rate=0.3, random_state=0)
+    >>> bool(y.contains(truth).all())
     True
     """
     check_real("rate", rate, minimum=0, maximum=1)

@@ -50,7 +50,9 @@ def make_partial_label_dataset(
     Examples
     --------
     >>> from disambig.datasets import make_partial_label_dataset
-    >>> data = make_partial_label_dataset(100, 5, 4, average_candidates=2.5, random_state=0)
+    >>> data = make_partial_label_dataset(
+    ...     100, 5, 4, average_candidates=2.5, random_state=0
+    ... )
     >>> data.X.shape, data.candidates.shape
     ((100, 5), (100, 4))
     >>> bool(data.candidates.contains(data.true_labels).all())

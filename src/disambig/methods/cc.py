@@ -25,11 +25,15 @@ class CandidateLikelihood(Rule):
 
 
 class CC(NetworkClassifier):
-    """Classifier-consistent learning: one network that maximises the probability of the sets.
+    r"""Classifier-consistent learning: one network that maximises the probability of the sets.
 
-    Where candidate sets come about uniformly, as the paper assumes, minimising
-    ``-log sum_{j in S} p_j`` leads to the classifier that true labels would lead to. Its
-    parameters and attributes are those of ``NetworkClassifier``.
+    The loss of a row with the candidates :math:`S` and the probabilities :math:`p_j` is
+
+    .. math:: -\log \left( \sum_{j \in S} p_j \right)
+
+    Where candidate sets come about uniformly, as the paper assumes, minimising it leads to the
+    classifier that true labels would lead to. Its parameters and attributes are those of
+    ``NetworkClassifier``.
 
     See Also
     --------

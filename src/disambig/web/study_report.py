@@ -51,7 +51,7 @@ def study_page(report: Report, *, command: str | None = None) -> str:
 
     Examples
     --------
-    With the ``result`` of the example of ``run_study``:
+    Continues the example of :func:`disambig.bench.run_study`:
 
     >>> from disambig.bench import make_report
     >>> from disambig.web import study_page

@@ -55,10 +55,10 @@ def audit_table(
     --------
     >>> import pandas as pd
     >>> from disambig import audit_table
-    >>> frame = pd.DataFrame({"size": [1, 2, 3, 4], "label": ["cat|dog", "cat", "dog", "Dog"]})
+    >>> frame = pd.DataFrame({"size": [1, 2, 3], "label": ["cat|dog", "cat", "dog"]})
     >>> audit = audit_table(frame)
     >>> audit.sets.size_histogram
-    {1: 3, 2: 1}
+    {1: 2, 2: 1}
     """
     # A misspelled column name is an error, not a finding about the table.
     columns = FeatureColumns(

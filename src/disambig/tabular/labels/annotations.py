@@ -130,7 +130,9 @@ def one_row_per_item(
     ...         "width": [640, 640, 800],
     ...     }
     ... )
-    >>> table, varying = one_row_per_item(votes, item="photo", annotator="who", label="vote")
+    >>> table, varying = one_row_per_item(
+    ...     votes, item="photo", annotator="who", label="vote"
+    ... )
     >>> table.to_dict("list"), varying
     ({'photo': ['a', 'b'], 'width': [640, 800]}, [])
     """

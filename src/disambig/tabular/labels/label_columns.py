@@ -85,8 +85,8 @@ class LabelColumns:
     --------
     >>> import pandas as pd
     >>> from disambig import LabelColumns
-    >>> table = pd.DataFrame({"first": ["cat", "dog", "!cat"], "second": ["dog", None, ""]})
-    >>> LabelColumns(columns=("first", "second")).read(table).to_strings()
+    >>> table = pd.DataFrame({"one": ["cat", "dog", "!cat"], "two": ["dog", None, ""]})
+    >>> LabelColumns(columns=("one", "two")).read(table).to_strings()
     ['cat|dog', 'dog', 'dog']
     """
 
