@@ -38,7 +38,8 @@ suppress_warnings = ["myst.header"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say what a parameter is, in words
 napoleon_google_docstring = False
-napoleon_use_ivar = True  # attributes as a list, like parameters
+# Attributes as a list, like parameters, and by their own name.
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
 toc_object_entries_show_parents = "hide"
 

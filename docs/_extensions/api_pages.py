@@ -12,9 +12,12 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from public_names import home_of, public_packages, public_values
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
+
+from public_names import home_of, public_packages, public_values
 
 _MEMBERS = (FunctionType, property, cached_property, classmethod, staticmethod)
 
@@ -83,7 +86,9 @@ def _definer(cls: type, name: str) -> type:
 
 def _public_bases(cls: type) -> list[type]:
     """Return the public classes that a class inherits from, itself first."""
-    public = {id(value) for package in public_packages() for value in public_values(package).values()}
+    public = {
+        id(value) for package in public_packages() for value in public_values(package).values()
+    }
     return [base for base in cls.__mro__ if base is cls or id(base) in public]
 
 
@@ -141,7 +146,15 @@ def _link(cls: type, member: str = "") -> str:
     return f":py:obj:`{member} <{path}.{member}>`" if member else f":py:obj:`~{path}`"
 
 
+def _unlink_words(_: Sphinx, document: nodes.document) -> None:
+    """Leave words in the type of a parameter alone: "of shape" is not ``CandidateLabels.shape``."""
+    for reference in list(document.findall(pending_xref)):
+        if reference["reftype"] == "class" and reference["reftarget"].islower():
+            reference.replace_self(reference.children)
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Write the pages before any page is read."""
     app.connect("builder-inited", _write_pages)
+    app.connect("doctree-read", _unlink_words)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -256,8 +256,8 @@ def brier_score(
 ) -> float:
     r"""Return the mean squared distance between the probabilities and the truth, from 0 to 2.
 
-    With :math:`p_{ij}` the probability of class j in row i and :math:`e_{ij}` one for its true class
-    and zero for the others, this is
+    With :math:`p_{ij}` the probability of class j in row i and :math:`e_{ij}` one for its true
+    class and zero for the others, this is
 
     .. math:: \frac{1}{n} \sum_i \sum_j (p_{ij} - e_{ij})^2
 
@@ -466,8 +466,8 @@ class Metric:
     Attributes
     ----------
     compute : callable
-        Takes an ``Outcome`` and returns a number. A function at the top level of its module, so that
-        its code can be told from that of other metrics.
+        Takes an ``Outcome`` and returns a number. A function at the top level of its module, so
+        that its code can be told from that of other metrics.
     title : str
         What reports call it.
     lower_is_better : bool, default=False

@@ -77,7 +77,7 @@ def load_dataset(
     --------
     list_datasets : The names, with what is known about each.
     fetch_dataset : Downloads a real-world dataset.
-    disambig.tabular.read_table : Reads a table with all its columns, for ``fit_table`` and the like.
+    disambig.tabular.read_table : Reads a table with all its columns.
 
     Examples
     --------

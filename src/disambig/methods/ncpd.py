@@ -207,8 +207,8 @@ class NCPDClassifier(NetworkClassifier):
     is a candidate with one of the smallest losses is *simple*: the network's own probabilities,
     restricted to the candidates, are its confidences. Every other row is *complicated*: all of its
     candidates count the same, or as much as their weights say. Each network is then trained with
-    the confidences of the other: with its probabilities :math:`p_j`, the confidences :math:`w_j` and
-    the candidates :math:`S`, the loss of a row is
+    the confidences of the other: with its probabilities :math:`p_j`, the confidences :math:`w_j`
+    and the candidates :math:`S`, the loss of a row is
 
     .. math:: -\sum_{j \in S} w_j \log(p_j)
 

@@ -30,7 +30,7 @@ class ProgressiveIdentification(Rule):
 
 
 class PRODEN(NetworkClassifier):
-    r"""Progressive identification of true labels: one network and its confidences of the last epoch.
+    r"""Progressive identification of true labels: a network and its confidences of the last epoch.
 
     Every row begins with equal confidences :math:`w_j` in its candidates :math:`S`. Each time that
     the row is seen, the network learns from the confidences it has, by the loss

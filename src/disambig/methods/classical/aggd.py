@@ -41,8 +41,9 @@ class AGGD(PartialLabelClassifier):
 
     with :math:`X` the rows brought to length one, and :math:`\gamma` the ``penalty``,
     :math:`\lambda` the ``similarity`` and :math:`\mu` the ``smoothness``. First W rebuilds the
-    features alone, and F agrees with it as well as it can. Then, round by round, each of the three is the minimum given the two others
-    (F as near to it as 200 steps come), so the objective never rises:
+    features alone, and F agrees with it as well as it can. Then, round by round, each of the three
+    is the minimum given the two others (F as near to it as 200 steps come), so the objective never
+    rises:
 
     1. W: one small quadratic problem a row, on the products of the differences of features and
        confidences between a row and its neighbours.

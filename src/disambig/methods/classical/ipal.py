@@ -51,8 +51,8 @@ class IPAL(PartialLabelClassifier):
 
     .. math:: 1 - \frac{\|x - \sum_{r \in N_c} w_r x_r\|^2}{\|x\|^2}
 
-    or zero where that is negative. So the class of the smallest residual has the largest. Where no class alone explains
-    anything, neighbours vote with one voice each.
+    or zero where that is negative. So the class of the smallest residual has the largest. Where no
+    class alone explains anything, neighbours vote with one voice each.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ class LSBCMM(PartialLabelClassifier):
     Gate m of K - 1 takes the share :math:`\sigma(v_m \cdot x + a_m)` of what the gates before it
     left of a row, with :math:`\sigma` the logistic function, and the last component takes the rest
     (logistic stick-breaking): :math:`\phi_m(x)` is what component m gets. Component m gives label l
-    with probability :math:`\theta_{ml}`; :math:`\theta_m` has a Dirichlet prior whose parameters all
-    are ``concentration``. The true label of row i is one of its candidates :math:`S_i`, with the
-    prior :math:`\pi_{il}`: equal shares, or the weights of the candidates divided by their sum.
+    with probability :math:`\theta_{ml}`; :math:`\theta_m` has a Dirichlet prior whose parameters
+    all are ``concentration``. The true label of row i is one of its candidates :math:`S_i`, with
+    the prior :math:`\pi_{il}`: equal shares, or the weights of the candidates divided by their sum.
     Every round raises a bound of the log-likelihood (variational EM),
 
     .. math::
@@ -39,18 +39,18 @@ class LSBCMM(PartialLabelClassifier):
     ``penalty``.
 
     1. Candidate l and component m of row i get the probability
-       :math:`\phi_m(x_i) \, \pi_{il} \, e^{E[\log \theta_{ml}]}`, divided by its sum over m and over
-       l in :math:`S_i`.
-    2. :math:`\theta_m` becomes Dirichlet with ``concentration`` plus the expected number of rows with
-       component m and each label.
+       :math:`\phi_m(x_i) \, \pi_{il} \, e^{E[\log \theta_{ml}]}`, divided by its sum over m and
+       over l in :math:`S_i`.
+    2. :math:`\theta_m` becomes Dirichlet with ``concentration`` plus the expected number of rows
+       with component m and each label.
     3. All gates together make some steps of L-BFGS towards the expected components, each a logistic
        regression, from where the last round ended.
 
     It begins with equal shares for all components, which prefer one class each: frequent classes
     first (by the sum of their prior; ties in the order of the classes), then over again.
 
-    The probability of label l is :math:`\sum_m \phi_m(x) \, E[\theta_{ml}]`; the confidences of a training row
-    are the last probabilities of its candidates.
+    The probability of label l is :math:`\sum_m \phi_m(x) \, E[\theta_{ml}]`; the confidences of a
+    training row are the last probabilities of its candidates.
 
     Parameters
     ----------

@@ -39,22 +39,22 @@ class M3PL(PartialLabelClassifier):
     .. math::
 
         \frac{1}{2} \sum_j \left( \|w_j\|^2 + b_j^2 \right)
-        + C \sum_i \max(0, 1 - m(i, y_i)),
-        \quad m(i, j) = f_j(x_i) - \max_{q \ne j} f_q(x_i)
+        + C \sum_i \max(0, 1 - m(i, y_i))
 
-    where :math:`m(i, j)` is the margin of class j over the best other class. It is minimised over
-    machines and labels together, and every class j is chosen :math:`n_j` times, as often as the
-    candidate sets make one expect: :math:`n_j` is the sum over rows of :math:`1 / |S_i|` where j is
-    a candidate, rounded so that all :math:`n_j` add up to the number of rows.
+    where :math:`m(i, j) = f_j(x_i) - \max_{q \ne j} f_q(x_i)` is the margin of class j over the
+    best other class. It is minimised over machines and labels together, and every class j is chosen
+    :math:`n_j` times, as often as the candidate sets make one expect: :math:`n_j` is the sum over
+    rows of :math:`1 / |S_i|` where j is a candidate, rounded so that all :math:`n_j` add up to the
+    number of rows.
 
     1. Rows are first assigned to the candidates whose class means are nearest, at the least sum of
        squared distances that the :math:`n_j` allow. The mean of class j is taken over all rows that
        have j as a candidate, with weights :math:`1 / |S_i|`.
     2. At a fixed C two steps take turns: the machine is fitted to the labels, a support vector
        machine of Crammer and Singer; then labels are assigned anew at the least sum of the losses
-       :math:`\max(0, 1 - m(i, j))` that the :math:`n_j` allow, a linear program. Neither step raises the
-       objective by more than the tolerance of its solver. A machine that has not converged after
-       1000 passes over the rows is used as it is.
+       :math:`\max(0, 1 - m(i, j))` that the :math:`n_j` allow, a linear program. Neither step
+       raises the objective by more than the tolerance of its solver. A machine that has not
+       converged after 1000 passes over the rows is used as it is.
     3. C begins at 1e-5 of its final value and grows by the factor ``1 + growth``, so that labels
        are settled while the machine is still simple.
 

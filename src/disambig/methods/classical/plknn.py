@@ -32,9 +32,9 @@ class PLKNN(PartialLabelClassifier):
 
     .. math:: \sum_{r: j \in S_r} w_r
 
-    with :math:`w_r = 1`, or :math:`w_r = 1 - d_r / \sum_q d_q` where nearer neighbours count more (a
-    single neighbour counts one). A set of many candidates votes for each of them in full. Scores divided by their sum are
-    the probabilities.
+    with :math:`w_r = 1`, or :math:`w_r = 1 - d_r / \sum_q d_q` where nearer neighbours count more
+    (a single neighbour counts one). A set of many candidates votes for each of them in full. Scores
+    divided by their sum are the probabilities.
 
     For a training row, its own set takes no part in the vote: the confidences are the scores from
     its neighbours, restricted to its candidates.

@@ -26,9 +26,9 @@ _FEWEST_STEPS = 10
 class PLSVM(PartialLabelClassifier):
     r"""A support vector machine whose margin is that of the best candidate.
 
-    Class j has the score :math:`s_j(x) = w_j \cdot x`, without an intercept: features are centred by
-    their scaling, and where there are fewer features than classes less one, some classes may be out
-    of reach. The objective is
+    Class j has the score :math:`s_j(x) = w_j \cdot x`, without an intercept: features are centred
+    by their scaling, and where there are fewer features than classes less one, some classes may be
+    out of reach. The objective is
 
     .. math::
 

@@ -41,7 +41,7 @@ _RAMP_DIVISOR = 10
 
 
 class NCPDPlusClassifier(NCPDClassifier):
-    r"""NCPD with noisy inputs, two views, class shares held in place, and a mix that suits the data.
+    """NCPD with noisy inputs, two views, class shares held in place, and a mix that suits the data.
 
     With ``select="auto"`` three configurations of these parts are trained for some epochs and
     compared on a fifth of the rows, held out till then: weighed by the probability that they give
@@ -69,8 +69,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         First epoch with noise.
     prior_correction : float, default=0
         How strongly the share of every class is held near the one that the candidate sets imply,
-        which is the mean of :math:`1 / |S|`: 0 not at all, 1 fully. Above 0, weights of the candidates
-        count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
+        which is the mean of :math:`1 / |S|`: 0 not at all, 1 fully. Above 0, weights of the
+        candidates count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
     guard : bool, default=True
         Whether a training that parts from its own first choices is stopped and begun again with
         a ramp ten times shorter. A mix leaves out what that does not mend, and what collapses after
