@@ -32,7 +32,7 @@ def _write_pages(app: Sphinx) -> None:
             for name, value in public_values(package).items()
             if home_of(name, value) == package
         }
-        for old in set(folder.iterdir()) - set(pages):
+        for old in set(folder.glob("*.rst")) - set(pages):
             old.unlink()
         for path, text in pages.items():
             if not path.exists() or path.read_text(encoding="utf-8") != text:
