@@ -78,4 +78,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $(INSTALLED)
 
 clean:
-	rm -rf $(VENV) docs/gallery .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) docs/gallery docs/api/*/ .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
+    "api_pages",
     "code_bodies",
     "commands",
     "gallery",
@@ -37,12 +38,11 @@ myst_heading_anchors = 3
 # Tables of a study begin with a heading of the second level, because its report takes them in.
 suppress_warnings = ["myst.header"]
 
-# Packages export their public names, many of them on first use; no list is kept here.
-autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say what a parameter is, in words
 napoleon_google_docstring = False
-napoleon_use_ivar = True  # attributes as a list, like parameters
+# Attributes as a list, like parameters, and by their own name.
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
 toc_object_entries_show_parents = "hide"
 

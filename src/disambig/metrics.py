@@ -74,7 +74,26 @@ def _as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[Flo
 
 
 def accuracy(true_labels: Iterable[Label], predicted: Iterable[Label]) -> float:
-    """Return the share of predictions that are right."""
+    """Return the share of predictions that are right.
+
+    Parameters
+    ----------
+    true_labels : iterable of labels
+        The true label of every row.
+    predicted : iterable of labels
+        One prediction per row.
+
+    See Also
+    --------
+    covering_rate : Needs no true labels.
+    per_class_recall : The same, class by class.
+
+    Examples
+    --------
+    >>> from disambig.metrics import accuracy
+    >>> accuracy(["cat", "dog", "dog", "fox"], ["cat", "dog", "fox", "fox"])
+    0.75
+    """
     truth, guesses = _as_true_labels(true_labels), as_list(predicted)
     _check_same_length(true_labels=len(truth), predictions=len(guesses))
     return sum(bool(t == g) for t, g in zip(truth, guesses, strict=True)) / len(truth)
@@ -93,6 +112,19 @@ def transductive_accuracy(
         The sets that were trained on.
     confidence : array or sparse array of shape (n_samples, n_classes)
         Confidence of every candidate, such as ``candidate_confidence_`` of a fitted method.
+
+    See Also
+    --------
+    accuracy : For predictions of held-out rows.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.metrics import transductive_accuracy
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat|fox"])
+    >>> confidence = [[0.8, 0.2, 0.0], [0.3, 0.0, 0.7]]  # of cat, dog and fox
+    >>> transductive_accuracy(["cat", "cat"], y, confidence)
+    0.5
     """
     return accuracy(true_labels, candidates.choose(confidence))
 
@@ -100,7 +132,25 @@ def transductive_accuracy(
 def per_class_recall(
     true_labels: Iterable[Label], predicted: Iterable[Label]
 ) -> dict[Label, float]:
-    """Return for every class that occurs the share of its rows that are predicted right."""
+    """Return for every class that occurs the share of its rows that are predicted right.
+
+    Parameters
+    ----------
+    true_labels : iterable of labels
+        The true label of every row.
+    predicted : iterable of labels
+        One prediction per row.
+
+    See Also
+    --------
+    accuracy : Over all rows.
+
+    Examples
+    --------
+    >>> from disambig.metrics import per_class_recall
+    >>> per_class_recall(["cat", "dog", "dog", "fox"], ["cat", "dog", "fox", "fox"])
+    {'cat': 1.0, 'dog': 0.5, 'fox': 1.0}
+    """
     truth, guesses = _as_true_labels(true_labels), as_list(predicted)
     _check_same_length(true_labels=len(truth), predictions=len(guesses))
     hits: dict[Label, list[bool]] = {}
@@ -128,6 +178,20 @@ def covering_rate(
         One prediction per row.
     classes : iterable of labels, optional
         Names of the columns, where ``candidates`` is a mask without names.
+
+    See Also
+    --------
+    approximated_accuracy : Rewards confident predictions inside large sets.
+    covering_rate_scorer : For scikit-learn's grid search.
+    accuracy : Where true labels are known.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.metrics import covering_rate
+    >>> y = CandidateLabels.from_strings(["cat|dog", "dog", "fox|cat", "fox"])
+    >>> covering_rate(y, ["cat", "dog", "dog", "fox"])
+    0.75
     """
     sets, guesses = as_candidates(candidates, classes=classes), as_list(predicted)
     _check_same_length(candidate_sets=len(sets), predictions=len(guesses))
@@ -140,11 +204,15 @@ def approximated_accuracy(
     *,
     classes: Iterable[Label] | None = None,
 ) -> float:
-    """Return the mean share of the candidates' probability that goes to the prediction.
+    r"""Return the mean share of the candidates' probability that goes to the prediction.
 
-    A prediction outside its set counts zero; inside, it counts its probability divided by that
-    of all the candidates. Unlike the covering rate, this rewards confident predictions inside
-    large sets.
+    With the prediction :math:`\hat y_i` of row i, its candidates :math:`S_i` and probabilities
+    :math:`p_{ij}`, this is
+
+    .. math:: \frac{1}{n} \sum_{i: \hat y_i \in S_i} \frac{p_{i \hat y_i}}{\sum_{j \in S_i} p_{ij}}
+
+    A prediction outside its set counts zero. Unlike the covering rate, this rewards confident
+    predictions inside large sets.
 
     Parameters
     ----------
@@ -154,6 +222,19 @@ def approximated_accuracy(
         Predicted class probabilities.
     classes : iterable of labels, optional
         Names of the columns of ``probabilities``. By default those of ``candidates``.
+
+    See Also
+    --------
+    covering_rate : Counts every prediction inside its set as one.
+    approximated_accuracy_scorer : For scikit-learn's grid search.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.metrics import approximated_accuracy
+    >>> y = CandidateLabels.from_strings(["cat|dog", "fox"])
+    >>> approximated_accuracy(y, [[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]])
+    0.375
     """
     sets = as_candidates(candidates, classes=classes)
     matrix, names = _as_probabilities(probabilities, sets.classes if classes is None else classes)
@@ -173,7 +254,12 @@ def approximated_accuracy(
 def brier_score(
     true_labels: Iterable[Label], probabilities: Any, classes: Iterable[Label]
 ) -> float:
-    """Return the mean squared distance between the probabilities and the truth, from 0 to 2.
+    r"""Return the mean squared distance between the probabilities and the truth, from 0 to 2.
+
+    With :math:`p_{ij}` the probability of class j in row i and :math:`e_{ij}` one for its true
+    class and zero for the others, this is
+
+    .. math:: \frac{1}{n} \sum_i \sum_j (p_{ij} - e_{ij})^2
 
     Parameters
     ----------
@@ -183,6 +269,16 @@ def brier_score(
         Predicted class probabilities.
     classes : iterable of labels
         Names of the columns of ``probabilities``.
+
+    See Also
+    --------
+    expected_calibration_error : Compares confidence with accuracy alone.
+
+    Examples
+    --------
+    >>> from disambig.metrics import brier_score
+    >>> brier_score(["cat", "dog"], [[1.0, 0.0], [0.5, 0.5]], classes=["cat", "dog"])
+    0.25
     """
     truth = _as_true_labels(true_labels)
     matrix, names = _as_probabilities(probabilities, classes)
@@ -199,7 +295,12 @@ def expected_calibration_error(
     *,
     n_bins: int = 15,
 ) -> float:
-    """Return the mean gap between confidence and accuracy over bins of equal width.
+    r"""Return the mean gap between confidence and accuracy over bins of equal width.
+
+    A row is in the bin of the probability of its predicted class. With the bins
+    :math:`B_1, \dots, B_m`, the accuracy in each and the mean of these probabilities, this is
+
+    .. math:: \sum_b \frac{|B_b|}{n} \left| \text{accuracy}(B_b) - \text{confidence}(B_b) \right|
 
     Parameters
     ----------
@@ -211,6 +312,18 @@ def expected_calibration_error(
         Names of the columns of ``probabilities``.
     n_bins : int, default=15
         Bins for the probability of the predicted class, each open on the left.
+
+    See Also
+    --------
+    brier_score : Counts errors and calibration together.
+
+    Examples
+    --------
+    >>> from disambig.metrics import expected_calibration_error
+    >>> probabilities = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    >>> truth = ["cat", "dog", "dog", "dog"]
+    >>> expected_calibration_error(truth, probabilities, classes=["cat", "dog"])
+    0.0
     """
     check_integer("n_bins", n_bins, minimum=1)
     truth = _as_true_labels(true_labels)
@@ -225,12 +338,66 @@ def expected_calibration_error(
 
 
 def covering_rate_scorer(estimator: Any, X: Any, y: Any) -> float:
-    """Score by the share of predictions inside the candidate sets ``y``."""
+    """Score by the share of predictions inside the candidate sets ``y``.
+
+    Parameters
+    ----------
+    estimator : PartialLabelClassifier
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        Features of held-out rows.
+    y : CandidateLabels, or anything a method accepts as ``y``
+        Their candidate sets.
+
+    See Also
+    --------
+    approximated_accuracy_scorer : Rewards confident predictions inside large sets.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from disambig import PLKNN
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> from disambig.metrics import covering_rate_scorer
+    >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> search = GridSearchCV(
+    ...     PLKNN(), {"n_neighbors": [1, 5]}, scoring=covering_rate_scorer, cv=2
+    ... )
+    >>> sorted(search.fit(data.X, data.candidates).best_params_)
+    ['n_neighbors']
+    """
     return covering_rate(y, estimator.predict(X), classes=estimator.classes_)
 
 
 def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
-    """Score by the share of the candidates' probability that goes to the predictions."""
+    """Score by the share of the candidates' probability that goes to the predictions.
+
+    Parameters
+    ----------
+    estimator : PartialLabelClassifier
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        Features of held-out rows.
+    y : CandidateLabels, or anything a method accepts as ``y``
+        Their candidate sets.
+
+    See Also
+    --------
+    covering_rate_scorer : Counts every prediction inside its set as one.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from disambig import PLKNN
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> from disambig.metrics import approximated_accuracy_scorer
+    >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> scores = cross_val_score(
+    ...     PLKNN(), data.X, data.candidates, scoring=approximated_accuracy_scorer, cv=3
+    ... )
+    >>> scores.shape
+    (3,)
+    """
     return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)
 
 
@@ -240,18 +407,46 @@ class Outcome:
 
     Attributes
     ----------
-    true_labels, candidates
-        Of the held-out rows.
+    true_labels : ndarray of labels
+        True labels of the held-out rows.
+    candidates : CandidateLabels
+        Candidate sets of the held-out rows.
     predicted : ndarray of labels
         The most probable class of every held-out row.
     probabilities : ndarray of shape (n_samples, n_classes)
         Of the held-out rows.
     classes : ndarray
         Names of the columns of ``probabilities``.
-    train_labels, train_candidates
-        True labels and candidate sets of the training rows.
+    train_labels : ndarray of labels
+        True labels of the training rows.
+    train_candidates : CandidateLabels
+        Candidate sets of the training rows.
     disambiguated : ndarray of labels
         The most confident candidate of every training row.
+
+    See Also
+    --------
+    Metric : Is computed from it.
+
+    Examples
+    --------
+    >>> from disambig import PLKNN
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> from disambig.metrics import METRICS, Outcome
+    >>> data = make_partial_label_dataset(60, 4, 3, overlap=0.1, random_state=0)
+    >>> model = PLKNN().fit(data.X[:40], data.candidates[:40])
+    >>> outcome = Outcome(
+    ...     true_labels=data.true_labels[40:],
+    ...     candidates=data.candidates[40:],
+    ...     predicted=model.predict(data.X[40:]),
+    ...     probabilities=model.predict_proba(data.X[40:]),
+    ...     classes=model.classes_,
+    ...     train_labels=data.true_labels[:40],
+    ...     train_candidates=data.candidates[:40],
+    ...     disambiguated=model.disambiguate(),
+    ... )
+    >>> METRICS["accuracy"].compute(outcome)
+    1.0
     """
 
     true_labels: AnyArray
@@ -268,8 +463,25 @@ class Outcome:
 class Metric:
     """How one metric is computed from an outcome, and how reports show it.
 
-    ``compute`` is a function at the top level of its module, so that its code can be told from
-    that of other metrics.
+    Attributes
+    ----------
+    compute : callable
+        Takes an ``Outcome`` and returns a number. A function at the top level of its module, so
+        that its code can be told from that of other metrics.
+    title : str
+        What reports call it.
+    lower_is_better : bool, default=False
+        Whether small values are good.
+
+    See Also
+    --------
+    Outcome : What it is computed from.
+
+    Examples
+    --------
+    >>> from disambig.metrics import METRICS
+    >>> METRICS["brier_score"].title, METRICS["brier_score"].lower_is_better
+    ('Brier score', True)
     """
 
     compute: Callable[[Outcome], float]

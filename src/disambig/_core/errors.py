@@ -13,7 +13,19 @@ from disambig._core.messages import did_you_mean
 
 
 class DisambigError(Exception):
-    """Base of every error disambig raises on purpose."""
+    """Base of every error disambig raises on purpose.
+
+    Most of them are also the built-in error that callers know, such as ``ValueError``.
+
+    Examples
+    --------
+    >>> from disambig import DisambigError, load_dataset
+    >>> try:
+    ...     load_dataset("glas")
+    ... except DisambigError as error:
+    ...     print(str(error).partition(" Known")[0])
+    There is no dataset called 'glas'. Did you mean 'glass'?
+    """
 
 
 class CandidateError(DisambigError, ValueError):

@@ -56,6 +56,35 @@ class LineChart:
     Without ``y_range`` the vertical axis holds all values; with it, points below are arrows at the
     lower edge. Without ``x_ticks`` round values are named. With ``has_end_bars`` there is no band
     but a bar at the right end of every line.
+
+    Attributes
+    ----------
+    title : str
+        Above the chart.
+    series : sequence of Series
+        The lines.
+    x_title, y_title : str
+        Beside the axes.
+    caption : str, default=""
+        What a reader has to know.
+    y_range : tuple of two floats, optional
+        Ends of the vertical axis.
+    x_ticks : sequence of float, optional
+        Values that are named on the horizontal axis.
+    has_end_bars : bool, default=False
+        Whether lines end in a bar instead of having a band.
+
+    See Also
+    --------
+    epochs_chart : Makes one from curves over epochs.
+    draw_figure : Draws it.
+
+    Examples
+    --------
+    >>> from disambig.bench import epochs_chart
+    >>> chart = epochs_chart({"NCPD": [[0.5, 0.7, 0.8], [0.4, 0.6, 0.8]]}, title="Lost")
+    >>> chart.title, chart.has_end_bars
+    ('Lost', True)
     """
 
     title: str
@@ -96,6 +125,27 @@ class CurvesChart:
     """Scores against the share p of corrupted rows: panels by dataset and r.
 
     All have the same lines; those of a dataset share their scale.
+
+    Attributes
+    ----------
+    panels : mapping of (str, float) to LineChart
+        By dataset and r.
+    caption : str, default=""
+        What a reader has to know.
+
+    See Also
+    --------
+    curves_chart : Makes one from the records of a study.
+    draw_figure : Draws it.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import curves_chart, make_report
+    >>> chart = curves_chart(make_report(result).scores)
+    >>> list(chart.panels)
+    [('glass', 1.0)]
     """
 
     panels: Mapping[tuple[str, float], LineChart]
@@ -165,7 +215,29 @@ class DotPanel:
 
 @dataclass(frozen=True)
 class DotsChart:
-    """Mean scores with standard errors: a panel for all data, with the same methods in each."""
+    """Mean scores with standard errors: a panel for all data, with the same methods in each.
+
+    Attributes
+    ----------
+    panels : sequence of DotPanel
+        One for all data that were compared on.
+    caption : str, default=""
+        What a reader has to know.
+
+    See Also
+    --------
+    dots_chart : Makes one from the records of a study.
+    draw_figure : Draws it.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import dots_chart, make_report
+    >>> chart = dots_chart(make_report(result).scores)
+    >>> [dot.name for dot in chart.panels[0].rows]
+    ['PLKNN', 'CLPL', 'PLSVM']
+    """
 
     panels: Sequence[DotPanel]
     caption: str = ""
@@ -184,7 +256,36 @@ class DotsChart:
 
 @dataclass(frozen=True)
 class RanksChart:
-    """Demsar's diagram: average ranks on a line, and bars over methods that are alike."""
+    """Demsar's diagram: average ranks on a line, and bars over methods that are alike.
+
+    Attributes
+    ----------
+    title : str
+        Above the chart.
+    ranks : mapping of str to float
+        Average rank by method, 1 is best; two methods or more.
+    difference : float
+        Ranks that are farther apart differ significantly.
+    caption : str, default=""
+        What a reader has to know.
+    reference : str, optional
+        The method that stands out.
+
+    See Also
+    --------
+    ranks_chart : Makes one from the records of a study.
+    draw_figure : Draws it.
+
+    Examples
+    --------
+    >>> from disambig.bench import RanksChart
+    >>> ranks = {"SURE": 1.9, "NCPD": 1.2, "PLKNN": 2.9}
+    >>> chart = RanksChart("Ranks", ranks, difference=1.0)
+    >>> chart.names
+    ['NCPD', 'SURE', 'PLKNN']
+    >>> chart.bars
+    [(1.2, 1.9), (1.9, 2.9)]
+    """
 
     title: str
     ranks: Mapping[str, float]  # by method, 1 is best; two methods or more

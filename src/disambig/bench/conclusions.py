@@ -50,6 +50,21 @@ def findings(
         Share of the rows that a run was tested on: one over the number of folds.
     alpha : float, default=0.05
         Level of significance.
+
+    See Also
+    --------
+    significance_table : The tests behind the sentences.
+    Report : Has them as ``findings``.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import findings, make_report
+    >>> scores = make_report(result).scores
+    >>> sentences = findings(scores, "PLKNN", test_share=1 / 2)
+    >>> print(sentences[0])  # doctest: +ELLIPSIS
+    Best mean accuracy, out of 2 settings: ...
     """
     runs = RunTable.from_scores(scores, metric, reference)
     ranking = rank_methods(runs, alpha)

@@ -49,6 +49,20 @@ def curves_chart(
         Column of the records.
     reference : str, optional
         Label of the method that stands out.
+
+    See Also
+    --------
+    dots_chart : For data with its own candidate sets.
+    draw_figure : Draws the chart.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import curves_chart, make_report
+    >>> chart = curves_chart(make_report(result).scores, reference="PLKNN")
+    >>> chart.datasets
+    ['glass']
     """
     runs = RunTable.from_scores(scores, metric)
     pale = _lower_half(runs) - {reference}

@@ -60,6 +60,21 @@ def significance_table(
         Share of the rows that a run was tested on: one over the number of folds.
     alpha : float, default=0.05
         Level of significance.
+
+    See Also
+    --------
+    comparison_table : The scores themselves.
+    findings : The same in sentences.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import make_report, significance_table
+    >>> scores = make_report(result).scores
+    >>> table = significance_table(scores, reference="PLKNN", test_share=1 / 2)
+    >>> [row[0] for row in table.rows[:3]]
+    ['PLKNN', 'CLPL', 'PLSVM']
     """
     runs = RunTable.from_scores(scores, metric, reference)
     ranking = rank_methods(runs, alpha)

@@ -205,6 +205,21 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
         From ``draw_figure``.
     stem : path
         Path without suffix.
+
+    See Also
+    --------
+    draw_figure : Draws it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disambig.bench import RanksChart, draw_figure, save_figure
+    >>> ranks = {"NCPD": 1.2, "SURE": 1.9, "PLKNN": 2.9}
+    >>> chart = RanksChart("Ranks", ranks, difference=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = save_figure(draw_figure(chart), f"{folder}/ranks")
+    >>> [path.name for path in paths]
+    ['ranks.png', 'ranks.svg']
     """
     paths = [Path(f"{os.fspath(stem)}.{suffix}") for suffix in _METADATA]
     for path in paths:

@@ -48,6 +48,19 @@ def draw_figure(chart: Chart) -> Figure:
     ----------
     chart : LineChart, CurvesChart, DotsChart or RanksChart
         What to draw.
+
+    See Also
+    --------
+    save_figure : Writes the figure as PNG and SVG.
+
+    Examples
+    --------
+    >>> from disambig.bench import RanksChart, draw_figure
+    >>> ranks = {"NCPD": 1.2, "SURE": 1.9, "PLKNN": 2.9}
+    >>> chart = RanksChart("Ranks", ranks, difference=1.0)
+    >>> figure = draw_figure(chart)
+    >>> len(figure.axes)
+    1
     """
     with figure_style():
         if isinstance(chart, RanksChart):

@@ -24,6 +24,19 @@ class Table:
         Row and column of the cells that stand out.
     n_summary_rows : int
         So many rows at the end are set apart.
+
+    See Also
+    --------
+    to_markdown : The table in Markdown.
+    to_latex : In LaTeX.
+    to_csv : As comma-separated values.
+
+    Examples
+    --------
+    >>> from disambig.bench import Table, to_csv
+    >>> table = Table("Accuracy", ("data", "SURE"), (("glass", "0.71"),))
+    >>> table.header
+    ('data', 'SURE')
     """
 
     title: str
@@ -46,7 +59,25 @@ def _cells(table: Table, escape: Callable[[str], str], emphasised: str) -> list[
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table with its title as a heading and its notes as a list."""
+    """Return the table with its title as a heading and its notes as a list.
+
+    Parameters
+    ----------
+    table : Table
+        What to write.
+
+    See Also
+    --------
+    to_latex : The same in LaTeX.
+    to_csv : As comma-separated values.
+
+    Examples
+    --------
+    >>> from disambig.bench import Table, to_markdown
+    >>> table = Table("Accuracy", ("data", "SURE"), (("glass", "0.71"),))
+    >>> to_markdown(table).splitlines()
+    ['## Accuracy', '', '| data | SURE |', '| --- | ---: |', '| glass | 0.71 |']
+    """
     lines = [f"## {as_markdown(table.title)}", "", _line(map(as_markdown, table.header))]
     lines.append(_line(["---", *["---:"] * (len(table.header) - 1)]))
     lines += map(_line, _cells(table, as_markdown, "**{}**"))
@@ -95,7 +126,25 @@ _SIZES = ((70, 45, r"\normalsize"), (95, 55, r"\footnotesize"), (120, 65, r"\scr
 
 
 def to_latex(table: Table) -> str:
-    r"""Return a ``table`` environment; wide and long tables are set in smaller type."""
+    r"""Return a ``table`` environment; wide and long tables are set in smaller type.
+
+    Parameters
+    ----------
+    table : Table
+        What to write.
+
+    See Also
+    --------
+    to_markdown : The same in Markdown.
+    to_csv : As comma-separated values.
+
+    Examples
+    --------
+    >>> from disambig.bench import Table, to_latex
+    >>> text = to_latex(Table("Accuracy", ("data", "SURE"), (("glass", "0.71"),)))
+    >>> print(text.splitlines()[0])
+    \begin{table}[htbp]
+    """
     rows = [_row(cells) for cells in _cells(table, _escaped, r"\textbf{{{}}}")]
     split = len(rows) - table.n_summary_rows
     summary = [r"\midrule", *rows[split:]] if 0 < split < len(rows) else rows[split:]
@@ -139,8 +188,25 @@ def _size(table: Table) -> str:
 def to_csv(table: Table, *, excel_safe: bool = False) -> str:
     """Return header and rows; cells that stand out end in an asterisk.
 
-    Title and notes are left out, so that every line is a row and the file can be read back. With
-    ``excel_safe`` texts are kept from being formulas in a spreadsheet.
+    Title and notes are left out, so that every line is a row and the file can be read back.
+
+    Parameters
+    ----------
+    table : Table
+        What to write.
+    excel_safe : bool, default=False
+        Whether texts are kept from being formulas in a spreadsheet.
+
+    See Also
+    --------
+    to_markdown : The same in Markdown.
+    to_latex : In LaTeX.
+
+    Examples
+    --------
+    >>> from disambig.bench import Table, to_csv
+    >>> to_csv(Table("Accuracy", ("data", "SURE"), (("glass", "0.71"),))).splitlines()
+    ['data,SURE', 'glass,0.71']
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -61,6 +61,22 @@ class Report:
         The same in a sentence: how the reference does against each rival. "" without a test.
     missing : tuple of str
         Datasets that were not available, each with how to get it.
+
+    See Also
+    --------
+    make_report : Makes it.
+    write_report : Writes it into a folder.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import make_report
+    >>> report = make_report(result)
+    >>> list(report.tables)
+    ['accuracy_wins', 'accuracy', 'accuracy_tests']
+    >>> report.scores.shape[0]
+    20
     """
 
     result: StudyResult
@@ -119,6 +135,20 @@ def make_report(
         Figures of a paper to show beside ours, mean and standard deviation by dataset and method.
     missing : tuple of str, optional
         Datasets that were not available, each with how to get it.
+
+    See Also
+    --------
+    write_report : Writes it into a folder.
+    disambig.web.study_page : Shows it as a page.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import make_report
+    >>> report = make_report(result)
+    >>> report.tables["accuracy"].header[:4]
+    ('data', 'PLKNN', 'CLPL', 'PLSVM')
     """
     if not any(record.is_done for _, record in result.jobs()):
         raise StudyError("There is nothing to report: every job failed. Their records say why.")
@@ -196,6 +226,22 @@ def write_report(
     -------
     page : Path
         The page, in Markdown.
+
+    See Also
+    --------
+    make_report : Makes the report.
+    disambig.web.study_page : Makes the page for ``html``.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> import tempfile
+    >>> from disambig.bench import make_report, write_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(make_report(result), folder)
+    >>> page.name
+    'report.md'
     """
     folder = Path(folder)
     study = report.result.plan.study

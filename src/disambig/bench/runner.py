@@ -23,7 +23,20 @@ _MOST_FORGOTTEN = 3
 
 
 class StudyListener:
-    """Called while a study runs; override what you want to know."""
+    """Called while a study runs; override what you want to know.
+
+    See Also
+    --------
+    run_study : Calls it.
+
+    Examples
+    --------
+    >>> from disambig.bench import StudyListener
+    >>> class Printer(StudyListener):
+    ...     def on_job_end(self, planned, record):
+    ...         print(planned.data_title, planned.method_title, record.status)
+    >>> listener = Printer()  # for run_study(study, store, listener=listener)
+    """
 
     def on_start(self, plan: Plan, done: dict[str, Record], notices: list[str]) -> None:
         """React to a plan: jobs that were done before, and what is run again and why."""
@@ -71,6 +84,27 @@ def run_study(
         A study of more is refused before anything is run.
     listener : StudyListener, optional
         Called on every event.
+
+    See Also
+    --------
+    read_results : What a store has, without running anything.
+    make_report : Tables, charts and findings of the result.
+    cross_validate : One method on one dataset, without records.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disambig.bench import Study, run_study
+    >>> study = Study(
+    ...     name="small",
+    ...     datasets=[{"name": "glass", "corruption": {"p": [0.3, 0.7], "r": 1}}],
+    ...     methods=["plknn", "clpl", "plsvm"],
+    ...     protocol={"folds": 2},
+    ... )
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> result = run_study(study, folder.name)
+    >>> len(result.records), len(result.failed)
+    (20, 0)
     """
     opening = open_backend(backend, jobs=jobs, address=address)  # refuses wrong arguments
     plan = make_plan(study, max_jobs=max_jobs)

@@ -66,6 +66,23 @@ class Study(Settings):
         What tables are made of. Every metric is recorded.
     reference : str, optional
         Title of the method that the others are compared with. By default the first.
+
+    See Also
+    --------
+    run_study : Runs it.
+    read_results : What a store has of it.
+
+    Examples
+    --------
+    >>> from disambig.bench import Study
+    >>> study = Study(
+    ...     name="small",
+    ...     datasets=["lost", {"name": "glass", "corruption": {"p": 0.5, "r": 1}}],
+    ...     methods=["plknn", {"name": "sure", "parameters": {"penalty": 0.05}}],
+    ...     protocol={"folds": 5},
+    ... )
+    >>> study.reference_title
+    'PLKNN'
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

@@ -95,6 +95,19 @@ class RecordStore:
     ----------
     folder : path
         Made when the first record is written.
+
+    See Also
+    --------
+    run_study : Fills it.
+    read_results : Reads what it has of a study.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disambig.bench import RecordStore
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(RecordStore(folder).read("a-job-that-was-not-run"))
+    None
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

@@ -90,6 +90,20 @@ def dots_chart(scores: Any, metric: str = "accuracy", *, reference: str | None =
         Column of the records.
     reference : str, optional
         Label of the method that stands out.
+
+    See Also
+    --------
+    curves_chart : For corrupted data.
+    draw_figure : Draws the chart.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import dots_chart, make_report
+    >>> chart = dots_chart(make_report(result).scores, reference="PLKNN")
+    >>> [panel.title for panel in chart.panels]
+    ['glass, p=0.3, r=1', 'glass, p=0.7, r=1']
     """
     runs = RunTable.from_scores(scores, metric)
     styles = role_styles(runs.roles, reference)
@@ -136,6 +150,20 @@ def ranks_chart(
         Label of the method that stands out.
     alpha : float, default=0.05
         Level of significance of Nemenyi's test.
+
+    See Also
+    --------
+    significance_table : The ranks as numbers, with tests.
+    draw_figure : Draws the chart.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import make_report, ranks_chart
+    >>> chart = ranks_chart(make_report(result).scores)
+    >>> sorted(chart.ranks)
+    ['CLPL', 'PLKNN', 'PLSVM']
     """
     runs = RunTable.from_scores(scores, metric)
     ranking = rank_methods(runs, alpha)
@@ -176,6 +204,18 @@ def epochs_chart(
         What the legend calls a variant, where that is not its label.
     n_runs : int, optional
         What the caption says the means are over, where the curves are such means themselves.
+
+    See Also
+    --------
+    draw_figure : Draws the chart.
+
+    Examples
+    --------
+    >>> from disambig.bench import epochs_chart
+    >>> curves = {"NCPD": [[0.5, 0.7], [0.4, 0.6]], "w/o NC": [[0.5, 0.6]]}
+    >>> chart = epochs_chart(curves, title="Lost", reference="NCPD")
+    >>> [line.name for line in chart.series]
+    ['NCPD', 'w/o NC']
     """
     if not curves:
         raise ParameterError("There are no curves to draw. Give at least one variant.")

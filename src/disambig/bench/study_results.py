@@ -30,6 +30,19 @@ class StudyResult:
         What was run again and why, or was made by other code; what was computed later.
     gaps : tuple of str
         Metrics of the study that records lack, and why.
+
+    See Also
+    --------
+    run_study : Makes it.
+    make_report : Tables, charts and findings of it.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> planned, record = result.jobs()[0]
+    >>> planned.data_title, planned.method_title, record.status
+    ('glass, p=0.3, r=1', 'PLKNN', 'done')
     """
 
     plan: Plan
@@ -173,6 +186,19 @@ class StoredResults:
         Jobs of the study without a record that can be read.
     damaged : tuple of RecordError
         Records that cannot be read; their jobs count as missing.
+
+    See Also
+    --------
+    read_results : Makes it.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import read_results
+    >>> stored = read_results(study, folder.name)
+    >>> stored.n_missing, stored.damaged
+    (0, ())
     """
 
     result: StudyResult
@@ -205,6 +231,19 @@ def read_results(
         Folder of the records.
     max_jobs : int, default=100_000
         A study of more is refused.
+
+    See Also
+    --------
+    run_study : Runs what is missing.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import read_results
+    >>> stored = read_results(study, folder.name)
+    >>> len(stored.result.records)
+    20
     """
     plan = make_plan(study, max_jobs=max_jobs)
     found = find_records(plan, RecordStore(store))

@@ -49,6 +49,22 @@ def comparison_table(
         Label of the method that the others are compared with.
     alpha : float, default=0.05
         Level of significance of every single test.
+
+    See Also
+    --------
+    significance_table : Every test of the same scores.
+    win_table : Wins, ties and losses over all p.
+    to_markdown : The table as text.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import comparison_table, make_report
+    >>> scores = make_report(result).scores
+    >>> table = comparison_table(scores, reference="PLKNN")
+    >>> [row[0] for row in table.rows]
+    ['glass, p=0.3, r=1', 'glass, p=0.7, r=1', 'win/tie/loss']
     """
     runs = RunTable.from_scores(scores, metric, reference)
     rivals = runs.rivals(reference)
@@ -131,6 +147,20 @@ def win_table(
         Label of the method that the others are compared with.
     alpha : float, default=0.05
         Level of significance of every single test.
+
+    See Also
+    --------
+    comparison_table : The scores themselves.
+
+    Examples
+    --------
+    Continues the example of :func:`run_study`:
+
+    >>> from disambig.bench import make_report, win_table
+    >>> scores = make_report(result).scores
+    >>> table = win_table(scores, reference="PLKNN")
+    >>> table.header[:4]
+    ('data', 'CLPL', 'PLSVM', 'all')
     """
     runs = RunTable.from_scores(scores, metric, reference)
     rivals, tests = runs.rivals(reference), pairwise_tests(runs, reference)

@@ -24,6 +24,26 @@ def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArr
     """Return the training and test rows of every fold, shuffled by ``seed``.
 
     Shuffled, because data files are often sorted by class; scikit-learn's ``cv=10`` is not.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows of the dataset.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Seed of the order.
+
+    See Also
+    --------
+    cross_validate : Uses them.
+
+    Examples
+    --------
+    >>> from disambig.bench import shuffled_folds
+    >>> folds = shuffled_folds(10, 5, seed=0)
+    >>> [(len(train), len(test)) for train, test in folds]
+    [(8, 2), (8, 2), (8, 2), (8, 2), (8, 2)]
     """
     check_integer("n_folds", n_folds, minimum=2, maximum=n_samples)
     _check_seed(seed)
@@ -63,7 +83,33 @@ def _check_seed(seed: int) -> None:
 
 @dataclass(frozen=True)
 class ControlledCorruption:
-    """The (p, r) protocol: a share ``p`` of the rows gets ``r`` false labels each."""
+    """The (p, r) protocol: a share ``p`` of the rows gets ``r`` false labels each.
+
+    Attributes
+    ----------
+    p : float
+        Share of the rows, from 0 to 1.
+    r : int
+        False labels in each of them.
+
+    See Also
+    --------
+    cross_validate : Takes it as ``corruption``.
+    disambig.candidates.corrupt_controlled : The function behind it.
+
+    Examples
+    --------
+    >>> from disambig import PLKNN, load_dataset
+    >>> from disambig.bench import ControlledCorruption, cross_validate
+    >>> folds = cross_validate(
+    ...     PLKNN(),
+    ...     load_dataset("glass"),
+    ...     n_folds=2,
+    ...     corruption=ControlledCorruption(p=0.5, r=1),
+    ... )
+    >>> len(list(folds))
+    2
+    """
 
     p: float
     r: int

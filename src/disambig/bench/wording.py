@@ -22,7 +22,23 @@ def score_text(mean: float, deviation: float | None) -> str:
 
 
 def mean_and_std_text(values: Sequence[float] | FloatArray) -> str:
-    """Return mean ± standard deviation as tables show them; of a single value, the value."""
+    """Return mean ± standard deviation as tables show them; of a single value, the value.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One for every fold.
+
+    See Also
+    --------
+    mean_and_std : The same as numbers.
+
+    Examples
+    --------
+    >>> from disambig.bench import mean_and_std_text
+    >>> mean_and_std_text([0.5, 0.75, 1.0])
+    '0.750 ± 0.250'
+    """
     if len(values) == 0:
         return MISSING
     if len(values) == 1:

@@ -57,6 +57,21 @@ class CandidateAudit:
         Classes that are in no set at all.
     classes : list of labels
         Class names, in the order of ``cooccurrence``.
+
+    See Also
+    --------
+    audit_candidates : Makes it.
+    disambig.tabular.audit_table : The same for a table, with its columns.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, audit_candidates
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat|dog", "fox"])
+    >>> audit = audit_candidates(y)
+    >>> audit.size_histogram
+    {1: 1, 2: 2}
+    >>> audit.inseparable
+    [('cat', 'dog')]
     """
 
     n_samples: int
@@ -111,7 +126,25 @@ class CandidateAudit:
 
 
 def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
-    """Count what is in ``candidates`` and find what no method can learn from them."""
+    """Count what is in ``candidates`` and find what no method can learn from them.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        The sets to look at.
+
+    See Also
+    --------
+    disambig.tabular.audit_table : The same for a table, with its columns.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, audit_candidates
+    >>> y = CandidateLabels.from_strings(["cat|dog", "dog", "fox|cat"])
+    >>> audit = audit_candidates(y)
+    >>> audit.n_samples, audit.never_alone
+    (3, ['cat', 'fox'])
+    """
     sizes = candidates.sizes
     names = candidates.classes.tolist()
     together = sparse.csr_array((len(names), len(names)), dtype=np.int64)

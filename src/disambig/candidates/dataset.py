@@ -30,6 +30,20 @@ class PartialLabelDataset:
         Names of the columns of ``X``.
     card : DatasetCard or None
         What is known about it; None for your own file.
+
+    See Also
+    --------
+    load_dataset : Reads one by its name, or from a file.
+    make_partial_label_dataset : Draws one.
+
+    Examples
+    --------
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> data = make_partial_label_dataset(30, 4, 3, random_state=0)
+    >>> data.X.shape
+    (30, 4)
+    >>> data.candidates
+    CandidateLabels(30 samples, 3 classes, 2.00 candidates on average)
     """
 
     name: str

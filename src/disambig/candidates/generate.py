@@ -44,6 +44,22 @@ def corrupt_controlled(
         All classes in column order. By default the labels that occur, sorted.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_to_average : False labels until sets have an average size.
+    corrupt_coupled : One false label, often the same for the same class.
+    disambig.bench.ControlledCorruption : The same protocol in a study.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_controlled
+    >>> truth = ["cat", "dog", "fox", "owl"] * 5
+    >>> y = corrupt_controlled(truth, p=0.5, r=2, random_state=0)
+    >>> sorted(y.sizes.tolist())
+    [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+    >>> bool(y.contains(truth).all())
+    True
     """
     check_real("p", p, minimum=0, maximum=1)
     truth, names = _true_columns(labels, classes)
@@ -77,6 +93,19 @@ def corrupt_to_average(
         All classes in column order. By default the labels that occur, sorted.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_controlled : So many false labels in a share of the samples.
+    corrupt_by_flips : Every false label with one probability.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_to_average
+    >>> truth = ["cat", "dog", "fox", "owl"] * 5
+    >>> y = corrupt_to_average(truth, average_candidates=2.5, random_state=0)
+    >>> y.shape, float(y.sizes.mean())
+    ((20, 4), 2.5)
     """
     truth, names = _true_columns(labels, classes)
     check_real("average_candidates", average_candidates, minimum=1, maximum=len(names))
@@ -122,6 +151,21 @@ def corrupt_coupled(
         All classes in column order. By default the labels that occur, sorted.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_controlled : False labels that are drawn uniformly.
+    corrupt_by_confusion : False labels that a classifier confuses with the truth.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_coupled
+    >>> pairs = {"cat": "dog", "dog": "cat", "fox": "dog"}
+    >>> y = corrupt_coupled(
+    ...     ["cat", "dog", "fox"], p=1, epsilon=1, coupling=pairs, random_state=0
+    ... )
+    >>> y.to_strings()
+    ['cat|dog', 'cat|dog', 'dog|fox']
     """
     check_real("p", p, minimum=0, maximum=1)
     check_real("epsilon", epsilon, minimum=0, maximum=1)
@@ -161,6 +205,20 @@ def corrupt_by_flips(
         All classes in column order. By default the labels that occur, sorted.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_to_average : False labels until sets have an average size.
+    corrupt_by_confusion : False labels that a classifier confuses with the truth.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_by_flips
+    >>> truth = ["cat", "dog", "fox"]
+    >>> corrupt_by_flips(truth, q=0, random_state=0).to_strings()
+    ['cat', 'dog', 'fox']
+    >>> corrupt_by_flips(truth, q=1, random_state=0).to_strings()
+    ['cat|dog|fox', 'cat|dog|fox', 'cat|dog|fox']
     """
     check_real("q", q, minimum=0, maximum=1)
     truth, names = _true_columns(labels, classes)
@@ -194,6 +252,26 @@ def corrupt_by_confusion(
         All classes in column order. By default the labels that occur, sorted.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_by_flips : Every false label with one probability.
+    corrupt_coupled : One false label, often the same for the same class.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_predict
+    >>> from disambig.candidates import corrupt_by_confusion
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> probabilities = cross_val_predict(
+    ...     LogisticRegression(), data.X, data.true_labels, method="predict_proba"
+    ... )
+    >>> truth = data.true_labels
+    >>> y = corrupt_by_confusion(truth, probabilities, rate=0.3, random_state=0)
+    >>> bool(y.contains(truth).all())
+    True
     """
     check_real("rate", rate, minimum=0, maximum=1)
     truth, names = _true_columns(labels, classes)
@@ -229,6 +307,19 @@ def leave_out_truth(
         Share of samples whose set will not contain the truth, from 0 to 1.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    corrupt_controlled : Makes sets that contain the truth.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_controlled, leave_out_truth
+    >>> truth = ["cat", "dog", "fox", "owl"] * 5
+    >>> y = corrupt_controlled(truth, p=1, r=1, random_state=0)
+    >>> y = leave_out_truth(y, truth, rate=0.2, random_state=0)
+    >>> int(y.contains(truth).sum())
+    16
     """
     check_real("rate", rate, minimum=0, maximum=1)
     if candidates.weights is not None:

@@ -32,6 +32,12 @@ class CandidateLabels:
         What is known beforehand about each candidate (votes, an LLM's probabilities): finite, not
         negative, zero outside the set, above zero somewhere in each row.
 
+    See Also
+    --------
+    as_candidates : Reads whatever a method accepts as ``y``.
+    audit_candidates : Says what the sets hold.
+    disambig.tabular.LabelColumns : Reads the sets from the columns of a table.
+
     Examples
     --------
     >>> from disambig import CandidateLabels

@@ -27,6 +27,20 @@ def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> Candidat
         either and is refused.
     classes : iterable of labels, optional
         Names for the columns of a mask that brings none.
+
+    See Also
+    --------
+    CandidateLabels : Its constructors read sets, strings, votes and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from disambig.candidates import as_candidates
+    >>> mask = np.array([[True, True, False], [False, False, True]])
+    >>> as_candidates(mask, classes=["cat", "dog", "fox"]).to_strings()
+    ['cat|dog', 'fox']
+    >>> as_candidates(["dog", "cat"]).to_strings()
+    ['dog', 'cat']
     """
     if isinstance(y, CandidateLabels):
         return y

@@ -22,7 +22,19 @@ from disambig.tabular.files.formats import FORMATS, find_format, suffixes_of
 
 
 def list_datasets() -> list[DatasetCard]:
-    """Return the cards of all named datasets."""
+    """Return the cards of all named datasets.
+
+    See Also
+    --------
+    load_dataset : Loads one of them.
+    fetch_dataset : Downloads one that is not in the package.
+
+    Examples
+    --------
+    >>> from disambig import list_datasets
+    >>> [card.name for card in list_datasets() if card.name.startswith("g")]
+    ['glass']
+    """
     return list(all_cards().values())
 
 
@@ -60,6 +72,21 @@ def load_dataset(
     max_memory : int or str, optional
         Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
         default 2 GB, or ten times its size where that is more.
+
+    See Also
+    --------
+    list_datasets : The names, with what is known about each.
+    fetch_dataset : Downloads a real-world dataset.
+    disambig.tabular.read_table : Reads a table with all its columns.
+
+    Examples
+    --------
+    >>> from disambig import load_dataset
+    >>> data = load_dataset("vehicle")
+    >>> data.X.shape
+    (846, 18)
+    >>> data.candidates.classes.tolist()
+    ['bus', 'opel', 'saab', 'van']
     """
     given = {"labels": labels, "separator": separator, "truth": truth}
     table_options = {name: value for name, value in given.items() if value is not None}

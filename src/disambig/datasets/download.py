@@ -93,6 +93,18 @@ def fetch_dataset(
     progress : object, optional
         A progress bar. For every address that is tried it is ``reset``, its ``total`` is set (0
         where the server does not say), and ``update`` is called with the number of bytes that came.
+
+    See Also
+    --------
+    load_dataset : Reads what was downloaded.
+    list_datasets : All cards; those with ``urls`` can be downloaded.
+
+    Examples
+    --------
+    >>> from disambig.datasets import fetch_dataset, list_datasets
+    >>> [card.name for card in list_datasets() if card.urls]
+    ['birdsong', 'lost', 'msrcv2', 'soccer_player', 'yahoo_news']
+    >>> path = fetch_dataset("lost")  # doctest: +SKIP
     """
     card = find_card(dataset) if isinstance(dataset, str) else dataset
     check_downloadable(card)

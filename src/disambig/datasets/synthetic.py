@@ -41,6 +41,22 @@ def make_partial_label_dataset(
         classes are confused with probability Phi(-1 / overlap), none at 0, 16 % at 1.
     random_state : int, generator or None, default=None
         Seed.
+
+    See Also
+    --------
+    load_dataset : Real data, by name or from a file.
+    disambig.candidates.corrupt_to_average : Makes such sets from labels of your own.
+
+    Examples
+    --------
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> data = make_partial_label_dataset(
+    ...     100, 5, 4, average_candidates=2.5, random_state=0
+    ... )
+    >>> data.X.shape, data.candidates.shape
+    ((100, 5), (100, 4))
+    >>> bool(data.candidates.contains(data.true_labels).all())
+    True
     """
     check_integer("n_samples", n_samples, minimum=1)
     check_integer("n_features", n_features, minimum=1)
@@ -73,6 +89,20 @@ def example_tables() -> "dict[str, pd.DataFrame]":
 
     ``label`` holds one or two labels of which one is right, ``checked`` the right one for a few
     rows.
+
+    See Also
+    --------
+    disambig.tabular.fit_table : Trains a model on such a table.
+    disambig.tabular.clean_table : Chooses a label for every row.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> tables = example_tables()
+    >>> list(tables)
+    ['vehicles.csv', 'new-vehicles.csv']
+    >>> tables["vehicles.csv"]["label"].head(3).tolist()
+    ['van', 'saab|van', 'bus|van']
     """
     import pandas as pd  # slow to import, and needed here only
 

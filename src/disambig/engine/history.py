@@ -22,6 +22,15 @@ class History(Mapping[str, FloatArray]):
     ----------
     values : mapping of names to numbers, optional
         Measures to begin with, all of one length, as ``to_dict`` gives them.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, PRODEN
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "dog", "dog|fox"])
+    >>> model = PRODEN(hidden=8, epochs=3, random_state=0)
+    >>> history = model.fit([[0.0], [0.1], [1.0], [1.1]], y).history_
+    >>> history["loss"].shape
+    (3,)
     """
 
     def __init__(self, values: Mapping[str, Sequence[float]] | None = None) -> None:

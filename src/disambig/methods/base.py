@@ -73,6 +73,29 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         candidate sets.
     n_features_in_ : int
         Number of features seen in ``fit``.
+
+    See Also
+    --------
+    NetworkClassifier : The base of methods that train networks.
+    disambig.testing.check_partial_label_estimator : Checks a method of your own.
+
+    Examples
+    --------
+    A method of your own, which predicts for every row the mean of the candidate sets:
+
+    >>> import numpy as np
+    >>> from disambig import CandidateLabels
+    >>> from disambig.methods import PartialLabelClassifier
+    >>> class Constant(PartialLabelClassifier):
+    ...     def _fit(self, X, candidates):
+    ...         self._shares = candidates.prior().mean(axis=0)
+    ...         return candidates.prior()
+    ...
+    ...     def _predict_proba(self, X):
+    ...         return np.tile(self._shares, (len(X), 1))
+    >>> y = CandidateLabels.from_strings(["cat|dog", "dog", "dog|fox"])
+    >>> Constant().fit([[0.0], [1.0], [2.0]], y).predict([[3.0]]).tolist()
+    ['dog']
     """
 
     card: ClassVar[MethodCard]

@@ -25,17 +25,29 @@ class CandidateLikelihood(Rule):
 
 
 class CC(NetworkClassifier):
-    """Classifier-consistent learning: one network that maximises the probability of the sets.
+    r"""Classifier-consistent learning: one network that maximises the probability of the sets.
 
-    Where candidate sets come about uniformly, as the paper assumes, minimising
-    ``-log sum_{j in S} p_j`` leads to the classifier that true labels would lead to. Its
-    parameters and attributes are those of ``NetworkClassifier``.
+    The loss of a row with the candidates :math:`S` and the probabilities :math:`p_j` is
+
+    .. math:: -\log \left( \sum_{j \in S} p_j \right)
+
+    Where candidate sets come about uniformly, as the paper assumes, minimising it leads to the
+    classifier that true labels would lead to. Its parameters and attributes are those of
+    ``NetworkClassifier``.
+
+    See Also
+    --------
+    PRODEN : Learns from confidences of the last epoch.
+    NCPDClassifier : Two networks that teach each other.
+    EMClassifier : The same likelihood with a linear model.
 
     Examples
     --------
     >>> from disambig import CC, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = CC(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']

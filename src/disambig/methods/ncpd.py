@@ -201,14 +201,22 @@ class ProgressiveCooperation(Rule):
 
 
 class NCPDClassifier(NetworkClassifier):
-    """Two networks that disambiguate easy rows first and learn from each other.
+    r"""Two networks that disambiguate easy rows first and learn from each other.
 
     In every mini-batch each network ranks the losses of all candidates. A row whose predicted label
     is a candidate with one of the smallest losses is *simple*: the network's own probabilities,
     restricted to the candidates, are its confidences. Every other row is *complicated*: all of its
     candidates count the same, or as much as their weights say. Each network is then trained with
-    the confidences of the other. The share of losses that count as small grows with the epochs,
-    from almost none to all.
+    the confidences of the other: with its probabilities :math:`p_j`, the confidences :math:`w_j`
+    and the candidates :math:`S`, the loss of a row is
+
+    .. math:: -\sum_{j \in S} w_j \log(p_j)
+
+    The share of losses that count as small grows with the epochs t, from almost none to all:
+
+    .. math:: T(t) = \exp\left( -5 \, (t / t_r - 1)^2 \right)
+
+    up to :math:`t_r`, the ``ramp_epochs``, and one from there on.
 
     Its other parameters and its attributes are those of ``NetworkClassifier``; ``history_`` has
     ``T`` and the share of ``simple`` rows too.
@@ -216,7 +224,7 @@ class NCPDClassifier(NetworkClassifier):
     Parameters
     ----------
     ramp_epochs : int, default=100
-        Epoch from which every loss counts as small (t_r in the paper): half the ``epochs``.
+        Epoch from which every loss counts as small (:math:`t_r`): half the ``epochs``.
     n_networks : int, default=2
         Networks that cooperate. With more than two, each learns from the mean of the others.
     cooperation : bool, default=True
@@ -225,12 +233,21 @@ class NCPDClassifier(NetworkClassifier):
     progressive : bool, default=True
         False disambiguates every row from the first epoch on: the paper's "w/o PD".
 
+    See Also
+    --------
+    NCPDPlusClassifier : Its extension, with noisy inputs and a mix that suits the data.
+    PRODEN : One network and its own confidences.
+    CC : One network and the probability of the sets.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, NCPDClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
-    >>> model = NCPDClassifier(hidden=64, epochs=40, ramp_epochs=20, random_state=0).fit(X, y)
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
+    >>> model = NCPDClassifier(hidden=64, epochs=40, ramp_epochs=20, random_state=0)
+    >>> model = model.fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """

@@ -30,18 +30,29 @@ class ProgressiveIdentification(Rule):
 
 
 class PRODEN(NetworkClassifier):
-    """Progressive identification of true labels: one network and its confidences of the last epoch.
+    r"""Progressive identification of true labels: a network and its confidences of the last epoch.
 
-    Every row begins with equal confidences in its candidates. Each time that the row is seen, the
-    network learns from the confidences it has, and they are replaced by the network's own
-    probabilities, restricted to the candidates. Its parameters and attributes are those of
+    Every row begins with equal confidences :math:`w_j` in its candidates :math:`S`. Each time that
+    the row is seen, the network learns from the confidences it has, by the loss
+
+    .. math:: -\sum_{j \in S} w_j \log(p_j)
+
+    and they are replaced by the network's own probabilities, restricted to the candidates:
+    :math:`w_j = p_j / \sum_{k \in S} p_k`. Its parameters and attributes are those of
     ``NetworkClassifier``.
+
+    See Also
+    --------
+    CC : Gives the sets as a whole the most probability.
+    NCPDClassifier : Two networks that teach each other.
 
     Examples
     --------
     >>> from disambig import PRODEN, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = PRODEN(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']

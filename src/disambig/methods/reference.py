@@ -96,6 +96,19 @@ class OracleClassifier(SupervisedReference):
         An ordinary classifier with ``predict_proba``; logistic regression by default.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
+
+    See Also
+    --------
+    RandomCandidateClassifier : The same model on a random candidate.
+    AverageClassifier : The same model on all candidates.
+
+    Examples
+    --------
+    >>> from disambig.methods import OracleClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> truth = ["cat", "cat", "cat", "dog", "dog", "dog"]
+    >>> OracleClassifier().fit(X, truth).predict([[0.0], [1.0]]).tolist()
+    ['cat', 'dog']
     """
 
     card: ClassVar[MethodCard] = MethodCard(
@@ -127,6 +140,22 @@ class AverageClassifier(SupervisedReference):
         logistic regression by default.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
+
+    See Also
+    --------
+    RandomCandidateClassifier : One candidate per row.
+    OracleClassifier : The true labels.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.methods import AverageClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
+    >>> AverageClassifier().fit(X, y).predict([[0.0], [1.0]]).tolist()
+    ['cat', 'dog']
     """
 
     card: ClassVar[MethodCard] = MethodCard(
@@ -160,6 +189,23 @@ class RandomCandidateClassifier(SupervisedReference):
         How features are scaled, fitted on the training rows.
     random_state : int, generator or None, default=None
         Seed of the draw.
+
+    See Also
+    --------
+    AverageClassifier : All candidates of a row.
+    OracleClassifier : The true labels.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.methods import RandomCandidateClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
+    >>> model = RandomCandidateClassifier(random_state=0).fit(X, y)
+    >>> model.predict_proba([[0.0], [1.0]]).shape
+    (2, 3)
     """
 
     card: ClassVar[MethodCard] = MethodCard(

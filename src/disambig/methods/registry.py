@@ -13,7 +13,21 @@ from disambig.methods.base import PartialLabelClassifier
 
 
 def all_methods() -> dict[str, type[PartialLabelClassifier]]:
-    """Return every method by its name, in alphabetical order."""
+    """Return every method by its name, in alphabetical order.
+
+    See Also
+    --------
+    get_method : One of them.
+
+    Examples
+    --------
+    >>> from disambig import all_methods
+    >>> methods = all_methods()
+    >>> methods["plknn"].__name__
+    'PLKNN'
+    >>> methods["plknn"].card.year
+    2006
+    """
     found = {
         method.card.name: method
         for module_name in _module_names()
@@ -29,6 +43,16 @@ def get_method(name: str) -> type[PartialLabelClassifier]:
     ----------
     name : str
         Name of a method from ``all_methods``, or ``package.module:Class`` of one from elsewhere.
+
+    See Also
+    --------
+    all_methods : All names.
+
+    Examples
+    --------
+    >>> from disambig import get_method
+    >>> get_method("sure")(penalty=0.05)
+    SURE(penalty=0.05)
     """
     if ":" in name:
         return _method_from_elsewhere(name)

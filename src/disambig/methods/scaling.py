@@ -60,7 +60,7 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from disambig.methods.scaling import FeatureScaler
+    >>> from disambig import FeatureScaler
     >>> X = [[1.0, 0.0], [3.0, 32.0]]
     >>> FeatureScaler(kind="standard").fit_transform(X).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]

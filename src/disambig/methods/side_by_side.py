@@ -40,6 +40,21 @@ def fit_many(
     at_once : int, optional
         Tasks that are trained side by side, where the method can. By default as many as pays: one
         on the CPU, all of them on a CUDA card.
+
+    See Also
+    --------
+    disambig.bench.cross_validate : Makes the tasks of a cross-validation and scores them.
+
+    Examples
+    --------
+    >>> from disambig import PLKNN
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> from disambig.methods import fit_many
+    >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> halves = [slice(0, 30), slice(30, 60)]
+    >>> tasks = [(data.X[rows], data.candidates[rows], 0) for rows in halves]
+    >>> [len(model.disambiguate()) for model in fit_many(PLKNN(), tasks)]
+    [30, 30]
     """
     if at_once is not None:
         check_integer("at_once", at_once, minimum=1)

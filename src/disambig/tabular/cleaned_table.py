@@ -62,6 +62,23 @@ class CleanedTable:
         Where the labels come from.
     id : str or None
         The column of ``values`` that names the rows.
+
+    See Also
+    --------
+    read_cleaned : Makes it from a cleaned table.
+    disambig.web.table_page : Shows it as a page.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import clean_table, read_cleaned
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> rows = read_cleaned(cleaned)
+    >>> rows.candidates.shape, rows.chosen.shape
+    ((60, 4), (60,))
     """
 
     candidates: CandidateLabels
@@ -122,6 +139,23 @@ def read_cleaned(
         How it came about; they say which columns name rows, and how new columns are called.
     id : str, optional
         Column that names the rows.
+
+    See Also
+    --------
+    clean_table : Makes the table.
+    disambig.web.table_page : Shows the rows as a page.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import clean_table, read_cleaned
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> rows = read_cleaned(cleaned, id="vehicle")
+    >>> rows.candidates.classes.tolist()
+    ['bus', 'opel', 'saab', 'van']
     """
     prefix = _prefix_of(frame, details)
     chosen, _, _, second_look, confidences = (

@@ -149,6 +149,23 @@ def clean_table(
     cleaned : DataFrame
         All columns and rows as they were, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
+
+    See Also
+    --------
+    audit_table : A look at the table before.
+    read_decisions : Rows that a person has settled, to be given as ``decisions``.
+    disambig.web.table_page : The cleaned table as a page.
+
+    Examples
+    --------
+    >>> from disambig import clean_table
+    >>> from disambig.datasets import example_tables
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> cleaned.columns[-5:].tolist()
+    ['chosen_label', 'confidence', 'margin', 'second_look', 'candidate_confidences']
     """
     # Before the work, not after it.
     method = chosen_method(method)

@@ -66,6 +66,23 @@ class Estimate(Measured):
         Rows that were held out, and in how many folds.
     accuracy : Accuracy or None
         Where true labels are known.
+
+    See Also
+    --------
+    fit_table : Makes it, from rows that were held out.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import fit_table
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> model = fit_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> model.estimate.n_rows, model.estimate.n_folds
+    (60, 2)
+    >>> model.estimate.covering_rate > model.estimate.blind_covering_rate
+    True
     """
 
     covering_rate: Share

@@ -50,6 +50,23 @@ class FitWorkers:
     ----------
     n_jobs : int, default=-1
         Models to train at once, one of them in this process; -1 is one for every core.
+
+    See Also
+    --------
+    fit_table : Takes it as ``n_jobs``.
+    clean_table : Takes it too.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import FitWorkers, clean_table, fit_table
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> options = {"method": "plknn", "id": "vehicle", "truth": "checked"}
+    >>> with FitWorkers(n_jobs=1) as workers:  # 2 or more train in processes
+    ...     model = fit_table(frame, **options, n_jobs=workers)
+    ...     cleaned = clean_table(frame, **options, n_jobs=workers)
+    >>> cleaned.shape[0]
+    60
     """
 
     def __init__(self, n_jobs: int = -1) -> None:

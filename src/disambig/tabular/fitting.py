@@ -75,6 +75,24 @@ def fit_table(
         from there.
     listener : FitListener, optional
         Hears how far it is.
+
+    See Also
+    --------
+    TableModel : What it returns.
+    load_model : Reads a model that was saved.
+    clean_table : Chooses a label for every row of the table itself.
+
+    Examples
+    --------
+    >>> from disambig import fit_table
+    >>> from disambig.datasets import example_tables
+    >>> tables = example_tables()
+    >>> frame = tables["vehicles.csv"].head(60)
+    >>> model = fit_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> len(model.predict(tables["new-vehicles.csv"]))
+    100
     """
     # Before the work, not after it.
     method = chosen_method(method)

@@ -10,6 +10,29 @@ class FitListener:
     """Hears how far a series of fits is; every method does nothing, write those you need.
 
     Several fits may be under way at once: ``title`` says which one it is about.
+
+    See Also
+    --------
+    fit_table : Calls it.
+    clean_table : Calls it too.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import FitListener, fit_table
+    >>> class Printer(FitListener):
+    ...     def on_fits_start(self, n_fits):
+    ...         print(n_fits, "models to train")
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> model = fit_table(
+    ...     frame,
+    ...     method="plknn",
+    ...     id="vehicle",
+    ...     truth="checked",
+    ...     n_folds=2,
+    ...     listener=Printer(),
+    ... )
+    3 models to train
     """
 
     def on_fits_start(self, n_fits: int) -> None:

@@ -59,6 +59,24 @@ class TableModel:
         Fitted on what the transformer gives.
     estimate : Estimate or None
         How good it is likely to be.
+
+    See Also
+    --------
+    fit_table : Trains it.
+    load_model : Reads it from a folder.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import fit_table
+    >>> tables = example_tables()
+    >>> frame = tables["vehicles.csv"].head(60)
+    >>> model = fit_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=0
+    ... )
+    >>> predicted = model.predict(tables["new-vehicles.csv"])
+    >>> set(predicted["predicted_label"]) <= {"bus", "opel", "saab", "van"}
+    True
     """
 
     plan: ColumnPlan
@@ -271,6 +289,29 @@ def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) ->
         Whether the model is asked for predictions and nothing else. Networks are then computed in
         NumPy where that can be done, which saves the seconds that torch takes to import; their
         probabilities are the same to rounding, in single precision.
+
+    See Also
+    --------
+    TableModel : What it returns; its ``save`` wrote the folder.
+    fit_table : Saves a model with ``out``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from disambig import fit_table, load_model
+    >>> from disambig.datasets import example_tables
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = fit_table(
+    ...         frame,
+    ...         method="plknn",
+    ...         id="vehicle",
+    ...         truth="checked",
+    ...         out=f"{folder}/model",
+    ...     )
+    ...     model = load_model(f"{folder}/model")
+    >>> type(model.classifier).__name__
+    'PLKNN'
     """
     if not Path(folder).is_dir():
         raise _no_model(folder)

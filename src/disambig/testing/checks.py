@@ -29,13 +29,35 @@ def check_partial_label_estimator(estimator: Any) -> None:
     ----------
     estimator : PartialLabelClassifier or anything with its methods
         With parameters that make it fast on about a hundred rows.
+
+    See Also
+    --------
+    partial_label_checks : The checks one by one, for a parametrised test.
+
+    Examples
+    --------
+    >>> from disambig import PLKNN
+    >>> from disambig.testing import check_partial_label_estimator
+    >>> check_partial_label_estimator(PLKNN(n_neighbors=5))
     """
     for check in partial_label_checks():
         check(estimator)
 
 
 def partial_label_checks() -> list[Check]:
-    """Return all checks; call each with an unfitted estimator."""
+    """Return all checks; call each with an unfitted estimator.
+
+    See Also
+    --------
+    check_partial_label_estimator : Runs them all.
+
+    Examples
+    --------
+    >>> from disambig import PLKNN
+    >>> from disambig.testing import partial_label_checks
+    >>> check = partial_label_checks()[0]
+    >>> check(PLKNN(n_neighbors=5))
+    """
     return [
         value
         for name, value in globals().items()

@@ -43,6 +43,21 @@ def study_page(report: Report, *, command: str | None = None) -> str:
         What to show.
     command : str, optional
         The command that made it.
+
+    See Also
+    --------
+    disambig.bench.make_report : Makes the report from the records of a study.
+    disambig.bench.write_report : Writes the page with tables and figures into a folder.
+
+    Examples
+    --------
+    Continues the example of :func:`disambig.bench.run_study`:
+
+    >>> from disambig.bench import make_report
+    >>> from disambig.web import study_page
+    >>> page = study_page(make_report(result))
+    >>> print(page[:15])
+    <!doctype html>
     """
     study = report.result.plan.study
     return render_page(

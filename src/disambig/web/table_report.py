@@ -41,6 +41,23 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
         The title of the page.
     most_rows : int, default=10,000
         Rows to settle on the page, the most doubtful ones.
+
+    See Also
+    --------
+    disambig.tabular.read_cleaned : Makes ``rows`` from a cleaned table.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import clean_table, read_cleaned
+    >>> from disambig.web import table_page
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> page = table_page(read_cleaned(cleaned), title="Vehicles")
+    >>> print(page[:15])
+    <!doctype html>
     """
     audit = audit_candidates(rows.candidates)
     of_sets = element("div", {"class": "charts"}, _size_chart(audit), _pair_chart(audit))

@@ -28,16 +28,22 @@ from disambig.solvers.pair_graph import smooth_confidences
 
 
 class AGGD(PartialLabelClassifier):
-    """Adapt a graph of neighbours, confidences and a kernel model to each other.
+    r"""Adapt a graph of neighbours, confidences and a kernel model to each other.
 
-    The objective, over a kernel model Q = K A + 1 b', confidences F (distributions over the
-    candidates of each row) and a graph W (every row a distribution over its nearest neighbours), is
+    The objective, over a kernel model :math:`Q = K A + 1 b^T`, confidences :math:`F` (distributions
+    over the candidates of each row) and a graph :math:`W` (every row a distribution over its
+    nearest neighbours), is
 
-    ``|Q - F|^2 + penalty tr(A' K A) + similarity |X - W X|^2 + smoothness |F - W F|^2``
+    .. math::
 
-    with X the rows brought to length one. First W rebuilds the features alone, and F agrees with it
-    as well as it can. Then, round by round, each of the three is the minimum given the two others
-    (F as near to it as 200 steps come), so the objective never rises:
+        \|Q - F\|^2 + \gamma \operatorname{tr}(A^T K A)
+        + \lambda \|X - W X\|^2 + \mu \|F - W F\|^2
+
+    with :math:`X` the rows brought to length one, and :math:`\gamma` the ``penalty``,
+    :math:`\lambda` the ``similarity`` and :math:`\mu` the ``smoothness``. First W rebuilds the
+    features alone, and F agrees with it as well as it can. Then, round by round, each of the three
+    is the minimum given the two others (F as near to it as 200 steps come), so the objective never
+    rises:
 
     1. W: one small quadratic problem a row, on the products of the differences of features and
        confidences between a row and its neighbours.
@@ -75,11 +81,18 @@ class AGGD(PartialLabelClassifier):
     n_iter_ : int
         Rounds, always ``max_iter``.
 
+    See Also
+    --------
+    SURE : The kernel model without a graph.
+    IPAL : Spreads confidences over a graph that stays as it is.
+
     Examples
     --------
     >>> from disambig import AGGD, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = AGGD(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.1, 1.0], [1.0, 0.1]]).tolist()
     ['cat', 'dog']

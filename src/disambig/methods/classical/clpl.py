@@ -20,20 +20,24 @@ from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_
 
 
 class CLPL(PartialLabelClassifier):
-    """Push the mean score of the candidates up and the score of every other class down.
+    r"""Push the mean score of the candidates up and the score of every other class down.
 
-    Class j has the linear score ``g_j(x) = w_j . x + b_j``. With the squared hinge
-    ``psi(t) = max(0, 1 - t) ** 2`` the objective is::
+    Class j has the linear score :math:`g_j(x) = w_j \cdot x + b_j`. With the squared hinge
+    :math:`\psi(t) = \max(0, 1 - t)^2` the objective is
 
-        penalty / 2 * sum_j |w_j|^2
-            + sum_i [ psi(mean_{j in S_i} g_j(x_i)) + sum_{j not in S_i} psi(-g_j(x_i)) ]
+    .. math::
 
-    where S_i are the candidates of row i. It is convex and is minimised by L-BFGS, from scores of
-    zero.
+        \frac{\alpha}{2} \sum_j \|w_j\|^2 + \sum_i \left[
+        \psi\left( \frac{1}{|S_i|} \sum_{j \in S_i} g_j(x_i) \right)
+        + \sum_{j \notin S_i} \psi(-g_j(x_i)) \right]
 
-    Where candidates carry weights, the mean over S_i is weighted by them, and a candidate whose
-    weight is the share rho of the largest weight in its set counts as outside the set by the share
-    1 - rho: the second sum has the term ``(1 - rho) psi(-g_j(x_i))`` for it.
+    where :math:`S_i` are the candidates of row i and :math:`\alpha` is the ``penalty``. It is
+    convex and is minimised by L-BFGS, from scores of zero.
+
+    Where candidates carry weights, the mean over :math:`S_i` is weighted by them, and a candidate
+    whose weight is the share :math:`\rho` of the largest weight in its set counts as outside the
+    set by the share :math:`1 - \rho`: the last sum has the term
+    :math:`(1 - \rho) \, \psi(-g_j(x_i))` for it.
 
     Probabilities are the softmax of the scores, which keeps their order; the loss itself does not
     make them probabilities. The confidences of a training row are the softmax of the scores of its
@@ -59,11 +63,18 @@ class CLPL(PartialLabelClassifier):
     n_iter_ : int
         Steps of L-BFGS that were made.
 
+    See Also
+    --------
+    PLSVM : The margin of the best candidate instead of the mean score.
+    EMClassifier : A linear model of probabilities.
+
     Examples
     --------
     >>> from disambig import CLPL, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = CLPL().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -16,20 +16,27 @@ from disambig.solvers.linear_model import LinearModel, LossOfScores, fit_linear_
 
 
 class EMClassifier(PartialLabelClassifier):
-    """Expectation-maximisation: guess the label from the model, then learn the model from it.
+    r"""Expectation-maximisation: guess the label from the model, then learn the model from it.
 
-    Class j has the probability ``p_j(x)``, the softmax of linear scores ``w_j . x + b_j``. The
-    objective, to be minimised, is::
+    Class j has the probability :math:`p_j(x)`, the softmax of linear scores
+    :math:`w_j \cdot x + b_j`. The objective, to be minimised, is
 
-        penalty / 2 * sum_j |w_j|^2 - sum_i log sum_{j in S_i} pi_ij p_j(x_i)
+    .. math::
 
-    where S_i are the candidates of row i and pi_ij their prior: equal shares, or the weights of the
-    candidates divided by their sum. It is not convex. From scores of zero, every round does
+        \frac{\alpha}{2} \sum_j \|w_j\|^2
+        - \sum_i \log \left( \sum_{j \in S_i} \pi_{ij} \, p_j(x_i) \right)
 
-    1. the E-step: the posterior of every candidate, ``q_ij = pi_ij p_j(x_i)`` divided by its sum
-       over S_i;
+    where :math:`S_i` are the candidates of row i, :math:`\alpha` is the ``penalty`` and
+    :math:`\pi_{ij}` the prior of a candidate: equal shares, or the weights of the candidates
+    divided by their sum. It is not convex. From scores of zero, every round does
+
+    1. the E-step: the posterior :math:`q_{ij}` of every candidate is :math:`\pi_{ij} \, p_j(x_i)`
+       divided by its sum over :math:`S_i`;
     2. the M-step: some steps of L-BFGS, from where the last round ended, on
-       ``penalty / 2 * sum_j |w_j|^2 - sum_i sum_{j in S_i} q_ij log p_j(x_i)``.
+
+       .. math::
+
+           \frac{\alpha}{2} \sum_j \|w_j\|^2 - \sum_i \sum_{j \in S_i} q_{ij} \log(p_j(x_i))
 
     No round raises the objective, however few steps it makes. The first posterior is the prior.
 
@@ -61,11 +68,18 @@ class EMClassifier(PartialLabelClassifier):
     n_iter_ : int
         Rounds that were made.
 
+    See Also
+    --------
+    LSBCMM : A mixture of several components.
+    CC : The same likelihood with a network.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, EMClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = EMClassifier().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -30,22 +30,29 @@ from disambig.solvers.pair_graph import graph_to_candidates
 
 
 class IPAL(PartialLabelClassifier):
-    """Spread confidences over a graph in which every row is rebuilt from its neighbours.
+    r"""Spread confidences over a graph in which every row is rebuilt from its neighbours.
 
-    1. Every row x is rebuilt from its nearest neighbours: weights w >= 0 that minimise
-       ``|x - sum_r w_r x_r|^2``. Divided by their sum, they are the edges of a graph H.
-    2. Confidences F begin with equal shares F0 of the candidates and are spread:
-       ``F <- alpha H F + (1 - alpha) F0``, restricted to the candidates, rows divided by their sum,
-       until they stand still.
-    3. They are multiplied by ``sum_i F0_ij / sum_i F_ij``, class by class, so that every class
-       keeps its mass. The largest is the label of a training row.
+    1. Every row :math:`x` is rebuilt from its nearest neighbours: weights :math:`w \ge 0` that
+       minimise :math:`\|x - \sum_r w_r x_r\|^2`. Divided by their sum, they are the edges of a
+       graph :math:`H`.
+    2. Confidences :math:`F` begin with equal shares :math:`F^0` of the candidates and are spread
+       until they stand still:
+
+       .. math:: F \leftarrow \alpha H F + (1 - \alpha) F^0
+
+       restricted to the candidates, rows divided by their sum.
+    3. They are multiplied by :math:`\sum_i F^0_{ij} / \sum_i F_{ij}`, class by class, so that every
+       class keeps its mass. The largest is the label of a training row.
     4. A new row is rebuilt from its neighbours in the same way. The class whose neighbours alone
        come nearest to it, with the weights of all, is predicted.
 
-    The probability of a class is in proportion to the share of the row's squared length that its
-    neighbours explain, ``1 - |x - sum_{r in class} w_r x_r|^2 / |x|^2``, or zero where that is
-    negative. So the class of the smallest residual has the largest. Where no class alone explains
-    anything, neighbours vote with one voice each.
+    The probability of class c is in proportion to the share of the row's squared length that its
+    neighbours :math:`N_c` explain,
+
+    .. math:: 1 - \frac{\|x - \sum_{r \in N_c} w_r x_r\|^2}{\|x\|^2}
+
+    or zero where that is negative. So the class of the smallest residual has the largest. Where no
+    class alone explains anything, neighbours vote with one voice each.
 
     Parameters
     ----------
@@ -68,11 +75,18 @@ class IPAL(PartialLabelClassifier):
     n_iter_ : int
         Rounds of spreading.
 
+    See Also
+    --------
+    PLKNN : A plain vote of the neighbours.
+    AGGD : A graph that adapts to the confidences.
+
     Examples
     --------
     >>> from disambig import IPAL, CandidateLabels
     >>> X = [[0.0, 1.0], [0.1, 1.1], [0.2, 0.9], [1.0, 0.0], [1.1, 0.1], [0.9, 0.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = IPAL(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.1, 1.0], [1.0, 0.1]]).tolist()
     ['cat', 'dog']

@@ -20,30 +20,37 @@ _FIRST_COUNT_OF_OWN_CLASS = 11
 
 
 class LSBCMM(PartialLabelClassifier):
-    """A mixture of components, each with a region of the features and a distribution of labels.
+    r"""A mixture of components, each with a region of the features and a distribution of labels.
 
-    Gate m of K - 1 takes the share ``expit(v_m . x + a_m)`` of what the gates before it left of a
-    row, and the last component takes the rest (logistic stick-breaking): phi_m(x) is what component
-    m gets. Component m gives label l with probability theta_ml; theta_m has a Dirichlet prior whose
-    parameters all are ``concentration``. The true label of row i is one of its candidates S_i, with
-    the prior pi_il: equal shares, or the weights of the candidates divided by their sum. Every
-    round raises a bound of the log-likelihood (variational EM)::
+    Gate m of K - 1 takes the share :math:`\sigma(v_m \cdot x + a_m)` of what the gates before it
+    left of a row, with :math:`\sigma` the logistic function, and the last component takes the rest
+    (logistic stick-breaking): :math:`\phi_m(x)` is what component m gets. Component m gives label l
+    with probability :math:`\theta_{ml}`; :math:`\theta_m` has a Dirichlet prior whose parameters
+    all are ``concentration``. The true label of row i is one of its candidates :math:`S_i`, with
+    the prior :math:`\pi_{il}`: equal shares, or the weights of the candidates divided by their sum.
+    Every round raises a bound of the log-likelihood (variational EM),
 
-        sum_i log sum_{l in S_i} pi_il sum_m phi_m(x_i) exp(E log theta_ml)
-            - divergence of the theta from their prior - penalty / 2 * sum_m |v_m|^2
+    .. math::
+
+        \sum_i \log \left( \sum_{l \in S_i} \pi_{il} \sum_m \phi_m(x_i) \,
+        e^{E[\log \theta_{ml}]} \right) - D - \frac{\alpha}{2} \sum_m \|v_m\|^2
+
+    with :math:`D` the divergence of the :math:`\theta_m` from their prior and :math:`\alpha` the
+    ``penalty``.
 
     1. Candidate l and component m of row i get the probability
-       ``phi_m(x_i) pi_il exp(E log theta_ml)``, divided by its sum over m and over l in S_i.
-    2. theta_m becomes Dirichlet with ``concentration`` plus the expected number of rows with
-       component m and each label.
+       :math:`\phi_m(x_i) \, \pi_{il} \, e^{E[\log \theta_{ml}]}`, divided by its sum over m and
+       over l in :math:`S_i`.
+    2. :math:`\theta_m` becomes Dirichlet with ``concentration`` plus the expected number of rows
+       with component m and each label.
     3. All gates together make some steps of L-BFGS towards the expected components, each a logistic
        regression, from where the last round ended.
 
     It begins with equal shares for all components, which prefer one class each: frequent classes
     first (by the sum of their prior; ties in the order of the classes), then over again.
 
-    The probability of label l is ``sum_m phi_m(x) E theta_ml``; the confidences of a training row
-    are the last probabilities of its candidates.
+    The probability of label l is :math:`\sum_m \phi_m(x) \, E[\theta_{ml}]`; the confidences of a
+    training row are the last probabilities of its candidates.
 
     Parameters
     ----------
@@ -73,11 +80,17 @@ class LSBCMM(PartialLabelClassifier):
     n_iter_ : int
         Rounds that were made.
 
+    See Also
+    --------
+    EMClassifier : A single linear model.
+
     Examples
     --------
     >>> from disambig import LSBCMM, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = LSBCMM().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -31,39 +31,44 @@ _TOLERANCE_OF_LAST = 1e-4
 
 
 class M3PL(PartialLabelClassifier):
-    """Find the labels, one candidate a row, on which a linear machine has the largest margin.
+    r"""Find the labels, one candidate a row, on which a linear machine has the largest margin.
 
-    Class j has the score ``f_j(x) = w_j . x + b_j``. With a label y_i among the candidates of every
-    row i, the objective is::
+    Class j has the score :math:`f_j(x) = w_j \cdot x + b_j`. With a label :math:`y_i` among the
+    candidates :math:`S_i` of every row i, the objective is
 
-        1/2 sum_j (|w_j|^2 + b_j^2) + C sum_i max(0, 1 - m(i, y_i))
+    .. math::
 
-    where ``m(i, j) = f_j(x_i) - max_{q != j} f_q(x_i)`` is the margin of class j over the best
-    other class. It is minimised over machines and labels together, and every class j is chosen n_j
-    times, as often as the candidate sets make one expect: n_j is the sum over rows of
-    ``1 / |S_i|`` where j is a candidate, rounded so that all n_j add up to the number of rows.
+        \frac{1}{2} \sum_j \left( \|w_j\|^2 + b_j^2 \right)
+        + C \sum_i \max(0, 1 - m(i, y_i))
+
+    where :math:`m(i, j) = f_j(x_i) - \max_{q \ne j} f_q(x_i)` is the margin of class j over the
+    best other class. It is minimised over machines and labels together, and every class j is chosen
+    :math:`n_j` times, as often as the candidate sets make one expect: :math:`n_j` is the sum over
+    rows of :math:`1 / |S_i|` where j is a candidate, rounded so that all :math:`n_j` add up to the
+    number of rows.
 
     1. Rows are first assigned to the candidates whose class means are nearest, at the least sum of
-       squared distances that the n_j allow. The mean of class j is taken over all rows that have j
-       as a candidate, with weights ``1 / |S_i|``.
+       squared distances that the :math:`n_j` allow. The mean of class j is taken over all rows that
+       have j as a candidate, with weights :math:`1 / |S_i|`.
     2. At a fixed C two steps take turns: the machine is fitted to the labels, a support vector
        machine of Crammer and Singer; then labels are assigned anew at the least sum of the losses
-       ``max(0, 1 - m(i, j))`` that the n_j allow, a linear program. Neither step raises the
-       objective by more than the tolerance of its solver. A machine that has not converged after
-       1000 passes over the rows is used as it is.
+       :math:`\max(0, 1 - m(i, j))` that the :math:`n_j` allow, a linear program. Neither step
+       raises the objective by more than the tolerance of its solver. A machine that has not
+       converged after 1000 passes over the rows is used as it is.
     3. C begins at 1e-5 of its final value and grows by the factor ``1 + growth``, so that labels
        are settled while the machine is still simple.
 
     While no margin of a candidate reaches one, scores grow in proportion to C and settled labels
     stay what they are: values of C below that point are left out after the first.
 
-    Where candidates carry weights, shares of the weights stand in for ``1 / |S_i|``, and choosing
-    candidate j for row i costs ``log(largest weight of row i / weight of j)`` on top of the loss.
+    Where candidates carry weights, shares of the weights stand in for :math:`1 / |S_i|`, and
+    choosing candidate j for row i costs the logarithm of the largest weight of row i over the
+    weight of j, on top of the loss.
 
     Probabilities are the softmax of the scores, which keeps their order; the loss itself does not
     make them probabilities. The confidences of a training row are the softmax of the scores of its
     candidates, in proportion to their weights: they follow the machine, not the labels that it was
-    fitted to, which the n_j bind.
+    fitted to, which the :math:`n_j` bind.
 
     Parameters
     ----------
@@ -90,11 +95,17 @@ class M3PL(PartialLabelClassifier):
     n_iter_ : int
         Machines that were fitted.
 
+    See Also
+    --------
+    PLSVM : The margin of the best candidate, which is quicker.
+
     Examples
     --------
     >>> from disambig import M3PL, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = M3PL().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -25,13 +25,16 @@ _FEATURES_TO_COMPARE_DIRECTIONS = 10
 
 
 class PLKNN(PartialLabelClassifier):
-    """Vote over the candidate sets of the nearest neighbours.
+    r"""Vote over the candidate sets of the nearest neighbours.
 
-    The score of class j for a query with neighbours at the distances d_1 .. d_k is
-    ``sum_r w_r [j is a candidate of neighbour r]`` with ``w_r = 1``, or
-    ``w_r = 1 - d_r / sum_q d_q`` where nearer neighbours count more (a single neighbour counts
-    one). A set of many candidates votes for each of them in full. Scores divided by their sum are
-    the probabilities.
+    The score of class j for a query with neighbours at the distances :math:`d_1, \dots, d_k`, whose
+    candidate sets are :math:`S_1, \dots, S_k`, is
+
+    .. math:: \sum_{r: j \in S_r} w_r
+
+    with :math:`w_r = 1`, or :math:`w_r = 1 - d_r / \sum_q d_q` where nearer neighbours count more
+    (a single neighbour counts one). A set of many candidates votes for each of them in full. Scores
+    divided by their sum are the probabilities.
 
     For a training row, its own set takes no part in the vote: the confidences are the scores from
     its neighbours, restricted to its candidates.
@@ -49,11 +52,17 @@ class PLKNN(PartialLabelClassifier):
         data of many features that helps much (Lost, BirdSong), on other it costs a little (MSRCv2);
         with one or two features nothing is left to compare. "auto" does it from ten features on.
 
+    See Also
+    --------
+    IPAL : Rebuilds every row from its neighbours, and spreads confidences.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, PLKNN
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = PLKNN(n_neighbors=2).fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -24,24 +24,29 @@ _FEWEST_STEPS = 10
 
 
 class PLSVM(PartialLabelClassifier):
-    """A support vector machine whose margin is that of the best candidate.
+    r"""A support vector machine whose margin is that of the best candidate.
 
-    Class j has the score ``s_j(x) = w_j . x``, without an intercept: features are centred by their
-    scaling, and where there are fewer features than classes less one, some classes may be out of
-    reach. The objective is::
+    Class j has the score :math:`s_j(x) = w_j \cdot x`, without an intercept: features are centred
+    by their scaling, and where there are fewer features than classes less one, some classes may be
+    out of reach. The objective is
 
-        penalty / 2 * sum_j |w_j|^2
-            + mean_i max(0, 1 + max_{j not in S_i} s_j(x_i) - max_{j in S_i} s_j(x_i))
+    .. math::
 
-    where S_i are the candidates of row i. It is not convex. It is lowered by subgradient steps on
-    all rows at once (Pegasos), from random weights in [0, 1): step t has the length
-    ``1 / (penalty * t)`` and is followed by a projection of all weights together on the ball of
-    radius ``1 / sqrt(penalty)``. The last weights are kept, not the best ones.
+        \frac{\alpha}{2} \sum_j \|w_j\|^2 + \frac{1}{n} \sum_i \max\left( 0, \;
+        1 + \max_{j \notin S_i} s_j(x_i) - \max_{j \in S_i} s_j(x_i) \right)
 
-    Where candidates carry weights, a class whose weight is the share rho of the largest weight in
-    the set (0 outside the set) costs ``1 - rho``; the loss of a row is
-    ``max_q (s_q + 1 - rho_q) - max_{j in S} (s_j - (1 - rho_j))``. Equal weights give the loss
-    above.
+    where :math:`S_i` are the candidates of row i and :math:`\alpha` is the ``penalty``. It is not
+    convex. It is lowered by subgradient steps on all rows at once (Pegasos), from random weights in
+    [0, 1): step t has the length :math:`1 / (\alpha t)` and is followed by a projection of all
+    weights together on the ball of radius :math:`1 / \sqrt{\alpha}`. The last weights are kept, not
+    the best ones.
+
+    Where candidates carry weights, a class whose weight is the share :math:`\rho` of the largest
+    weight in the set (0 outside the set) costs :math:`1 - \rho`; the loss of a row is
+
+    .. math:: \max_q (s_q + 1 - \rho_q) - \max_{j \in S} (s_j - (1 - \rho_j))
+
+    Equal weights give the loss above.
 
     Probabilities are the softmax of the scores, which keeps their order; the loss itself does not
     make them probabilities. The confidences of a training row are the softmax of the scores of its
@@ -69,11 +74,18 @@ class PLSVM(PartialLabelClassifier):
     n_iter_ : int
         Steps that were made.
 
+    See Also
+    --------
+    M3PL : The margin over labels and machines together.
+    CLPL : The mean score of the candidates, which is convex.
+
     Examples
     --------
     >>> from disambig import PLSVM, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = PLSVM(random_state=0).fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

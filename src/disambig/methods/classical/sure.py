@@ -16,16 +16,20 @@ from disambig.solvers.nonnegative_qp import project_groups_on_simplex, project_r
 
 
 class SURE(PartialLabelClassifier):
-    """Fit a kernel model to confidences, and confidences to the model, favouring one candidate.
+    r"""Fit a kernel model to confidences, and confidences to the model, favouring one candidate.
 
-    The objective, over a kernel model Q = K A + 1 b' and confidences P (distributions over the
-    candidates of each row), is ``|Q - P|^2 + penalty tr(A' K A) - reward sum_i max_j P_ij``. Both
-    steps of a round minimise it exactly, so it never rises:
+    The objective, over a kernel model :math:`Q = K A + 1 b^T` and confidences :math:`P`
+    (distributions over the candidates of each row), is
+
+    .. math:: \|Q - P\|^2 + \beta \operatorname{tr}(A^T K A) - \lambda \sum_i \max_j P_{ij}
+
+    with :math:`\beta` the ``penalty`` and :math:`\lambda` the ``reward``. Both steps of a round
+    minimise it exactly, so it never rises:
 
     1. The model is kernel ridge regression on P. The kernel is Gaussian, as wide as the mean
        distance between training rows.
-    2. The confidences of a row are the distribution over its candidates nearest to Q_i with
-       ``reward / 2`` added to its largest candidate.
+    2. The confidences of a row are the distribution over its candidates nearest to :math:`Q_i` with
+       :math:`\lambda / 2` added to its largest candidate.
 
     The second step is the whole quadratic problem of the paper: a projection keeps the order of
     its entries, so its largest stays the largest, and no other candidate could earn the reward at a
@@ -59,11 +63,17 @@ class SURE(PartialLabelClassifier):
     n_iter_ : int
         Rounds.
 
+    See Also
+    --------
+    AGGD : A kernel model with a graph of neighbours.
+
     Examples
     --------
     >>> from disambig import SURE, CandidateLabels
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> method = SURE().fit(X, y)
     >>> method.predict([[0.0], [1.0]]).tolist()
     ['cat', 'dog']

@@ -69,8 +69,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         First epoch with noise.
     prior_correction : float, default=0
         How strongly the share of every class is held near the one that the candidate sets imply,
-        which is the mean of ``1 / |S|``: 0 not at all, 1 fully. Above 0, weights of the candidates
-        count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
+        which is the mean of :math:`1 / |S|`: 0 not at all, 1 fully. Above 0, weights of the
+        candidates count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
     guard : bool, default=True
         Whether a training that parts from its own first choices is stopped and begun again with
         a ramp ten times shorter. A mix leaves out what that does not mend, and what collapses after
@@ -108,11 +108,17 @@ class NCPDPlusClassifier(NCPDClassifier):
         mix that of the heaviest member. With ``validation`` it has the covering rate of the mix,
         for as many epochs as a member alone would have; other measures end with the member.
 
+    See Also
+    --------
+    NCPDClassifier : The method that it extends.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, NCPDPlusClassifier
     >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"])
+    >>> y = CandidateLabels.from_strings(
+    ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
+    ... )
     >>> model = NCPDPlusClassifier(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']

@@ -119,6 +119,29 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         Arrays by name, and ``to_frame()``.
     n_features_in_ : int
         Number of features seen in ``fit``.
+
+    See Also
+    --------
+    PartialLabelClassifier : The base of all methods.
+    NCPDClassifier : A method of this kind.
+
+    Examples
+    --------
+    A method of your own: networks learn from their own probabilities of the candidates.
+
+    >>> from disambig import CandidateLabels, NetworkClassifier
+    >>> from disambig.engine.rule import Rule, Targets
+    >>> class SelfTaught(Rule):
+    ...     def targets(self, batch):
+    ...         return Targets(slots=batch.candidate_probabilities())
+    >>> class SelfTaughtClassifier(NetworkClassifier):
+    ...     def _make_rule(self):
+    ...         return SelfTaught()
+    >>> X = [[0.0], [0.1], [1.0], [1.1]]
+    >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "dog", "dog|fox"])
+    >>> model = SelfTaughtClassifier(hidden=8, epochs=2, random_state=0).fit(X, y)
+    >>> model.predict_proba(X).shape
+    (4, 3)
     """
 
     # Parameters that the course of a training does not depend on, or only through its rows, its

@@ -62,6 +62,21 @@ class TableAudit:
         What the ambiguity costs.
     findings : tuple of Finding
         What looks wrong, the worst first.
+
+    See Also
+    --------
+    audit_table : Makes it.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import audit_table
+    >>> frame = example_tables()["vehicles.csv"]
+    >>> audit = audit_table(frame, truth="checked", id="vehicle")
+    >>> audit.n_rows, audit.n_unlabelled
+    (746, 0)
+    >>> print(audit)  # doctest: +ELLIPSIS
+    746 rows...
     """
 
     n_rows: int

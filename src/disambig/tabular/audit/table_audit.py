@@ -45,6 +45,20 @@ def audit_table(
         Columns whose values are codes, even if they look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
+
+    See Also
+    --------
+    disambig.candidates.audit_candidates : For candidate sets without a table.
+    clean_table : Chooses a label for every row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig import audit_table
+    >>> frame = pd.DataFrame({"size": [1, 2, 3], "label": ["cat|dog", "cat", "dog"]})
+    >>> audit = audit_table(frame)
+    >>> audit.sets.size_histogram
+    {1: 2, 2: 1}
     """
     # A misspelled column name is an error, not a finding about the table.
     columns = FeatureColumns(

@@ -220,7 +220,7 @@ def read_table(
     with_truth: bool = False,
     max_memory: int | str | None = None,
 ) -> "pd.DataFrame":
-    """Read a table from a file.
+    r"""Read a table from a file.
 
     Its columns have different names, which are strings; there is at least one row.
 
@@ -242,6 +242,23 @@ def read_table(
     max_memory : int or str, optional
         Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
         default 2 GB, or ten times its size where that is more.
+
+    See Also
+    --------
+    write_table : The other way round.
+    disambig.datasets.load_dataset : Reads arrays of features and candidate sets.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from disambig import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pets.csv")
+    ...     _ = path.write_text("size,label\n1,cat|dog\n2,dog\n", encoding="utf-8")
+    ...     frame = read_table(path)
+    >>> frame.to_dict("list")
+    {'size': ['1', '2'], 'label': ['cat|dog', 'dog']}
     """
     try:
         content = find_content(source, max_memory)
@@ -291,6 +308,23 @@ def write_table(
         Put an apostrophe before every text of a CSV or TSV that a spreadsheet would take for a
         formula, because it begins with ``=``, ``+``, ``-`` or ``@`` and is not a number. In other
         formats no text is a formula.
+
+    See Also
+    --------
+    read_table : The other way round.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from disambig.tabular import write_table
+    >>> frame = pd.DataFrame({"size": [1, 2], "label": ["cat|dog", "dog"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pets.csv")
+    ...     write_table(frame, path)
+    ...     path.read_text(encoding="utf-8").splitlines()
+    ['size,label', '1,cat|dog', '2,dog']
     """
     writer = find_writer(target, format=format, delimiter=delimiter)
     named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)

@@ -44,6 +44,28 @@ def read_annotations(
         Annotators a label needs to be a candidate.
     literal : bool, default=False
         Take "NA" and the like as labels, and not as empty cells.
+
+    See Also
+    --------
+    one_row_per_item : The features of the same table.
+    LabelColumns : For a table with one row per item; ``votes=True`` counts its columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig.tabular import read_annotations
+    >>> votes = pd.DataFrame(
+    ...     {
+    ...         "photo": ["a", "a", "a", "b"],
+    ...         "who": ["Ann", "Bob", "Eve", "Ann"],
+    ...         "vote": ["cat", "dog", "cat", "dog"],
+    ...     }
+    ... )
+    >>> items, y = read_annotations(votes, item="photo", annotator="who", label="vote")
+    >>> items, y.to_strings()
+    (['a', 'b'], ['cat|dog', 'dog'])
+    >>> y.weights.toarray().tolist()
+    [[2.0, 1.0], [0.0, 1.0]]
     """
     items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
     label_column = _column(long_frame, label, "the labels")
@@ -91,6 +113,28 @@ def one_row_per_item(
         The columns that say which item, and which label.
     annotator : str or None
         The column that says who, if there is one.
+
+    See Also
+    --------
+    read_annotations : The labels of the same table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig.tabular import one_row_per_item
+    >>> votes = pd.DataFrame(
+    ...     {
+    ...         "photo": ["a", "a", "b"],
+    ...         "who": ["Ann", "Bob", "Ann"],
+    ...         "vote": ["cat", "dog", "dog"],
+    ...         "width": [640, 640, 800],
+    ...     }
+    ... )
+    >>> table, varying = one_row_per_item(
+    ...     votes, item="photo", annotator="who", label="vote"
+    ... )
+    >>> table.to_dict("list"), varying
+    ({'photo': ['a', 'b'], 'width': [640, 800]}, [])
     """
     import pandas as pd  # slow to import
 

@@ -53,6 +53,20 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
         The table that is decided on.
     id : str, optional
         The column, of both tables, that names the rows; compared as strings.
+
+    See Also
+    --------
+    clean_table : Takes them as ``decisions``.
+    fit_table : Takes them too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig.tabular import read_decisions
+    >>> frame = pd.DataFrame({"size": [1, 2], "label": ["cat|dog", "dog|fox"]})
+    >>> decisions = pd.DataFrame({"row": [2, 1, 2], "label": ["dog", "cat", "fox"]})
+    >>> read_decisions(decisions, frame)
+    {1: 'fox', 0: 'cat'}
     """
     rows = DecidedRows(frame, id)
     by_id = f"Or name a column that identifies rows in both tables: {option('id')}."

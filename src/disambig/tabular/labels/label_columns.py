@@ -76,12 +76,17 @@ class LabelColumns:
         Refuse rows that may have any label, or any but a few, where they need more memory, in bytes
         or as ``"8GB"``. By default 2 GB.
 
+    See Also
+    --------
+    read_annotations : For a long table with one row per annotation.
+    disambig.candidates.CandidateLabels : What ``read`` returns.
+
     Examples
     --------
     >>> import pandas as pd
-    >>> from disambig.tabular.labels.label_columns import LabelColumns
-    >>> table = pd.DataFrame({"first": ["cat", "dog", "!cat"], "second": ["dog", None, ""]})
-    >>> LabelColumns(columns=("first", "second")).read(table).to_strings()
+    >>> from disambig import LabelColumns
+    >>> table = pd.DataFrame({"one": ["cat", "dog", "!cat"], "two": ["dog", None, ""]})
+    >>> LabelColumns(columns=("one", "two")).read(table).to_strings()
     ['cat|dog', 'dog', 'dog']
     """
 
