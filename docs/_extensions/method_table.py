@@ -12,7 +12,7 @@ Method = type[PartialLabelClassifier]
 
 def _in_order() -> list[Method]:
     """Return methods before baselines, by name."""
-    roles = ("method", "floor", "ceiling")
+    roles = ("method", "candidate_baseline", "true_label_baseline")
     return sorted(all_methods().values(), key=lambda method: roles.index(method.card.role))
 
 
@@ -24,7 +24,7 @@ def _published(method: Method) -> str:
 
 def _row(method: Method) -> str:
     card = method.card
-    idea = card.title if card.role == "method" else f"{card.title} ({card.role})"
+    idea = card.title if card.role == "method" else f"{card.title} (baseline)"
     departures = f"[{len(card.deviations)}](#departures-{card.name})" if card.deviations else "0"
     link = f"{{py:class}}`~disambig.methods.{method.__name__}`"
     cells = [f"`{card.name}`<br>{link}", idea, _published(method), departures]
