@@ -3,7 +3,9 @@
 import io
 import json
 import logging
+import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,7 +68,53 @@ def say(text: str, console: Console | None = None, *, wrap: bool = True) -> None
     """
     console = console or people_console()
     # Lines for people, one line for other programs.
-    console.print(plain(text), soft_wrap=not (wrap and console.is_terminal))
+    shown = wrapped(plain(text), console) if wrap and console.is_terminal else plain(text)
+    console.print(shown, soft_wrap=True)
+
+
+def say_path(what: str, path: object, console: Console | None = None) -> None:
+    """Print where something is: the path on a line of its own, in one piece, to be copied."""
+    say(what, console)
+    say(str(path), console, wrap=False)
+
+
+def say_next(*steps: tuple[str, Iterable[str]]) -> None:
+    """Print commands that can be copied, on standard error, so that results stay alone.
+
+    A step says what it does, in words that go on after "Next,", and the words of its command.
+    """
+    say("")
+    for number, (purpose, words) in enumerate(steps):
+        say(f"{'Or' if number else 'Next,'} {purpose}:")
+        say(f"  disambig {shlex.join(words)}", wrap=False)
+
+
+def path_word(path: str | os.PathLike[str]) -> str:
+    """Return a path as an argument: one that begins with a dash would be taken for an option."""
+    text = os.fspath(path)
+    return f"./{text}" if text.startswith("-") else text
+
+
+def wrapped(text: Text, console: Console, *, first: str = "", others: str = "") -> Text:
+    """Return a text in lines that a console has room for, without blanks at their ends.
+
+    ``first`` and ``others`` stand before the first line and before those that follow.
+    """
+    lines = text.wrap(console, max(1, console.width - len(others)), overflow="fold")
+    shown = Text()
+    for number, line in enumerate(lines):
+        line.rstrip()
+        shown.append(f"\n{others}" if number else first).append_text(line)
+    return shown
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def say_notices(notices: Iterable[str]) -> None:
