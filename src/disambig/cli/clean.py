@@ -85,9 +85,9 @@ def clean(
     --decisions decisions.csv --out vehicles-clean.csv
     """
     with (
-        collected_notices() as notices,
-        FitWorkers(learning.jobs or -1) as workers,
         FitView() as view,
+        collected_notices(view.console) as notices,
+        FitWorkers(learning.jobs or -1) as workers,
     ):
         # They load libraries while this process does.
         workers.start(1 if in_sample else folds, learning.method)

@@ -117,24 +117,25 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def say_notices(notices: Iterable[str]) -> None:
+def say_notices(notices: Iterable[str], console: Console | None = None) -> None:
     """Print what was left out, and why."""
     for notice in notices:
-        say(f"Note: {notice}")
+        say(f"Note: {notice}", console)
 
 
 @contextmanager
-def collected_notices() -> Iterator[list[str]]:
+def collected_notices(console: Console | None = None) -> Iterator[list[str]]:
     """Print warnings as they come, and collect them for the result of a command.
 
-    Each is said once, however many models have reason for it.
+    Each is said once, however many models have reason for it. Where a bar is live, its console
+    must print them, or they would be written into the bar.
     """
     notices: list[str] = []
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if str(message) not in notices:
             notices.append(str(message))
-            say_notices([str(message)])
+            say_notices([str(message)], console)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -68,9 +68,9 @@ def fit(
     --votes --out model
     """
     with (
-        collected_notices() as notices,
-        FitWorkers(learning.jobs or -1) as workers,
         FitView() as view,
+        collected_notices(view.console) as notices,
+        FitWorkers(learning.jobs or -1) as workers,
     ):
         workers.start(folds + 1, learning.method)  # they load libraries while this process does
         # keeps --help quick
@@ -135,17 +135,17 @@ class FitView(FitListener):
         # keeps --help quick
         from rich.progress import BarColumn, Progress, TextColumn
 
-        self._console = people_console()
+        self.console = people_console()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             TextColumn("{task.fields[known]}", markup=False),
-            console=self._console,
-            disable=not self._console.is_terminal,
+            console=self.console,
+            disable=not self.console.is_terminal,
             transient=True,
             expand=True,
         )
-        self._task = self._bar.add_task("Training: starting", total=None, known="")
+        self._task = self._bar.add_task("Reading the table", total=None, known="")
         self._n_fits = 0
         self._n_done = 0
         self._started: dict[str, float] = {}  # when every model began that is being trained
@@ -155,6 +155,7 @@ class FitView(FitListener):
         self._slowest = 0.0  # seconds, of the models that are done
 
     def __enter__(self) -> Self:
+        self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -163,14 +164,14 @@ class FitView(FitListener):
     def on_fits_start(self, n_fits: int) -> None:
         """Know how much there is to do."""
         self._n_fits = n_fits
-        self._bar.start()
+        self._refresh()
 
     def on_fit_start(self, title: str) -> None:
         """Say which model is next."""
         self._started[title], self._seen[title] = time.monotonic(), 0
-        if not self._console.is_terminal:
+        if not self.console.is_terminal:
             number = self._n_done + len(self._seen)
-            say(f"Training: {title} ({number} of {self._n_fits})", self._console)
+            say(f"Training: {title} ({number} of {self._n_fits})", self.console)
         self._refresh()
 
     def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
