@@ -86,6 +86,9 @@ def run_and_report(
             wrap=False,
         )
         raise typer.Exit(1)
+    store = [] if options.store == STORE else ["--store", str(options.store)]
+    words = ["report", path_word(folder), *store, "--out", f"{study.name}.html"]
+    say_next(("make the page again, without running anything", words))
 
 
 def _check_folder(study: "Study", folder: Path, store: Path) -> None:
@@ -159,9 +162,6 @@ def _report(
         say(NO_FIGURES, console)
     say_path("\nAll tables, tests and figures are in", folder, console)
     say_path("Open this page in a browser:", page.with_suffix(".html"), console)
-    store = [] if options.store == STORE else ["--store", str(options.store)]
-    words = ["report", path_word(folder), *store, "--out", f"{plan.name}.html"]
-    say_next(("make the page again, without running anything", words))
 
 
 @with_option_groups
