@@ -144,6 +144,7 @@ class FitView(FitListener):
             disable=not self.console.is_terminal,
             transient=True,
             expand=True,
+            redirect_stdout=False,  # a table may be on its way there
         )
         self._task = self._bar.add_task("Reading the table", total=None, known="")
         self._n_fits = 0
