@@ -49,7 +49,8 @@ def test_commands_share_a_folder_and_their_output_stands_below_them(built):
     # A long command goes on in the next line, as in a shell.
     done, page = built("disambig example", "disambig audit vehicles.csv \\", "    --labels label")
     assert done.returncode == 0, done.stderr
-    assert "new-vehicles.csv: 100 rows" in page
+    assert "100 rows, 19 columns:" in page
+    assert "Next, look at it:" in page
     assert "746 rows, 18 features" in page
     assert page.index("disambig example") < page.index("746 rows, 18 features")
 

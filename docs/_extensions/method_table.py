@@ -19,7 +19,7 @@ _CODE = re.compile(r"\b\w+=(?:'[^']*'|\"[^\"]*\"|[\w.]+)")
 
 def _in_order(figures: dict[str, Figures]) -> list[Method]:
     """Return ours, then methods before baselines, the most accurate first."""
-    roles = ("method", "floor", "ceiling")
+    roles = ("method", "candidate_baseline", "true_label_baseline")
 
     def place(method: Method) -> tuple[bool, int, float]:
         name = method.card.name
@@ -38,7 +38,7 @@ def _guide_row(method: Method, figures: Figures) -> str:
         "" if figures.seconds is None else f"{figures.seconds:.0f}",
         "" if figures.gigabytes is None else f"{figures.gigabytes:.1f}",
         "yes" if method.accepts_sparse else "no",
-        "no" if card.role == "ceiling" else "yes",  # true labels have none
+        "no" if card.reads_true_labels else "yes",  # true labels have none
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -70,7 +70,7 @@ def _published(method: Method) -> str:
 
 def _row(method: Method) -> str:
     card = method.card
-    idea = card.title if card.role == "method" else f"{card.title} ({card.role})"
+    idea = card.title if card.role == "method" else f"{card.title} (baseline)"
     departures = f"[{len(card.deviations)}](#departures-{card.name})" if card.deviations else "0"
     link = f"{{py:class}}`~disambig.methods.{method.__name__}`"
     cells = [f"`{card.name}`<br>{link}", idea, _published(method), departures]

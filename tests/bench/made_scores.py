@@ -8,7 +8,7 @@ import pandas as pd
 
 METHODS = ("NCPD", "SURE", "AGGD", "IPAL", "PL-KNN", "CLPL")
 MANY = (*METHODS, "M3PL", "PL-SVM", "EM", "LSB-CMM", "w/o NC", "w/o PD", "NCPD by covering rate")
-BOUNDS = {"average": "floor", "oracle": "ceiling"}
+BOUNDS = {"average": "candidate_baseline", "oracle": "true_label_baseline"}
 DATASETS = ("glass", "ecoli", "vehicle", "segment")
 PS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 

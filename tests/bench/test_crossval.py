@@ -146,7 +146,7 @@ def test_corruption_is_drawn_anew_for_every_fold_and_seed(data, seen):
     assert len({tuple(candidates.sizes) for _, candidates, _ in seen}) == 6
 
 
-def test_only_the_ceiling_is_shown_the_truth(data):
+def test_only_the_oracle_is_shown_the_truth(data):
     scores = list(cross_validate(OracleClassifier(), data, n_folds=3))
     assert [score.transductive_accuracy for score in scores] == [1, 1, 1]
 

@@ -81,7 +81,12 @@ def test_a_pale_line_keeps_its_shape_and_lies_below_the_reference():
 
 
 def test_baselines_come_last_and_differ_by_their_dashes_alone():
-    roles = {"low": "floor", "NCPD": "method", "top": "ceiling", "chance": "floor"}
+    roles = {
+        "low": "candidate_baseline",
+        "NCPD": "method",
+        "top": "true_label_baseline",
+        "chance": "candidate_baseline",
+    }
     styles = role_styles(roles, "NCPD")
     assert list(styles) == ["NCPD", "low", "chance", "top"]
     bounds = list(styles.values())[1:]

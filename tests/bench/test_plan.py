@@ -33,13 +33,13 @@ def test_baselines_are_added_at_the_end_and_once(table):
 
     method, on_random, on_truth = (
         ("PLKNN", "method"),
-        ("LR on a random candidate", "floor"),
-        ("LR on true labels", "ceiling"),
+        ("LR on a random candidate", "candidate_baseline"),
+        ("LR on true labels", "true_label_baseline"),
     )
     assert titles("plknn") == [method, on_random, on_truth]
     assert titles("oracle", "plknn") == [on_truth, method, on_random]
     named = {"name": "random_candidate", "title": "blind"}
-    assert titles("plknn", named) == [method, ("blind", "floor"), on_truth]
+    assert titles("plknn", named) == [method, ("blind", "candidate_baseline"), on_truth]
 
 
 def test_every_share_is_combined_with_every_number_of_false_labels(table):

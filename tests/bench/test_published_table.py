@@ -23,7 +23,7 @@ def frame(cells, **more):
                 "r": np.nan,
                 "data": dataset,
                 "method": method,
-                "role": "ceiling" if method == "oracle" else "method",
+                "role": "true_label_baseline" if method == "oracle" else "method",
                 "seed": 0,
                 "fold": fold,
                 "accuracy": value,

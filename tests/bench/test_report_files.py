@@ -180,7 +180,7 @@ def test_a_failure_with_a_long_message_stays_one_entry_of_the_list(data, tmp_pat
     assert "first\\udcff" in text.partition("## What failed")[2].replace("\\\\", "\\")
 
 
-def test_every_table_with_columns_of_methods_has_floor_and_ceiling():
+def test_every_table_with_columns_of_methods_has_both_baselines():
     report = make_report(result_of(small("plknn", "sure", metrics=["accuracy", "covering_rate"])))
     for metric in ("accuracy", "covering_rate"):
         assert report.tables[metric].header[-2:] == (ON_RANDOM, ON_TRUTH)

@@ -44,7 +44,7 @@ MEANS = {
     "wine": {"ours": 0.7, "a": 0.8, "b": 0.5, "low": 0.4, "high": 0.8},
     "iris": {"ours": 0.9, "a": 0.8, "b": 0.7, "low": 0.5, "high": 0.9},
 }
-ROLES = {"low": "floor", "high": "ceiling"}
+ROLES = {"low": "candidate_baseline", "high": "true_label_baseline"}
 
 
 def test_it_says_who_is_best_on_how_much():
@@ -115,7 +115,7 @@ def test_every_method_behind_a_baseline_is_named_with_the_datasets():
     assert "- Worse than low: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in text
     assert "; worse on 3: zoo 3." in text
     assert "; better on 3: wine 3." in text
-    two = findings(study(settings, roles=ROLES | {"b": "floor"}), "ours")
+    two = findings(study(settings, roles=ROLES | {"b": "candidate_baseline"}), "ours")
     assert "- Worse than b: ours on zoo (3 of 3 settings); a on wine (2 of 3).\n" in two
     assert "- Worse than low: " in two
 
@@ -297,7 +297,7 @@ def test_tests_allow_for_training_rows_that_runs_share():
 
 
 def test_sentences_spell_out_logistic_regression():
-    roles = {"LR on true labels": "ceiling"}
+    roles = {"LR on true labels": "true_label_baseline"}
     scores = study({"zoo": {"ours": 0.7, "LR": 0.6, "LR on true labels": 0.8}}, roles=roles)
     text = findings(scores, "ours")
     assert "0.100 worse than logistic regression on true labels." in text

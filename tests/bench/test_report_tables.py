@@ -12,7 +12,7 @@ from disambig import DisambigError
 from disambig.bench import comparison_table
 from disambig.bench import significance_table as any_significance_table
 
-ROLES = {"floor": "floor", "ceiling": "ceiling"}
+ROLES = {"low": "candidate_baseline", "high": "true_label_baseline"}
 
 
 def frame(cells, *, metric="accuracy", selections=None, roles=ROLES):
@@ -134,14 +134,14 @@ def test_tests_use_the_runs_that_both_methods_have():
 
 def test_the_best_mean_of_the_methods_stands_out_and_no_baseline_does():
     cells = {
-        ("zoo", "ceiling"): [0.9, 0.9],
+        ("zoo", "high"): [0.9, 0.9],
         ("zoo", "a"): [0.5, 0.6],
         ("zoo", "b"): [0.7, 0.8],
         ("zoo", "c"): [0.7, 0.8],
-        ("zoo", "floor"): [0.1, 0.1],
+        ("zoo", "low"): [0.1, 0.1],
     }
     table = comparison_table(frame(cells), reference="a")
-    assert table.header == ("data", "a", "b", "c", "floor", "ceiling")
+    assert table.header == ("data", "a", "b", "c", "low", "high")
     assert table.emphasised == {(0, 2), (0, 3)}
 
 
@@ -162,9 +162,9 @@ def test_parameters_chosen_with_true_labels_are_named():
     assert comparison_table(scores, reference="a").header[2] == "b (chosen by true labels)"
 
 
-@pytest.mark.parametrize("reference", ["nobody", "floor"])
+@pytest.mark.parametrize("reference", ["nobody", "low"])
 def test_the_reference_must_be_a_method(reference):
-    scores = frame({("zoo", "a"): [0.5, 0.6], ("zoo", "floor"): [0.1, 0.2]})
+    scores = frame({("zoo", "a"): [0.5, 0.6], ("zoo", "low"): [0.1, 0.2]})
     for make in (comparison_table, significance_table):
         with pytest.raises(DisambigError, match=f"no method to compare with called '{reference}'"):
             make(scores, reference=reference)
@@ -220,11 +220,11 @@ def test_the_accuracy_and_the_significance_table_count_alike():
 
 
 def test_baselines_have_a_mean_and_nothing_else():
-    scores = frame(random_cells(4, ["floor", "ours", "a", "b", "ceiling"]))
+    scores = frame(random_cells(4, ["low", "ours", "a", "b", "high"]))
     table = significance_table(scores, reference="ours")
     assert table.n_summary_rows == 2
     for name, mean, *rest in table.rows[-2:]:
-        assert name in {"floor", "ceiling"}
+        assert name in {"low", "high"}
         # Without a deviation, which would be that of unlike datasets.
         assert re.fullmatch(r"0\.\d{3}", mean)
         assert set(rest) == {""}

@@ -16,16 +16,31 @@ def test_data_and_methods_keep_the_order_of_their_first_appearance():
     scores = pd.DataFrame(
         [
             record("sure", 0, 0.5, data="zoo", dataset="zoo"),
-            record("floor", 0, 0.1, role="floor"),
+            record("low", 0, 0.1, role="candidate_baseline"),
             record("aggd", 0, 0.5),
-            record("top", 0, 0.9, role="ceiling"),
+            record("top", 0, 0.9, role="true_label_baseline"),
             record("sure", 0, 0.5),
         ]
     )
     runs = RunTable.from_scores(scores, "accuracy")
     assert runs.data == ("zoo", "glass")
     assert runs.methods == ("sure", "aggd")
-    assert runs.bounds == ("floor", "top")
+    assert runs.bounds == ("low", "top")
+
+
+def test_roles_in_the_words_of_version_0_1_are_read():
+    scores = pd.DataFrame(
+        [
+            record("a", 0, 0.5),
+            record("low", 0, 0.1, role="floor"),
+            record("top", 0, 0.9, role="ceiling"),
+        ]
+    )
+    assert RunTable.from_scores(scores, "accuracy").roles == {
+        "a": "method",
+        "low": "candidate_baseline",
+        "top": "true_label_baseline",
+    }
 
 
 def test_methods_are_paired_by_seed_and_fold_whatever_the_order_of_the_records():
@@ -47,12 +62,12 @@ def test_a_record_without_a_value_counts_as_missing():
     assert len(runs.values("glass", "b")) == 0
 
 
-def test_names_say_floor_ceiling_and_choice_by_true_labels():
+def test_a_name_says_that_parameters_were_chosen_by_true_labels():
     scores = pd.DataFrame(
         [
             record("a", 0, 0.5, selection="oracle"),
             record("b", 0, 0.5, selection="covering_rate"),
-            record("c", 0, 0.5, role="floor"),
+            record("c", 0, 0.5, role="candidate_baseline"),
         ]
     )
     runs = RunTable.from_scores(scores, "accuracy")
@@ -65,7 +80,7 @@ def test_names_say_floor_ceiling_and_choice_by_true_labels():
 
 def test_rivals_are_the_other_methods():
     scores = pd.DataFrame(
-        [record("a", 0, 0.5), record("b", 0, 0.5), record("c", 0, 0.5, role="floor")]
+        [record("a", 0, 0.5), record("b", 0, 0.5), record("c", 0, 0.5, role="candidate_baseline")]
     )
     assert RunTable.from_scores(scores, "accuracy").rivals("b") == ("a",)
 
@@ -74,7 +89,10 @@ def test_rivals_are_the_other_methods():
     ("records", "message"),
     [
         ([record("a", 0, 0.5), record("a", 0, 0.6)], "'a' on 'glass' has seed 0, fold 0 twice"),
-        ([record("a", 0, 0.5), record("a", 1, 0.6, role="floor")], "'floor' and 'method'"),
+        (
+            [record("a", 0, 0.5), record("a", 1, 0.6, role="candidate_baseline")],
+            "'candidate_baseline' and 'method'",
+        ),
         ([record("a", 0, 0.5, role="star")], "has 'star'"),
         ([{"method": "a"}], "need the columns dataset, p, r, data, role"),
     ],

@@ -135,7 +135,7 @@ def test_a_method_with_a_seed_has_that_of_the_trial(data):
     assert choices[0] == choices[1]
 
 
-def test_a_ceiling_is_chosen_on_the_true_labels_it_is_trained_on(data):
+def test_the_oracle_is_chosen_on_the_true_labels_it_is_trained_on(data):
     grid = {"scaling": ["none", "standard"]}
     trial = make_trial(data, SPLIT)
     by_sets, by_truth = (

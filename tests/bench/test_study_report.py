@@ -119,7 +119,7 @@ def test_every_metric_has_its_own_tables_and_figures_and_the_first_makes_the_fin
     assert report.findings[0].startswith("Best mean Brier score")
 
 
-def test_one_method_with_floor_and_ceiling_is_reported_without_tests():
+def test_one_method_with_baselines_is_reported_without_tests():
     report = make_report(result_of(small("plknn")))
     assert report.tables["accuracy"].header == ("data", "PLKNN", ON_RANDOM, ON_TRUTH)
     assert "PLKNN cannot be tested against another method" in " ".join(report.findings)
@@ -154,7 +154,7 @@ def test_a_failed_cell_is_marked_and_the_failure_told_while_the_rest_is_there(da
     assert "4 of 15 runs are missing" in " ".join(report.findings)
 
 
-def test_a_study_whose_study_methods_all_failed_is_reported_with_floor_and_ceiling(data, tmp_path):
+def test_a_study_whose_study_methods_all_failed_is_reported_with_its_baselines(data, tmp_path):
     report, page = written(small(diligent(fails_without=-1), datasets=[data]), tmp_path / "out")
     _, rows = rows_of(page.with_name("accuracy.csv"))
     assert rows["small"]["DILIGENT"] == "-"

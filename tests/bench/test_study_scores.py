@@ -38,8 +38,8 @@ def test_there_is_a_row_of_scores_for_every_job_in_the_order_of_the_plan(data):
     assert roles == {
         "PLKNN": "method",
         "SURE": "method",
-        "LR on a random candidate": "floor",
-        "LR on true labels": "ceiling",
+        "LR on a random candidate": "candidate_baseline",
+        "LR on true labels": "true_label_baseline",
     }
     is_tuned = scores["method"] == "PLKNN"
     assert set(scores.loc[is_tuned, "selection"]) == {"covering_rate"}

@@ -101,7 +101,7 @@ def test_titles_are_names_as_papers_write_them_unless_a_label_is_given():
     assert titles == ["PLKNN", "LR on a random candidate", "ours"]
 
 
-def test_the_first_method_that_is_no_floor_or_ceiling_is_the_reference():
+def test_the_first_method_that_is_not_a_baseline_is_the_reference():
     methods = ["oracle", "ipal", "plknn"]
     assert Study(**settings(methods=methods)).reference_title == "IPAL"
     assert Study(**settings(methods=methods, reference="PLKNN")).reference_title == "PLKNN"

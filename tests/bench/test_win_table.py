@@ -15,7 +15,7 @@ from disambig.bench.formats import to_csv, to_latex, to_markdown
 
 PS, RS = (0.1, 0.4, 0.7), (1, 3)
 METHODS = ("ours", "a", "b")
-ROLES = {"low": "floor", "high": "ceiling"}
+ROLES = {"low": "candidate_baseline", "high": "true_label_baseline"}
 
 
 def record(dataset, p, r, method, fold, value, **more):

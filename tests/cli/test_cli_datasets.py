@@ -1,4 +1,4 @@
-"""``disambig datasets`` shows every card and where the data is."""
+"""``disambig datasets``: a line for each card, and with an option where its data is."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,49 +11,61 @@ from disambig.datasets import list_datasets
 Invoke = Callable[..., Result]
 
 
-def lines_about(name: str, output: str) -> list[str]:
-    """Return the lines of the table about a dataset: title, size, and where its data is."""
+def cells_of(name: str, output: str) -> list[str]:
+    """Return the cells beside the name of a dataset."""
+    (line,) = (line for line in output.splitlines() if line.startswith(f"{name} "))
+    return line.split()[1:]
+
+
+def details_of(name: str, output: str) -> list[str]:
+    """Return the title of a dataset, and where its data is."""
     lines = output.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.startswith(f"│ {name} "))
-    return [line.strip("│").split("│")[-1].strip() for line in lines[first : first + 3]]
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"{name}: "))
+    return [lines[first].removeprefix(f"{name}: "), lines[first + 1].strip()]
 
 
-def test_every_dataset_is_listed_with_its_shape(
-    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("DISAMBIG_DATA", raising=False)
-    for columns in ("80", "200"):
-        output = invoke("datasets", COLUMNS=columns).output
-        for card in list_datasets():
-            size = f"{card.n_samples} rows, {card.n_features} features, {card.n_classes} classes"
-            candidates = f"{card.average_candidates:.2f} candidates a row"
-            assert lines_about(card.name, output)[:2] == [card.title, f"{size}, {candidates}"]
+def test_every_dataset_has_a_line_with_its_shape(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("datasets", COLUMNS="80", DISAMBIG_DATA=str(tmp_path))
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for card in list_datasets():
+        shape = [f"{count:,}" for count in (card.n_samples, card.n_features, card.n_classes)]
+        assert cells_of(card.name, result.stdout)[:3] == shape
 
 
-def test_embedded_data_is_in_the_package(invoke: Invoke) -> None:
-    assert lines_about("glass", invoke("datasets").output)[2] == "data: included"
+def test_a_fully_labelled_dataset_has_no_number_of_labels(invoke: Invoke) -> None:
+    output = invoke("datasets").stdout
+    assert cells_of("glass", output)[3:] == ["-", "included"]
+    assert cells_of("lost", output)[3] == "2.23"
 
 
 def test_missing_data_comes_with_the_command_that_gets_it(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
-    assert result.exit_code == 0
-    assert lines_about("lost", result.output)[2] == "data: missing"
-    assert "disambig fetch NAME" in result.output
+    assert cells_of("birdsong", result.stdout)[4] == "missing"
+    assert "  disambig fetch birdsong" in result.stderr.splitlines()
+
+
+def test_details_have_every_title(invoke: Invoke) -> None:
+    output = invoke("datasets", "--details", COLUMNS="80").stdout
+    assert details_of("glass", output) == ["Glass identification", "included"]
+    for card in list_datasets():
+        assert details_of(card.name, output)[0] == card.title
 
 
 @pytest.mark.parametrize("folder_name", ["data", "data [old]", "[", "[bold"])
-def test_data_at_hand_comes_with_its_folder(
+def test_data_that_was_found_comes_with_its_folder_in_one_piece(
     folder_name: str, invoke: Invoke, tmp_path: Path
 ) -> None:
     folder = tmp_path / folder_name / "b]"
     folder.mkdir(parents=True)
     (folder / "Lost.mat").touch()
-    result = invoke("datasets", DISAMBIG_DATA=str(folder))
-    assert lines_about("lost", result.output)[2] == f"data: {folder}"
+    assert cells_of("lost", invoke("datasets", DISAMBIG_DATA=str(folder)).stdout)[4] == "found"
+    result = invoke("datasets", "--details", COLUMNS="30", DISAMBIG_DATA=str(folder))
+    assert details_of("lost", result.stdout)[1] == str(folder)
 
 
 def test_downloads_are_found(invoke: Invoke, cache: Path, tmp_path: Path) -> None:
     cache.mkdir()
     (cache / "lost.mat").touch()
-    result = invoke("datasets", DISAMBIG_DATA=str(tmp_path))
-    assert lines_about("lost", result.output)[2] == f"data: {cache}"
+    result = invoke("datasets", "--details", DISAMBIG_DATA=str(tmp_path))
+    assert details_of("lost", result.stdout)[1] == str(cache)

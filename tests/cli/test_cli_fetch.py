@@ -96,8 +96,8 @@ def test_a_download_ends_in_the_given_folder(
     folder = tmp_path / "a folder [b]"
     result = run_command("fetch", "Lost", "--folder", str(folder), "--url", f"{address}/lost.zip")
     assert result.returncode == 0
-    assert result.stderr == ""
-    assert result.stdout.splitlines()[-1] == f"The data is in {folder / 'lost.mat'}"
+    assert result.stdout.splitlines()[-2:] == ["The data is in", str(folder / "lost.mat")]
+    assert f"  data = load_dataset('lost', folder={str(folder)!r})" in result.stderr.splitlines()
     assert [path.read_bytes() for path in folder.iterdir()] == [content]
 
 

@@ -13,20 +13,12 @@ from disambig.cli.main import app
 
 Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = [
-    "audit",
-    "fit",
-    "clean",
-    "predict",
-    "report",
-    "review",
-    "example",
-    "reproduce",
-    "study",
-    "datasets",
-    "fetch",
-    "methods",
-]
+PANELS = {
+    "Your own table": ["example", "audit", "fit", "clean", "predict"],
+    "Pages in the browser": ["report", "review"],
+    "Research": ["methods", "datasets", "fetch", "study", "reproduce"],
+}
+COMMANDS = [command for commands in PANELS.values() for command in commands]
 
 
 def plain(text: str) -> str:
@@ -34,11 +26,32 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[─-╿]", " ", unstyle(text)).split())
 
 
-def test_help_lists_every_command(run_command: RunCommand) -> None:
-    result = run_command("--help")
+def test_help_lists_every_command_on_a_line_of_80_columns_in_its_panel(
+    run_command: RunCommand,
+) -> None:
+    result = run_command("--help", COLUMNS="80")
     assert result.returncode == 0
-    for command in COMMANDS:
-        assert re.search(rf"\b{command}\b", plain(result.stdout))
+    panels: dict[str, list[str]] = {}
+    for line in result.stdout.splitlines():
+        if line.startswith("╭"):
+            lines = panels.setdefault(plain(line), [])
+        elif line.startswith("│"):
+            lines.append(plain(line))
+    assert {title: [line.split()[0] for line in panels[title]] for title in PANELS} == PANELS
+    assert all(line.endswith(".") for title in PANELS for line in panels[title])
+
+
+def test_help_says_where_to_start_and_hides_what_is_of_typer(invoke: Invoke) -> None:
+    output = invoke("--help").output
+    assert "Start with: disambig example" in output
+    assert "completion" not in output
+    assert "completion" in invoke("--show-completion", "bash").output  # it works all the same
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> None:
+    output = invoke(*([command] if command else []), "--help").output
+    assert set(re.findall(r"<[a-z][^>]*>", output)) <= {"<refuse|all>", "<table|curves|ablation>"}
 
 
 def test_no_command_at_all_shows_the_help(invoke: Invoke) -> None:

@@ -1,5 +1,6 @@
-"""``disambig methods`` shows every method with its paper."""
+"""``disambig methods``: a line for each, and with an option its paper."""
 
+import json
 from collections.abc import Callable
 
 from click.testing import Result
@@ -9,37 +10,55 @@ from disambig.methods.registry import all_methods
 Invoke = Callable[..., Result]
 
 
-def entries(output: str) -> dict[str, list[str]]:
-    """Return the lines beside every name."""
-    found: dict[str, list[str]] = {}
-    for line in output.splitlines():
-        if line.startswith("│"):
-            name, text = (cell.strip() for cell in line.strip("│").split("│"))
-            if name:
-                latest = found.setdefault(name, [])
-            latest.append(text)
-    return found
-
-
-def test_every_method_is_listed_with_its_title_and_class(invoke: Invoke) -> None:
-    result = invoke("methods")
+def lines_of(result: Result) -> list[str]:
     assert result.exit_code == 0
-    expected = {name: [m.card.title, m.__name__] for name, m in all_methods().items()}
-    assert {name: lines[:2] for name, lines in entries(result.output).items()} == expected
+    return result.stdout.splitlines()
 
 
-def test_a_published_method_comes_with_its_paper_and_year(invoke: Invoke) -> None:
-    paper = entries(invoke("methods").output)["plknn"][-1]
-    assert paper.startswith("Hüllermeier and Beringer")
-    assert paper.endswith("2006")
+def test_every_method_has_one_line_of_80_columns_that_says_when_to_take_it(invoke: Invoke) -> None:
+    header, *lines = lines_of(invoke("methods", COLUMNS="80"))
+    assert header.split() == ["METHOD", "TAKE", "IT"]
+    assert sorted(line.split()[0] for line in lines) == sorted(all_methods())
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    (plknn,) = (line for line in lines if line.startswith("plknn "))
+    assert plknn.endswith(f"  {all_methods()['plknn'].card.when}")
 
 
-def test_a_reference_has_no_paper(invoke: Invoke) -> None:
-    assert entries(invoke("methods").output)["oracle"][-1] == "OracleClassifier"
+def test_our_methods_come_first_and_baselines_last_called_what_they_are(invoke: Invoke) -> None:
+    _, *lines = lines_of(invoke("methods"))
+    assert [line.split()[0] for line in lines[:2]] == ["ncpd_plus", "ncpd"]
+    assert lines[0].endswith("(default)")
+    assert [line.split("  ")[-1].strip() for line in lines[-3:]] == [
+        "as a baseline: logistic regression on every candidate",
+        "as a baseline: logistic regression on true labels",
+        "as a baseline: logistic regression on a random candidate",
+    ]
 
 
-def test_names_and_classes_are_whole_in_a_terminal_of_80_columns(invoke: Invoke) -> None:
-    words = invoke("methods", COLUMNS="80").output.split()
+def test_with_papers_each_has_its_class_title_and_citation(invoke: Invoke) -> None:
+    lines = lines_of(invoke("methods", "--papers"))
     for name, method in all_methods().items():
-        assert name in words
-        assert method.__name__ in words
+        first = lines.index(f"{name}: {method.__name__}")
+        assert lines[first + 1] == f"  {method.card.title}"
+    (plknn,) = (line for line in lines if "Hüllermeier and Beringer" in line)
+    assert plknn.endswith("2006")
+    assert lines[lines.index("oracle: OracleClassifier") + 2] == (
+        "random_candidate: RandomCandidateClassifier"
+    )
+
+
+def test_no_word_of_a_citation_is_cut_in_80_columns(invoke: Invoke) -> None:
+    narrow, wide = (invoke("methods", "--papers", COLUMNS=n).stdout for n in ("80", "300"))
+    assert narrow.split() == wide.split()
+    assert max(map(len, narrow.splitlines())) <= 80
+
+
+def test_json_has_every_card_and_nothing_else(invoke: Invoke) -> None:
+    cards = json.loads(invoke("methods", "--json").stdout)
+    assert [card["name"] for card in cards] == list(all_methods())
+    assert {card["role"] for card in cards} == {
+        "method",
+        "candidate_baseline",
+        "true_label_baseline",
+    }

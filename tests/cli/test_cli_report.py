@@ -32,7 +32,7 @@ def page(tmp_path) -> Path:
 def test_a_cleaned_table_becomes_one_page(made, page):
     before = sorted(path.name for path in made.iterdir())
     run = accepted("report", made / "clean.csv", f"--out={page}")
-    assert f"The page is in {page}" in run.err
+    assert f"Open this page in a browser:\n{page}\n" in run.err
     assert run.out == ""
     assert [path.name for path in page.parent.iterdir()] == ["page.html"]
     assert sorted(path.name for path in made.iterdir()) == before
@@ -138,7 +138,7 @@ def test_what_is_not_there_is_refused(made, page):
 
 
 def test_a_table_that_was_not_cleaned_is_refused(made, page):
-    assert "Clean the table first" in refused(made / "table.csv", page)
+    assert "The table has not been cleaned yet" in refused(made / "table.csv", page)
 
 
 def test_a_damaged_model_is_refused(made, tmp_path, page):

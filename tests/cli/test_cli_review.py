@@ -60,15 +60,15 @@ def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, r
     first.end(signal.SIGKILL)
     assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
     second = review()
-    assert f"1 row settled in {kept.name} already." in second.said
+    assert second.said[:2] == ["1 row settled already, in", kept.name]
     assert second.token != first.token
     assert json.loads(second.ask("GET", "decisions")[1])["settled"] == [[row, "fox"]]
     other = payload["rows"][1][0]
     assert second.ask("POST", "decisions", {"row": other, "label": "cat", "before": None})[0] == 200
     code, said = second.end(signal.SIGINT)
     assert code == 0
-    assert f"2 rows settled in {kept.name}" in said
-    assert f"disambig clean FILE --decisions {kept.name}" in said
+    assert f"2 rows settled, in\n{kept.name}\n" in said
+    assert f"repeat the command that wrote the table, and add\n  --decisions {kept.name}\n" in said
     assert "Traceback" not in said
     settled = {row - 1: "fox", other - 1: "cat"}
     assert read_decisions(read_table(kept), frame) == settled
@@ -98,7 +98,14 @@ def test_the_owner_is_served_while_others_hold_more_connections_than_there_are_d
     finally:
         served.end()
     assert code == 0
-    assert said.splitlines() == [line for line in said.splitlines() if "5 rows settled" in line]
+    assert said.splitlines()[-5:] == [
+        "5 rows settled, in",
+        str(kept),
+        "",
+        "Next, clean again: repeat the command that wrote the table, and add",
+        f"  --decisions {kept}",
+    ]
+    assert set(said.splitlines()[:-5]) <= {"Ctrl-C ends the review."}
     assert len(kept.read_text().splitlines()) == 5
 
 
@@ -124,7 +131,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
 
 
 def test_a_table_that_was_not_cleaned_is_refused(made, monkeypatch):
-    assert "Clean the table first" in refusal(monkeypatch, made / "table.csv")
+    assert "The table has not been cleaned yet" in refusal(monkeypatch, made / "table.csv")
     assert "nothing.csv" in refusal(monkeypatch, made / "nothing.csv")
 
 

@@ -160,11 +160,11 @@ def test_a_study_ends_well_and_prints_what_was_found(finished: Result, folder: P
     assert lines[0] == "tiny: What [b]readers[/b] should know."
     assert any(re.search(r"glass, p=0\.\d.*\d\.\d{3}", line) for line in lines)
     page = folder / "out" / "tiny" / "report.html"
-    *sentences, nothing, where, last = lines[-6:]
+    *sentences, nothing, where, its_folder, what, last = lines[-8:]
     assert [line.partition(" ")[0] for line in sentences] == ["Mean", "PLKNN", "For"]
     assert nothing == ""
-    assert where.startswith(f"All tables, tests and figures are in {page.parent}.")
-    assert last == str(page)
+    assert [where, its_folder] == ["All tables, tests and figures are in", str(page.parent)]
+    assert [what, last] == ["Open this page in a browser:", str(page)]
     assert page.is_file()
 
 
@@ -251,7 +251,8 @@ def test_without_a_terminal_lines_say_how_far_it_is(
     monkeypatch.setattr(study_view, "_SECONDS_BETWEEN_LINES", 0)
     (tmp_path / "s.toml").write_text(GOOD + "protocol.folds = 2", encoding="utf-8")
     code, out, error = command("study", "s.toml")
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error.splitlines()[-1] == "  disambig report out/a --out a.html"
     done = re.findall(r"^(\d) of 6 jobs done, \d running", out, flags=re.MULTILINE)
     assert len(done) >= 6
     assert done == sorted(done)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -244,16 +245,24 @@ def test_a_line_counts_jobs_done_running_and_failed_and_says_how_long_it_takes(
     log.view.on_jobs_start([second[0], third[0]])
     assert line_after(10) == "1 of 12 jobs done, 2 running"
     log.view.on_job_end(second[0], with_cost(second[1], 4.0))
-    # Work of 4 s took 20 s. What is left is work of ten times 3 s, as 2 s and 4 s say: 150 s.
-    assert line_after(10) == "2 of 12 jobs done, 1 running, about 2 min left"
+    assert line_after(10) == "2 of 12 jobs done, 1 running"
     ((failed, record),) = run.result.failed
     log.view.on_jobs_start([failed])
     log.view.on_job_end(failed, record)
     log.lines()
-    assert line_after(10) == "3 of 12 jobs done, 1 running, 1 failed, about 3 min left"
-    for title, pairs in jobs.items():
+    # Two methods have not been met.
+    assert line_after(10) == "3 of 12 jobs done, 1 running, 1 failed"
+    ended = {first[0].job.key, second[0].job.key, failed.job.key}
+    for title in ("LR on a random candidate", "LR on true labels"):
+        planned, own_record = jobs[title][0]
+        log.view.on_job_end(planned, with_cost(own_record, 2.0))
+        ended.add(planned.job.key)
+    # Work of 8 s took 40 s. Of the method that failed, whose cost is unknown, two jobs are left,
+    # as costly as others on average, 2.5 s; one of PLKNN, 3 s; four of 2 s: 16 s of work.
+    assert line_after(10) == "5 of 12 jobs done, 1 running, 1 failed, about 80 s left"
+    for pairs in jobs.values():
         for planned, own_record in pairs:
-            if own_record.is_done and (title != "[red]PLKNN" or planned is third[0]):
+            if planned.job.key not in ended:
                 log.view.on_job_end(planned, with_cost(own_record, 2.0))
     assert line_after(10) == "12 of 12 jobs done, 0 running, 1 failed"
 
@@ -334,14 +343,32 @@ def test_the_live_view_has_a_row_for_the_data_and_mean_accuracies_that_fill(run:
     assert words_of(final, "odd") == ["odd", "[b]", *(mean(pairs) for pairs in jobs.values())]
 
 
-def test_the_live_view_says_how_long_it_takes_once_a_job_has_ended(run: Run) -> None:
-    ended = run.until(lambda event: event[0] == "on_job_end" and event[1][1].is_done)
-    assert "left" not in last_frame(run.events[:1])
-    slow = [*ended[:-1]]
-    planned, record = ended[-1][1]
-    slow.append(("on_job_end", (planned, with_cost(record, 1.0))))
-    assert re.search(r"running.*, about \d+ s left", last_frame(slow))
+def test_the_live_view_says_how_long_it_takes_once_every_method_was_met(run: Run) -> None:
+    events = [run.events[0]]
+    before = run.events[0][1][1]
+    met = {run.result.plan.by_key[key].method_title for key in before}
+    for planned, record in run.result.jobs():
+        if planned.method_title not in met:
+            assert "left" not in last_frame(events)
+            met.add(planned.method_title)
+            events.append(("on_job_end", (planned, with_cost(record, 1.0))))
+    assert re.search(r"running.*, about \d+ s left", last_frame(events))
     assert "left" not in last_frame(run.events)
+
+
+def test_before_a_tenth_is_done_nothing_is_said_of_the_time_left(
+    run: Run, clock: list[float]
+) -> None:
+    log = Log()
+    of_many = {f"{key} {n}": job for key, job in run.result.plan.by_key.items() for n in range(10)}
+    log.view.on_start(SimpleNamespace(by_key=of_many), {}, [])  # type: ignore[arg-type]
+    clock[0] += 100
+    ended = [(planned, with_cost(record, 1.0)) for planned, record in run.result.jobs()]
+    for planned, record in ended[:-1]:  # of all methods
+        log.view.on_job_end(planned, record)
+        assert "left" not in log.view._status()
+    log.view.on_job_end(*ended[-1])
+    assert "left" in log.view._status()
 
 
 def screen_after(raw: str) -> list[str]:

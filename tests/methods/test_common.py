@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from disambig import CandidateLabels
+from disambig._core.errors import ParameterError
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import all_methods
+from disambig.methods.base import MethodCard
 from disambig.testing import check_partial_label_estimator, partial_label_checks
 from methods.instances import INSTANCES
 
@@ -58,3 +60,9 @@ def test_cards_are_complete(name):
         assert card.year or card.paper.startswith("this package")
     if card.doi is not None:
         assert re.fullmatch(r"10\.\d{4,}/\S+", card.doi)
+
+
+def test_a_role_that_nobody_knows_is_refused():
+    # Read as a method, the baseline on true labels would silently be trained on candidate sets.
+    with pytest.raises(ParameterError, match="'role' must be one of.*Got 'ceiling'"):
+        MethodCard(name="oracle", title="On true labels", role="ceiling")

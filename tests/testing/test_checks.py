@@ -280,7 +280,7 @@ def test_a_method_without_a_card_can_be_checked():
     check_partial_label_estimator(Foreign())
 
 
-def test_only_a_ceiling_is_shown_the_truth_by_the_checks():
+def test_only_a_baseline_on_true_labels_is_shown_them_by_the_checks():
     class Greedy(PLKNN):
         card = MethodCard(name="greedy", title="Refuses candidate sets")
 
@@ -291,5 +291,5 @@ def test_only_a_ceiling_is_shown_the_truth_by_the_checks():
 
     with pytest.raises(ValueError, match="wants the truth"):
         checks.check_probabilities(Greedy())
-    Greedy.card = MethodCard(name="greedy", title="A ceiling", role="ceiling")
+    Greedy.card = MethodCard(name="greedy", title="On true labels", role="true_label_baseline")
     checks.check_probabilities(Greedy())

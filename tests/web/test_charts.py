@@ -17,7 +17,7 @@ from disambig.web.charts.marks import marker, path_through
 from web.page_parts import HOSTILE, Elements, as_tree, assert_safe, numbers, of_class
 
 AXES = {"x_title": "size", "y_title": "rows"}
-FLOOR = LineStyle(None, None, (1, 2))
+BASELINE = LineStyle(None, None, (1, 2))
 
 
 def bars(labels, values, **more):
@@ -203,7 +203,7 @@ def test_many_points_have_few_markers_and_tips_the_last_among_them():
 def test_lines_differ_without_colour_and_bounds_are_thin_grey_and_unmarked():
     styles = method_styles(["NCPD", "SURE"], "NCPD")
     series = [line(name, [1, 2], [1, 2], style) for name, style in styles.items()]
-    tree = as_tree(lines(*series, line("floor", [1, 2], [0, 0], FLOOR)))
+    tree = as_tree(lines(*series, line("low", [1, 2], [0, 0], BASELINE)))
     svg = tree.find("svg")
     strong, plain, bound = (of_class(svg, name)[0] for name in ("series-0", "series-1", "bound"))
     widths = [
@@ -215,7 +215,7 @@ def test_lines_differ_without_colour_and_bounds_are_thin_grey_and_unmarked():
     assert of_class(strong, "point")[0].tag == "circle"
     assert of_class(plain, "point")[0].tag == "polygon"
     assert not of_class(bound, "point")
-    assert ["".join(one.itertext()) for one in tree.find("ul")] == ["NCPD", "SURE", "floor"]
+    assert ["".join(one.itertext()) for one in tree.find("ul")] == ["NCPD", "SURE", "low"]
 
 
 def test_one_point_and_no_point_at_all():
@@ -284,7 +284,7 @@ def test_dots_have_their_mean_and_error_on_one_scale_and_are_all_alike():
     tree = dots(
         Dot("NCPD", 0.5, 0.1, nth_style(0)),
         Dot("SURE", 0.7, None, nth_style(3)),
-        Dot("low", 0.3, 0.2, FLOOR),
+        Dot("low", 0.3, 0.2, BASELINE),
     )
     svg = tree.find("svg")
     circle, second = of_class(svg, "point")

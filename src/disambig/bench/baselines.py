@@ -20,7 +20,7 @@ def gaps_to_baselines(runs: RunTable, reference: str) -> list[str]:
         gap = float(np.mean(list(gaps.values())))
         # A method should beat what does not disambiguate, and not what knows the truth; where it is
         # the other way round, say so.
-        side = 1 if runs.roles[bound] == "floor" else -1
+        side = 1 if runs.roles[bound] == "candidate_baseline" else -1
         odd = [data for data, its_gap in gaps.items() if side * its_gap < 0]
         which = "worse" if side > 0 else "better"
         more = f"; {which} on {len(odd)}: {count_by_dataset(runs, odd)}" if odd else ""
@@ -48,7 +48,7 @@ def _gaps_between(runs: RunTable, method: str, bound: str) -> dict[str, float]:
 def behind_baselines(runs: RunTable) -> list[str]:
     """Say which methods are worse than a baseline without true labels, and on which data."""
     sentences = []
-    for baseline in runs.in_role("floor"):
+    for baseline in runs.in_role("candidate_baseline"):
         methods = []
         unit = f" {runs.unit}s"  # said once
         for method in runs.methods:

@@ -141,7 +141,8 @@ def _limits(runs: RunTable, data: list[str], reference: str | None) -> tuple[flo
     every = [mean for its_means in means.values() for mean in its_means]
     if not every:
         return None
-    low = _lowest_shown(every, [m for name in runs.in_role("floor") for m in means[name]], runs)
+    baselines = [mean for name in runs.in_role("candidate_baseline") for mean in means[name]]
+    low = _lowest_shown(every, baselines, runs)
     highest = max(every)
     if reference is not None:
         for title in data:
@@ -156,11 +157,11 @@ def _limits(runs: RunTable, data: list[str], reference: str | None) -> tuple[flo
     return top - (top - low + margin) / share, top
 
 
-def _lowest_shown(means: list[float], floors: list[float], runs: RunTable) -> float:
+def _lowest_shown(means: list[float], baselines: list[float], runs: RunTable) -> float:
     """Return the lowest point; without those far below a baseline if that saves half the height."""
     lowest, highest = min(means), max(means)
-    if not floors or direction(runs.metric) < 0:
+    if not baselines or direction(runs.metric) < 0:
         return lowest
-    floor = min(floors)
-    near = min(mean for mean in means if mean >= floor - _NEAR * (highest - floor))
+    baseline = min(baselines)
+    near = min(mean for mean in means if mean >= baseline - _NEAR * (highest - baseline))
     return near if highest - near < (highest - lowest) / 2 else lowest

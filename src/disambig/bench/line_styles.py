@@ -17,8 +17,8 @@ _DASHES: tuple[Dash, ...] = (
     (3, 1.2, 1, 1.2, 1, 1.2),
 )
 _BOUND_DASHES: dict[str, tuple[Dash, ...]] = {
-    "floor": ((1, 2), (1, 4)),
-    "ceiling": ((8, 3), (8, 3, 1, 3)),
+    "candidate_baseline": ((1, 2), (1, 4)),
+    "true_label_baseline": ((8, 3), (8, 3, 1, 3)),
 }
 # Fixed numbers of well-known methods, so that each looks the same in every chart. Labels are
 # compared without case and punctuation.
@@ -83,7 +83,7 @@ def role_styles(roles: Mapping[str, str], reference: str | None = None) -> dict[
     Parameters
     ----------
     roles : mapping of str to str
-        "method", "floor" or "ceiling", by label.
+        "method", "candidate_baseline" or "true_label_baseline", by label.
     reference : str, optional
         Label of the method that stands out.
     """

@@ -68,7 +68,7 @@ def make_plan(study: Study, *, max_jobs: int | None = None) -> Plan:
     """Load the data of a study and list its jobs; refuse one of more than ``max_jobs``."""
     _check_count(study, _MAX_JOBS if max_jobs is None else max_jobs)
     jobs: list[PlannedJob] = []
-    methods = study.with_bounds()
+    methods = study.with_baselines()
     titles: set[str] = set()
     names: dict[str, PlannedJob] = {}
     for number, entry in enumerate(study.datasets):
@@ -90,7 +90,7 @@ def _check_count(study: Study, most: int) -> None:
     check_integer("max_jobs", most, minimum=1)
     protocol = study.protocol
     folds = protocol.folds if protocol.kind == "kfold" else 1
-    n_methods = len(study.with_bounds())
+    n_methods = len(study.with_baselines())
     settings = sum(
         len(entry.corruption.p) * len(entry.corruption.r) if entry.corruption else 1
         for entry in study.datasets

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from disambig._core.typing import FloatArray
 from disambig.bench.plan import PlannedJob
 from disambig.bench.record import Record
 from disambig.bench.study_results import StudyResult
+from disambig.methods.base import Role
 from disambig.metrics import METRICS, direction
 
 # The steps of a job; each is timed.
@@ -22,7 +23,9 @@ STEPS = ("choose", "fit", "predict")
 # Scores are shown, and called equal, to this many decimals.
 DECIMALS = 3
 _COLUMNS = ("dataset", "p", "r", "data", "method", "role", "seed", "fold", "selection")
-_ROLES = ("method", "floor", "ceiling")
+_ROLES = get_args(Role)
+# What jobs.csv of version 0.1 says.
+_FORMER_ROLES = {"floor": "candidate_baseline", "ceiling": "true_label_baseline"}
 Run = tuple[int, int]  # seed and fold
 
 
@@ -92,7 +95,7 @@ class RunTable:
 
     metric: str
     settings: Mapping[str, Setting]  # what every label of data stands for
-    roles: Mapping[str, str]  # "method", "floor" or "ceiling" for every method
+    roles: Mapping[str, str]  # of every method, as its card says
     selections: Mapping[str, tuple[str, ...]]  # of methods with a grid: how they were chosen
     finished: Mapping[tuple[str, str], Mapping[Run, float]]  # of (data, method)
     n_runs: int  # of the fullest cell, finished or not
@@ -119,6 +122,7 @@ class RunTable:
         columns = [*_COLUMNS, metric]
         for record in zip(*(scores[name].tolist() for name in columns), strict=True):
             dataset, p, r, data, method, role, seed, fold, selection, value = record
+            role = _FORMER_ROLES.get(role, role)
             settings.setdefault(data, Setting(dataset, _number(p), _number(r)))
             if roles.setdefault(method, role) != role or role not in _ROLES:
                 raise ParameterError(
@@ -157,7 +161,7 @@ class RunTable:
     @property
     def bounds(self) -> tuple[str, ...]:
         """Baselines; those trained on true labels last."""
-        return self.in_role("floor") + self.in_role("ceiling")
+        return self.in_role("candidate_baseline") + self.in_role("true_label_baseline")
 
     @property
     def unit(self) -> str:

@@ -23,7 +23,7 @@ from disambig.bench.entries import (
 )
 from disambig.metrics import METRICS
 
-_FLOOR, _CEILING = "random_candidate", "oracle"
+_BASELINES = ("random_candidate", "oracle")
 _LARGEST_FILE = 1_000_000
 # Of wrong settings, in a message.
 _MOST_PROBLEMS = 10
@@ -130,7 +130,7 @@ class Study(Settings):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        titles = Counter(method.shown_title for method in self.with_bounds())
+        titles = Counter(method.shown_title for method in self.with_baselines())
         twice = sorted(title for title, count in titles.items() if count > 1)
         if twice:
             raise ValueError(f"two methods are called {join_names(twice)}: give one a 'title'")
@@ -164,10 +164,10 @@ class Study(Settings):
                     f"of {method.shown_title}"
                 )
 
-    def with_bounds(self) -> list[MethodEntry]:
+    def with_baselines(self) -> list[MethodEntry]:
         """Return all methods, the baselines among them."""
         named = {method.name for method in self.methods}
-        added = [MethodEntry(name=name) for name in (_FLOOR, _CEILING) if name not in named]
+        added = [MethodEntry(name=name) for name in _BASELINES if name not in named]
         return [*self.methods, *added]
 
     @property

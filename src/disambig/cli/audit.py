@@ -1,5 +1,6 @@
 """``disambig audit``: look at a table before training."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disambig.cli.options import (
@@ -8,8 +9,10 @@ from disambig.cli.options import (
     Json,
     LabelOptions,
     TableFile,
+    option_words,
     with_option_groups,
 )
+from disambig.tabular.files.formats import find_format
 
 if TYPE_CHECKING:
     from disambig.cli.console import Terminal
@@ -24,10 +27,10 @@ def audit(
     file_options: FileOptions,
     json: Json = False,
 ) -> None:
-    """Say what is in a table whose rows have several labels of which one is right.
+    """Describe a table with ambiguous labels, before training.
 
-    Set sizes, labels that go together or cannot be told apart, what looks wrong, and how much the
-    ambiguity costs; nothing is trained.
+    How many labels rows have, labels that go together or cannot be told apart, what looks wrong,
+    and how much the ambiguity costs.
 
     Example: disambig audit vehicles.csv --labels label
 
@@ -35,40 +38,54 @@ def audit(
     --item photo --annotator who --label said
     """
     # keeps --help quick
-    from disambig.cli.console import Terminal, collected_notices, print_json
+    from disambig.cli.console import (
+        Terminal,
+        collected_notices,
+        path_word,
+        print_json,
+        say_next,
+    )
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
+    from disambig.tabular.files.content import STANDARD_STREAM
 
     with collected_notices() as notices:
         frame, columns = load_table(file, file_options, labels, features)
         found = audit_table(frame, **columns)
     if json:
         print_json({**found.to_json(), "notices": [*notices, *found.notices]})
-    else:
-        print_audit(found, Terminal())
+        return
+    print_audit(found, Terminal())
+    if file != STANDARD_STREAM:
+        given = [path_word(file), *option_words(labels, features, file_options)]
+        out = path_word(_name_for_cleaned(file))
+        say_next(
+            ("train a classifier", ["fit", *given, "--out", "model"]),
+            ("choose a label for every row", ["clean", *given, "--out", out]),
+        )
+
+
+def _name_for_cleaned(file: str) -> str:
+    """Return a name for the cleaned table, in the format of the file where that can be written."""
+    path, file_format = Path(file), find_format(file)
+    can_be_written = file_format is not None and file_format.writer is not None
+    return f"{path.stem}-clean{path.suffix if can_be_written else '.csv'}"
 
 
 def print_audit(audit: "TableAudit", console: "Terminal") -> None:
     """Print an audit on about one screen; markup in the file is shown and not obeyed."""
-    # keeps --help quick
-    from rich.padding import Padding
-    from rich.table import Table
-
-    from disambig.cli.console import plain
+    from disambig.cli.console import plain, wrapped  # keeps --help quick
 
     for sentence in audit.summary():
-        console.print(plain(sentence))
+        console.print(wrapped(plain(sentence), console), soft_wrap=True)
     for section in audit.sections():
-        grid = Table.grid(padding=(0, 1))
-        if section.is_numbered:
-            grid.add_column(justify="right", no_wrap=True)
-        grid.add_column(
-            no_wrap=section.is_table, overflow="ellipsis" if section.is_table else "fold"
-        )
+        console.print()
+        console.print(plain(section.heading, "bold"))
         for number, line in enumerate(section.lines, start=1):
             text = plain(line)
             text.highlight_regex(r"  #+$", "cyan")  # bars
-            grid.add_row(*([f"{number}."] if section.is_numbered else []), text)
-        console.print()
-        console.print(plain(section.heading, "bold"))
-        console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+            if section.is_table:
+                text.truncate(max(1, console.width - 2), overflow="ellipsis")
+            before = f"{number:>3}. " if section.is_numbered else "  "
+            shown = wrapped(text, console, first=before, others=" " * len(before))
+            console.print(shown, soft_wrap=True)

@@ -1,10 +1,18 @@
 """``disambig clean``: the label to believe in every row of a table of your own."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from disambig.cli.console import collected_notices, print_json, say
+from disambig.cli.console import (
+    collected_notices,
+    path_word,
+    print_json,
+    say,
+    say_next,
+    say_path,
+)
 from disambig.cli.fit import FitView
 from disambig.cli.options import (
     ExcelSafe,
@@ -16,6 +24,7 @@ from disambig.cli.options import (
     Prefix,
     TableFile,
     learning_option,
+    option_words,
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
@@ -40,6 +49,7 @@ def clean(
         learning_option(
             min=2,
             help="Train this many models, each without a part of the rows, which it then judges.",
+            metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
     in_sample: Annotated[
@@ -56,13 +66,14 @@ def clean(
             min=0,
             max=1,
             help="Mark rows for a second look that hold this share of the expected errors.",
+            metavar="SHARE",
         ),
     ] = DEFAULT_ERRORS_TO_FIND,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
-    """Choose a label for every row, and say how sure that is and where to look again.
+    """Choose a label for every row, and mark the doubtful ones.
 
     The table comes back with all its rows and columns in order, and new columns at the end:
     chosen_label, confidence, margin to the next candidate, second_look, candidate_confidences.
@@ -74,9 +85,9 @@ def clean(
     --decisions decisions.csv --out vehicles-clean.csv
     """
     with (
-        collected_notices() as notices,
-        FitWorkers(learning.jobs or -1) as workers,
         FitView() as view,
+        collected_notices(view.console) as notices,
+        FitWorkers(learning.jobs or -1) as workers,
     ):
         # They load libraries while this process does.
         workers.start(1 if in_sample else folds, learning.method)
@@ -86,9 +97,9 @@ def clean(
             load_decisions,
             load_table,
             method_of,
-            where_it_is,
         )
         from disambig.tabular.cleaning import clean_table
+        from disambig.tabular.files.content import STANDARD_STREAM
 
         delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
         frame, columns = load_table(file, file_options, labels, features)
@@ -110,5 +121,19 @@ def clean(
         )
     if json:
         print_json({"out": out, **view.summary.model_dump(), "notices": notices})
-    else:
-        say(f"{view.summary}{where_it_is(out)}")
+        return
+    say(str(view.summary))
+    if out == STANDARD_STREAM:
+        return
+    say_path("The cleaned table:", out)
+    if not excel_safe:  # such a file is to be looked at, not to be read again
+        _say_next(out, delimiter)
+
+
+def _say_next(out: str, delimiter: str | None) -> None:
+    given = [path_word(out), *option_words(FileOptions(delimiter=delimiter))]
+    page = path_word(f"{Path(out).stem}.html")
+    say_next(
+        ("make a page with charts", ["report", *given, "--out", page]),
+        ("settle the doubtful rows in the browser", ["review", *given]),
+    )

@@ -3,7 +3,9 @@
 import io
 import json
 import logging
+import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,27 +68,74 @@ def say(text: str, console: Console | None = None, *, wrap: bool = True) -> None
     """
     console = console or people_console()
     # Lines for people, one line for other programs.
-    console.print(plain(text), soft_wrap=not (wrap and console.is_terminal))
+    shown = wrapped(plain(text), console) if wrap and console.is_terminal else plain(text)
+    console.print(shown, soft_wrap=True)
 
 
-def say_notices(notices: Iterable[str]) -> None:
+def say_path(what: str, path: object, console: Console | None = None) -> None:
+    """Print where something is: the path on a line of its own, in one piece, to be copied."""
+    say(what, console)
+    say(str(path), console, wrap=False)
+
+
+def say_next(*steps: tuple[str, Iterable[str]]) -> None:
+    """Print commands that can be copied, on standard error, so that results stay alone.
+
+    A step says what it does, in words that go on after "Next,", and the words of its command.
+    """
+    say("")
+    for number, (purpose, words) in enumerate(steps):
+        say(f"{'Or' if number else 'Next,'} {purpose}:")
+        say(f"  disambig {shlex.join(words)}", wrap=False)
+
+
+def path_word(path: str | os.PathLike[str]) -> str:
+    """Return a path as an argument: one that begins with a dash would be taken for an option."""
+    text = os.fspath(path)
+    return f"./{text}" if text.startswith("-") else text
+
+
+def wrapped(text: Text, console: Console, *, first: str = "", others: str = "") -> Text:
+    """Return a text in lines that a console has room for, without blanks at their ends.
+
+    ``first`` and ``others`` stand before the first line and before those that follow.
+    """
+    lines = text.wrap(console, max(1, console.width - len(others)), overflow="fold")
+    shown = Text()
+    for number, line in enumerate(lines):
+        line.rstrip()
+        shown.append(f"\n{others}" if number else first).append_text(line)
+    return shown
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def say_notices(notices: Iterable[str], console: Console | None = None) -> None:
     """Print what was left out, and why."""
     for notice in notices:
-        say(f"Note: {notice}")
+        say(f"Note: {notice}", console)
 
 
 @contextmanager
-def collected_notices() -> Iterator[list[str]]:
+def collected_notices(console: Console | None = None) -> Iterator[list[str]]:
     """Print warnings as they come, and collect them for the result of a command.
 
-    Each is said once, however many models have reason for it.
+    Each is said once, however many models have reason for it. Where a bar is live, its console
+    must print them, or they would be written into the bar.
     """
     notices: list[str] = []
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if str(message) not in notices:
             notices.append(str(message))
-            say_notices([str(message)])
+            say_notices([str(message)], console)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -10,14 +10,19 @@ from disambig._core.errors import ParameterError
 
 
 def example(
-    folder: Annotated[Path, typer.Argument(help="Where to put the two files.")] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(help="Where to put the two files.", metavar="FOLDER")
+    ] = Path(),
 ) -> None:
-    """Write vehicles.csv, whose labels are ambiguous, and new-vehicles.csv, which has none.
+    """Write two small tables to try the other commands on.
+
+    vehicles.csv has ambiguous labels, and a column of true labels for some rows; new-vehicles.csv
+    has no labels.
 
     Example: disambig example
     """
     # keeps --help quick
-    from disambig.cli.console import say
+    from disambig.cli.console import path_word, say_next, say_path
     from disambig.datasets.synthetic import example_tables
     from disambig.tabular.files.formats import find_writer, write_table
 
@@ -30,4 +35,6 @@ def example(
             raise ParameterError(f"{path} is there already, and is left as it is. Name a folder.")
     for name, frame in tables.items():
         write_table(frame, folder / name)
-        say(f"{folder / name}: {len(frame)} rows, {len(frame.columns)} columns")
+        say_path(f"{len(frame)} rows, {len(frame.columns)} columns:", folder / name)
+    table = path_word(folder / next(iter(tables)))
+    say_next(("look at it", ["audit", table, "--labels", "label", "--truth", "checked"]))

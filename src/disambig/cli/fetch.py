@@ -6,20 +6,25 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from disambig.cli.console import Terminal, say
+from disambig.cli.console import Terminal, say, say_path
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(help="Name of a dataset, see 'disambig datasets'.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a dataset, see 'disambig datasets'.", metavar="NAME")
+    ],
     folder: Annotated[
-        Path | None, typer.Option(help="Where to put the file; by default the cache.")
+        Path | None,
+        typer.Option(help="Where to put the file; by default the cache.", metavar="FOLDER"),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Another address, of a mirror for example; by default those known."),
+        typer.Option(
+            help="Another address, of a mirror for example; by default those known.", metavar="URL"
+        ),
     ] = None,
 ) -> None:
-    """Download a real-world dataset, unpack it and check that it is the known file.
+    """Download a dataset, and check that it is the known file.
 
     Example: disambig fetch lost
     """
@@ -40,11 +45,14 @@ def fetch(
         path = fetch_dataset(
             card, folder=folder, url=url, progress=_DownloadBar(progress, card.name)
         )
-    say(f"The data is in {path}", console, wrap=False)
+    say_path("The data is in", path, console)
     if "sha256:" not in card.hash:
         digest = file_digest(path.read_bytes(), "sha256")
         known = f"It is the file known as {card.hash}. Its SHA-256, not known so far: {digest}"
         say(known, console, wrap=False)
+    where = "" if folder is None else f", folder={str(folder)!r}"
+    say("\nNext, in Python:\n  from disambig.datasets import load_dataset")
+    say(f"  data = load_dataset({card.name!r}{where})", wrap=False)
 
 
 class _DownloadBar:

@@ -1,11 +1,21 @@
 """``disambig fit``: train on a table of your own."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from disambig.cli.console import collected_notices, people_console, print_json, say
+from disambig.cli.console import (
+    collected_notices,
+    duration,
+    path_word,
+    people_console,
+    print_json,
+    say,
+    say_next,
+    say_path,
+)
 from disambig.cli.options import (
     FeatureOptions,
     FileOptions,
@@ -14,6 +24,7 @@ from disambig.cli.options import (
     MethodOptions,
     TableFile,
     learning_option,
+    option_words,
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_FOLDS
@@ -22,6 +33,9 @@ from disambig.tabular.listener import FitListener
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+# Models that were trained before come back at once and say nothing of how long others take.
+_SHORTEST_FIT_TO_JUDGE_BY = 1.0  # seconds
 
 
 @with_option_groups
@@ -38,11 +52,12 @@ def fit(
             min=0,
             help="Train this many more models, each without a part of the rows, to see how well "
             "rows are predicted that a model has not seen; 0 leaves that out.",
+            metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
     json: Json = False,
 ) -> None:
-    """Train a classifier on rows of which one of several labels is right.
+    """Train a classifier on rows that have several candidate labels.
 
     Prints what held-out rows say about it, without any true label; with --truth also the accuracy.
     Interrupted, the same command goes on where it was.
@@ -53,9 +68,9 @@ def fit(
     --votes --out model
     """
     with (
-        collected_notices() as notices,
-        FitWorkers(learning.jobs or -1) as workers,
         FitView() as view,
+        collected_notices(view.console) as notices,
+        FitWorkers(learning.jobs or -1) as workers,
     ):
         workers.start(folds + 1, learning.method)  # they load libraries while this process does
         # keeps --help quick
@@ -96,36 +111,52 @@ def fit(
         say(f"{selection}\n")
     if estimate is not None:
         say(str(estimate))
-    say(f"The model is in {out}. Use it: disambig predict {out} FILE --out OUT")
+    say_path("The model:", out)
+    _say_next(file, out, file_options)
+
+
+def _say_next(file: str, model: Path, options: FileOptions) -> None:
+    # Beside the table that 'disambig example' writes are new rows; elsewhere we know of none.
+    new = Path(file).with_name(f"new-{Path(file).name}")
+    is_there = new.is_file()
+    rows = [path_word(new), *option_words(options)] if is_there else ["NEW.csv"]
+    purpose = "predict labels" if is_there else "predict labels (NEW.csv stands for your new rows)"
+    say_next((purpose, ["predict", path_word(model), *rows, "--out", "predictions.csv"]))
 
 
 class FitView(FitListener):
-    """Show which models are being trained, how far they are, and the time left for all of them.
+    """Show which models are being trained, at which epoch they are, and what is known of the rest.
 
-    A live bar in a terminal, a line for each model elsewhere.
+    How many epochs a model takes in all is known when one is done: a method may train several
+    networks one after the other. Until then the bar moves without a length.
     """
 
     def __init__(self) -> None:
         # keeps --help quick
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
-        self._console = people_console()
+        self.console = people_console()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[known]}", markup=False),
+            console=self.console,
+            disable=not self.console.is_terminal,
             transient=True,
+            expand=True,
+            redirect_stdout=False,  # a table may be on its way there
         )
-        self._task = self._bar.add_task("Training", total=None)
+        self._task = self._bar.add_task("Reading the table", total=None, known="")
         self._n_fits = 0
         self._n_done = 0
-        self._epochs: dict[str, int] = {}  # seen of every model that is being trained
-        self._expected = 0  # epochs of a model, in all of its trainings
+        self._started: dict[str, float] = {}  # when every model began that is being trained
+        self._seen: dict[str, int] = {}  # its epochs so far, in all of its trainings
+        self._epoch: dict[str, str] = {}  # where its training is now
+        self._epochs_of_a_model = 0  # of one that is done
+        self._slowest = 0.0  # seconds, of the models that are done
 
     def __enter__(self) -> Self:
+        self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -134,39 +165,66 @@ class FitView(FitListener):
     def on_fits_start(self, n_fits: int) -> None:
         """Know how much there is to do."""
         self._n_fits = n_fits
-        self._bar.start()
-        self._bar.update(self._task, total=n_fits)
+        self._refresh()
 
     def on_fit_start(self, title: str) -> None:
         """Say which model is next."""
-        self._epochs[title] = 0
-        if not self._console.is_terminal:
-            number = self._n_done + len(self._epochs)
-            say(f"Training: {title} ({number} of {self._n_fits})", self._console)
+        self._started[title], self._seen[title] = time.monotonic(), 0
+        if not self.console.is_terminal:
+            number = self._n_done + len(self._seen)
+            say(f"Training: {title} ({number} of {self._n_fits})", self.console)
         self._refresh()
 
-    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:  # noqa: ARG002
-        """Move the bar by an epoch."""
-        self._epochs[title] += 1
-        self._expected = max(self._expected, n_epochs)
+    def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
+        """Move by an epoch."""
+        self._seen[title] += 1
+        self._epoch[title] = f", epoch {epoch} of {n_epochs}"
         self._refresh()
 
     def on_fit_end(self, title: str) -> None:
-        """Move the bar to the end of the model; the others take about as many epochs."""
+        """Move to the end of the model; the others take about as many epochs, and as long."""
+        self._slowest = max(self._slowest, time.monotonic() - self._started.pop(title))
         # One that was done before has none now.
-        self._expected = self._epochs.pop(title) or self._expected
+        self._epochs_of_a_model = self._seen.pop(title) or self._epochs_of_a_model
+        self._epoch.pop(title, None)
         self._n_done += 1
         self._refresh()
-
-    def _refresh(self) -> None:
-        parts = [min(1.0, seen / max(1, self._expected)) for seen in self._epochs.values()]
-        # A model may have several trainings: how many is known when one is done. Never go back.
-        completed = max(self._bar.tasks[0].completed, self._n_done + sum(parts))
-        titles = list(self._epochs)
-        what = " and ".join(titles) if len(titles) <= 2 else f"{len(titles)} models"
-        description = f"Training: {what}" if titles else "Training"
-        self._bar.update(self._task, description=description, completed=completed)
 
     def on_cleaned(self, summary: "BaseModel") -> None:
         """Keep what cleaning did."""
         self.summary = summary
+
+    def _refresh(self) -> None:
+        total = self._n_fits if self._n_done else None
+        completed = self._n_done + self._share_of_running()
+        # A model may take fewer epochs than the one before. Never go back.
+        completed = max(self._bar.tasks[0].completed, completed)
+        self._bar.update(
+            self._task,
+            description=self._description(),
+            total=total,
+            completed=completed,
+            known=f"{completed / total:.0%}{self._time_left()}" if total else "",
+        )
+
+    def _share_of_running(self) -> float:
+        if not self._epochs_of_a_model:
+            return 0
+        return sum(min(1, seen / self._epochs_of_a_model) for seen in self._seen.values())
+
+    def _description(self) -> str:
+        titles = list(self._seen)
+        if not titles:
+            return "Training"
+        what = " and ".join(titles) if len(titles) <= 2 else f"{len(titles)} models"
+        # Of the one that has run longest: there is no room for more.
+        return f"Training: {what}{self._epoch.get(titles[0], '')}"
+
+    def _time_left(self) -> str:
+        """Return the time left if the other models take as long as the slowest so far."""
+        if self._slowest < _SHORTEST_FIT_TO_JUDGE_BY or self._n_done == self._n_fits:
+            return ""
+        now, n_running = time.monotonic(), len(self._started)
+        of_running = (max(0, self._slowest - (now - then)) for then in self._started.values())
+        work = sum(of_running) + self._slowest * (self._n_fits - self._n_done - n_running)
+        return f", about {duration(work / max(1, n_running))} left"

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -27,6 +28,7 @@ from disambig.cli import (
     study,
 )
 from disambig.cli.console import Terminal, collected_notices, open_streams, say, say_usage
+from disambig.cli.help_pages import PlainCommand, PlainGroup
 
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
@@ -47,25 +49,42 @@ _WrongUsageError: type[Exception] = typer.BadParameter.__mro__[1]
 # About one screen, whatever a file makes a message say.
 _LONGEST_MESSAGE = 1_600
 
+_ABOUT = """Train classifiers on ambiguous labels.
+
+A row may say cat|dog, where one of the two is right.
+
+Start with: disambig example
+"""
+# The commands of each panel of --help, in the order in which they are used.
+_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    "Your own table": {
+        "example": example.example,
+        "audit": audit.audit,
+        "fit": fit.fit,
+        "clean": clean.clean,
+        "predict": predict.predict,
+    },
+    "Pages in the browser": {"report": report.report, "review": review.review},
+    "Research": {
+        "methods": methods.methods,
+        "datasets": datasets.datasets,
+        "fetch": fetch.fetch,
+        "study": study.study,
+        "reproduce": reproduce.reproduce,
+    },
+}
+
 app = typer.Typer(
     name="disambig",
-    help="Learn from rows with several candidate labels of which one is right.",
+    help=_ABOUT,
+    cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",  # lines of a paragraph flow together
     pretty_exceptions_enable=False,
 )
-app.command("audit")(audit.audit)
-app.command("fit")(fit.fit)
-app.command("clean")(clean.clean)
-app.command("predict")(predict.predict)
-app.command("report")(report.report)
-app.command("review")(review.review)
-app.command("example")(example.example)
-app.command("reproduce")(reproduce.reproduce)
-app.command("study")(study.study)
-app.command("datasets")(datasets.datasets)
-app.command("fetch")(fetch.fetch)
-app.command("methods")(methods.methods)
+for _panel, _commands in _COMMANDS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, cls=PlainCommand, rich_help_panel=_panel)(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,7 +93,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_ABOUT)
 def _options(
     version: Annotated[  # typer calls back
         bool,
@@ -83,7 +102,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Learn from rows with several candidate labels of which one is right."""
+    """Take the options that no command has."""
 
 
 def main() -> None:

@@ -65,6 +65,21 @@ def _options_of(group: type) -> list[inspect.Parameter]:
     ]
 
 
+def option_words(*groups: Any) -> list[str]:
+    """Return the options of dataclasses that are not the defaults, as they are typed."""
+    words: list[str] = []
+    for group in groups:
+        for field in fields(group):
+            value = getattr(group, field.name)
+            name = f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(name)
+            elif value != field.default:
+                for one in value if isinstance(value, list) else [value]:
+                    words += [name, str(one)]
+    return words
+
+
 # An option of each group of --help.
 learning_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="Learning")
 _file_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="The file")
@@ -84,19 +99,9 @@ TableFile = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        help="The column that names the rows in a file of decisions. By default the one "
-        "given to 'disambig clean', or else rows are counted from 1.",
-        metavar="COLUMN",
-    ),
+Prefix = Annotated[
+    str, typer.Option(help="Put this before the names of the new columns.", metavar="TEXT")
 ]
-PageRows = Annotated[
-    int, typer.Option(min=1, help="Rows on the page, the most doubtful ones.", metavar="COUNT")
-]
-Prefix = Annotated[str, typer.Option(help="Put this before the names of the new columns.")]
 ExcelSafe = Annotated[
     bool,
     typer.Option(
@@ -122,14 +127,21 @@ class FileOptions:
         str | None,
         _file_option(
             help="Format of FILE, where its name does not tell: "
-            f"{one_of(each.name for each in FORMATS)}."
+            f"{one_of(each.name for each in FORMATS)}.",
+            metavar="NAME",
         ),
     ] = None
     delimiter: Annotated[
-        str | None, _file_option(help="What stands between two cells of a text file, such as ';'.")
+        str | None,
+        _file_option(
+            help="What stands between two cells of a text file, such as ';'.", metavar="CHARACTER"
+        ),
     ] = None
     encoding: Annotated[
-        str | None, _file_option(help="Encoding of a text file, such as latin-1; UTF-8 by default.")
+        str | None,
+        _file_option(
+            help="Encoding of a text file, such as latin-1; UTF-8 by default.", metavar="NAME"
+        ),
     ] = None
     max_memory: Annotated[
         str | None,
@@ -157,7 +169,9 @@ class LabelOptions:
             metavar="COLUMN",
         ),
     ] = None
-    separator: Annotated[str, _label_option(help="What stands between two labels in a cell.")] = "|"
+    separator: Annotated[
+        str, _label_option(help="What stands between two labels in a cell.", metavar="TEXT")
+    ] = "|"
     votes: Annotated[
         bool,
         _label_option(
@@ -203,7 +217,7 @@ class LabelOptions:
         ),
     ] = None
     min_votes: Annotated[
-        int, _long_option(min=1, help="Annotators that a label needs to count.")
+        int, _long_option(min=1, help="Annotators that a label needs to count.", metavar="COUNT")
     ] = 1
 
     @property
@@ -249,9 +263,9 @@ class FeatureOptions:
 class MethodOptions:
     """What learns, and how."""
 
-    method: Annotated[str, learning_option(help="What learns; 'disambig methods' lists them.")] = (
-        DEFAULT_METHOD
-    )
+    method: Annotated[
+        str, learning_option(help="What learns; 'disambig methods' lists them.", metavar="NAME")
+    ] = DEFAULT_METHOD
     set: Annotated[
         list[str] | None,
         learning_option(
@@ -274,11 +288,14 @@ class MethodOptions:
             help="Models to train at once, each but the first in a process of its own with a copy "
             "of the table. By default one for every core; the result does not depend on it, apart "
             "from rounding in methods that are not networks.",
+            metavar="COUNT",
         ),
     ] = None
     seed: Annotated[
         int,
         learning_option(
-            min=0, help="Seed of everything random: the same seed gives the same result."
+            min=0,
+            help="Seed of everything random: the same seed gives the same result.",
+            metavar="NUMBER",
         ),
     ] = 0

@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from disambig.cli.console import collected_notices, print_json, say
+from disambig.cli.console import (
+    collected_notices,
+    path_word,
+    print_json,
+    say,
+    say_next,
+    say_path,
+)
 from disambig.cli.options import (
     ExcelSafe,
     FileOptions,
@@ -28,13 +35,16 @@ def predict(
     ],
     file_options: FileOptions,
     top: Annotated[
-        int, typer.Option(min=1, help="How many labels to name for a row, if there are as many.")
+        int,
+        typer.Option(
+            min=1, help="How many labels to name for a row, if there are as many.", metavar="COUNT"
+        ),
     ] = 1,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
-    """Predict the label of every row of a table, with its probability.
+    """Predict the labels of new rows.
 
     The table comes back with all its rows and columns in order, and new columns at the end:
     predicted_label and probability, with --top also label_2, probability_2 and so on.
@@ -44,7 +54,9 @@ def predict(
     Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
-    from disambig.cli.table_files import check_output, read_file, where_it_is
+    from disambig._core.messages import row_count
+    from disambig.cli.table_files import check_output, read_file
+    from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.formats import write_table
     from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
@@ -59,5 +71,10 @@ def predict(
     if json:
         counts = predictions["predicted_label"].value_counts().to_dict()
         print_json({"out": out, "rows": len(frame), "labels": counts, "notices": notices})
-    else:
-        say(f"{len(frame):,} rows predicted.{where_it_is(out)}")
+        return
+    say(f"{row_count(len(frame))} predicted.")
+    if out != STANDARD_STREAM:
+        say_path("The table with predictions:", out)
+        page = path_word(f"{model.resolve().name}.html")
+        words = ["report", path_word(model), "--out", page]
+        say_next(("see what the model makes of the rows it was trained on", words))

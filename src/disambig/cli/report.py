@@ -6,9 +6,22 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
+from disambig.cli.options import FileOptions, option_words, with_option_groups
 from disambig.cli.study import STORE, MaxJobs, Store
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="The column that names the rows in a file of decisions. By default the one "
+        "given to 'disambig clean', or else rows are counted from 1.",
+        metavar="COLUMN",
+    ),
+]
+PageRows = Annotated[
+    int, typer.Option(min=1, help="Rows on the page, the most doubtful ones.", metavar="COUNT")
+]
 
 
 @with_option_groups
@@ -28,11 +41,12 @@ def report(
     store: Store = STORE,
     max_jobs: MaxJobs = None,
 ) -> None:
-    """Write a page with charts and tables: one HTML file that works offline.
+    """Write a page with charts and tables, one HTML file.
 
     For a cleaned table: set sizes, labels that occur together, how training went, how sure the
     labels are, label by label, and the most doubtful rows, which can be settled on the page. For a
-    study: tables with significance marks, curves, ranks, and what it takes to run it again.
+    study: tables with significance marks, curves, ranks, and what it takes to run it again. The
+    page works offline.
 
     Example: disambig report vehicles-clean.csv --out vehicles.html
 
@@ -40,20 +54,25 @@ def report(
     """
     # keeps --help quick
     from disambig._core.files import write_atomically
-    from disambig.cli.console import say
+    from disambig.cli.console import path_word, say_next, say_path
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
     if not source.exists():
         raise TableError(f"There is no {str(source)!r}. Check the path.")
     is_model = source.is_dir() and (source / "model.json").exists()
-    if not is_model and (source.is_dir() or source.suffix.lower() == ".toml"):
+    is_study = not is_model and (source.is_dir() or source.suffix.lower() == ".toml")
+    if is_study:
         page = _study_page(source, store, max_jobs)
     else:
         page = _table_page(source, file_options, id, rows, is_model=is_model)
     with write_atomically(out) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-    say(f"The page is in {out}. Open it in a browser.")
+    say_path("Open this page in a browser:", out)
+    if not is_model and not is_study:
+        given = [path_word(source), *option_words(file_options)]
+        given += [] if id is None else ["--id", id]
+        say_next(("settle the doubtful rows", ["review", *given]))
 
 
 def _table_page(

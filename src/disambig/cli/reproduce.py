@@ -32,7 +32,9 @@ def reproduce(
         bool, typer.Option("--quick", help="Minutes instead of hours; says what it cuts.")
     ] = False,
 ) -> None:
-    """Run an evaluation of the NCPD paper, or what is left of it, and report.
+    """Repeat an evaluation of the NCPD paper, and report.
+
+    What was done before is not run again.
 
     Example: disambig reproduce curves --quick --jobs 2
     """

@@ -1,12 +1,14 @@
 """``disambig review``: settle doubtful rows in the browser."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.cli.options import FileOptions, IdColumn, PageRows, with_option_groups
+from disambig.cli.options import FileOptions, with_option_groups
+from disambig.cli.report import IdColumn, PageRows
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def review(
         bool, typer.Option("--browser", help="Open the page in the browser of this machine.")
     ] = False,
 ) -> None:
-    """Review the most doubtful rows in a browser, one by one, and keep your decisions.
+    """Settle the most doubtful rows in the browser, one by one.
 
     The page is served on this machine only, at an address with a secret in it, until Ctrl-C. Every
     decision is on disk before the page says so. Pass the file to 'disambig clean' or
@@ -43,7 +45,7 @@ def review(
     """
     # keeps --help quick
     from disambig._core.errors import import_extra
-    from disambig.cli.console import say
+    from disambig.cli.console import say, say_path
     from disambig.cli.table_files import load_cleaned
 
     for module in ("starlette", "uvicorn"):
@@ -63,8 +65,9 @@ def review(
     def ready(address: str, log: "DecisionLog") -> None:
         before = len(log.settled())
         if before:
-            say(f"{row_count(before)} settled in {kept_in} already.")
-        say(f"Open {address}\nCtrl-C ends the review.")
+            say_path(f"{row_count(before)} settled already, in", kept_in)
+        say(f"Open {address}", wrap=False)
+        say("Ctrl-C ends the review.")
         if browser:
             import webbrowser
 
@@ -74,9 +77,10 @@ def review(
         found, str(kept_in), title=f"Review of {clean.name}", most_rows=rows, ready=ready
     )
     settled = len(log.settled())
-    say(
-        f"{row_count(settled)} settled in {kept_in}. Use that: "
-        f"disambig clean FILE --decisions {kept_in} --out CLEAN"
-        if settled
-        else "No row is settled."
-    )
+    if not settled:
+        say("No row is settled.")
+        return
+    say_path(f"{row_count(settled)} settled, in", kept_in)
+    # That command may have had any options, of which a cleaned table does not tell.
+    say("\nNext, clean again: repeat the command that wrote the table, and add")
+    say(f"  --decisions {shlex.quote(str(kept_in))}", wrap=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disambig._core.errors import StudyError
-from disambig.cli.console import Terminal, print_table, say
+from disambig.cli.console import Terminal, path_word, print_table, say, say_next, say_path
 from disambig.cli.options import ExcelSafe, with_option_groups
 
 if TYPE_CHECKING:
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 STORE = Path("out/records")
 # Of a table of scores in a terminal.
 _MOST_ROWS = 20
-Store = Annotated[Path, typer.Option(help="Folder of the records; what has one is not run again.")]
+Store = Annotated[
+    Path,
+    typer.Option(help="Folder of the records; what has one is not run again.", metavar="FOLDER"),
+]
 MaxJobs = Annotated[
     int | None,
     typer.Option(
-        min=1, help="A study of more jobs is refused before anything is run. [default: 100000]"
+        min=1,
+        help="A study of more jobs is refused before anything is run. [default: 100000]",
+        metavar="COUNT",
     ),
 ]
 
@@ -33,17 +38,24 @@ class RunOptions:
     """How a study is run, and where its records and results go."""
 
     jobs: Annotated[
-        int, typer.Option(min=1, help="Processes on this machine, one thread each.")
+        int,
+        typer.Option(min=1, help="Processes on this machine, one thread each.", metavar="COUNT"),
     ] = 1
     backend: Annotated[
-        str, typer.Option(help="Where jobs run: local, dask or ray. The last two are extras.")
+        str,
+        typer.Option(
+            help="Where jobs run: local, dask or ray. The last two are extras.", metavar="NAME"
+        ),
     ] = "local"
     address: Annotated[
-        str | None, typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.")
+        str | None,
+        typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.", metavar="URL"),
     ] = None
     store: Store = STORE
     max_jobs: MaxJobs = None
-    out: Annotated[Path, typer.Option(help="Tables and figures go into OUT/NAME.")] = Path("out")
+    out: Annotated[
+        Path, typer.Option(help="Tables and figures go into FOLDER/NAME.", metavar="FOLDER")
+    ] = Path("out")
     excel_safe: ExcelSafe = False
 
 
@@ -74,6 +86,9 @@ def run_and_report(
             wrap=False,
         )
         raise typer.Exit(1)
+    store = [] if options.store == STORE else ["--store", str(options.store)]
+    words = ["report", path_word(folder), *store, "--out", f"{study.name}.html"]
+    say_next(("make the page again, without running anything", words))
 
 
 def _check_folder(study: "Study", folder: Path, store: Path) -> None:
@@ -145,20 +160,20 @@ def _report(
         say(sentence, console)
     if not can_draw_figures():
         say(NO_FIGURES, console)
-    say(
-        f"\nAll tables, tests and figures are in {folder}. The page for a browser:",
-        console,
-        wrap=False,
-    )
-    say(str(page.with_suffix(".html")), console, wrap=False)
+    say_path("\nAll tables, tests and figures are in", folder, console)
+    say_path("Open this page in a browser:", page.with_suffix(".html"), console)
 
 
 @with_option_groups
 def study(
-    file: Annotated[Path, typer.Argument(help="A TOML file; docs/studies.md says what goes in.")],
+    file: Annotated[
+        Path, typer.Argument(help="A TOML file; docs/studies.md says what goes in.", metavar="FILE")
+    ],
     options: RunOptions,
 ) -> None:
-    """Run the study that a file describes, or what is left of it, and report.
+    """Compare methods on datasets, as a file describes it, and report.
+
+    What was done before is not run again.
 
     Example: disambig study my-study.toml --jobs 4
     """

@@ -10,14 +10,14 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from disambig.bench.runner import StudyListener
-from disambig.cli.console import Terminal, make_table, plain, say
+from disambig.cli.console import Terminal, duration, make_table, plain, say
 
 if TYPE_CHECKING:
     from disambig.bench.plan import Plan, PlannedJob
     from disambig.bench.record import Record
 
 _SECONDS_BETWEEN_LINES = 10
-_SHARE_TO_JUDGE_BY = 0.05
+_SHARE_TO_JUDGE_BY = 0.1
 
 
 class TimeLeft:
@@ -63,7 +63,9 @@ class _Tally(StudyListener):
         self._console = console
         self._time_left = TimeLeft()
         self._failed = 0
-        self._ended = 0  # in this run
+        self._to_do = 0  # in this run
+        self._ended = 0  # of these
+        self._methods_met: set[str] = set()
         self._running: set[str] = set()
         self._pending: dict[str, PlannedJob] = {}
         self._total = 0
@@ -73,8 +75,10 @@ class _Tally(StudyListener):
         """Count what there is to do and what is done."""
         self._total = len(plan.by_key)
         self._pending = {key: planned for key, planned in plan.by_key.items() if key not in done}
+        self._to_do = len(self._pending)
         for key, record in done.items():
             self._time_left.learn(plan.by_key[key], record, now=False)
+            self._methods_met.add(plan.by_key[key].method_title)
         for notice in notices:
             self._print(notice)
         if done:
@@ -88,6 +92,7 @@ class _Tally(StudyListener):
         """Count what has ended; say at once what failed."""
         self._running.discard(record.key)
         self._ended += 1
+        self._methods_met.add(planned.method_title)
         self._pending.pop(record.key, None)
         if record.is_done:
             self._time_left.learn(planned, record)
@@ -102,13 +107,21 @@ class _Tally(StudyListener):
 
     def _status(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
-        seconds = self._time_left.seconds(self._pending.values(), time.monotonic() - self._started)
-        # Most of the first seconds goes into starting processes: that is not the pace of the rest.
-        is_early = self._ended < _SHARE_TO_JUDGE_BY * self._total
-        left = ""
-        if seconds and self._pending and not is_early:
-            left = f", about {_duration(seconds)} left"
+        seconds = self._seconds_left()
+        left = f", about {duration(seconds)} left" if seconds else ""
         return f"{len(self._running)} running{failed}{left}"
+
+    def _seconds_left(self) -> float | None:
+        """Return the time left, once there is something to judge it by; before, None.
+
+        A method that has not been met may take any time, and most of the first seconds goes into
+        starting processes.
+        """
+        pending = self._pending.values()
+        is_early = self._ended < _SHARE_TO_JUDGE_BY * self._to_do
+        if is_early or any(one.method_title not in self._methods_met for one in pending):
+            return None
+        return self._time_left.seconds(pending, time.monotonic() - self._started)
 
     def __enter__(self) -> Self:
         return self
@@ -192,11 +205,3 @@ class LiveView(_Tally):
             cells = [self._scores.get((dataset, method)) for method in self._methods]
             table.add_row(plain(dataset), *(f"{np.mean(c):.3f}" if c else "" for c in cells))
         self._live.update(Group("mean accuracy so far", table, self._bar))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -170,8 +170,3 @@ def check_output(out: str, *, json: bool, source: str, delimiter: str | None) ->
             "--out another name."
         )
     return delimiter
-
-
-def where_it_is(out: str) -> str:
-    """Return a line on where the table is, if that is a file."""
-    return "" if out == STANDARD_STREAM else f"\nThe table is in {out}."

@@ -4,7 +4,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError, ParameterError
+from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
@@ -19,6 +20,8 @@ from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 from disambig.solvers.blocks import one_thread_each
+
+Role = Literal["method", "candidate_baseline", "true_label_baseline"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,9 @@ class MethodCard:
         Where it was published.
     deviations : tuple of str
         Every way in which the code departs from the paper.
-    role : {"method", "floor", "ceiling"}, default="method"
-        What it stands for in a table. The last two are baselines, shown for scale and not bounds: a
-        floor is trained without disambiguation, a ceiling on true labels.
+    role : {"method", "candidate_baseline", "true_label_baseline"}, default="method"
+        What it is in a table. The last two are baselines, shown for scale: one is trained on the
+        candidates without disambiguation, the other on true labels.
     """
 
     name: str
@@ -49,12 +52,16 @@ class MethodCard:
     year: int | None = None
     doi: str | None = None
     deviations: tuple[str, ...] = ()
-    role: Literal["method", "floor", "ceiling"] = "method"
+    role: Role = "method"
+
+    def __post_init__(self) -> None:
+        """Refuse a role that nobody knows: a method must not miss or meet true labels by a typo."""
+        check_choice("role", self.role, get_args(Role))
 
     @property
     def reads_true_labels(self) -> bool:
-        """Whether it is trained on true labels, which only a ceiling may be."""
-        return self.role == "ceiling"
+        """Whether it is trained on true labels, as only a baseline for scale may be."""
+        return self.role == "true_label_baseline"
 
 
 class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):

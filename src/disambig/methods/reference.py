@@ -115,7 +115,7 @@ class OracleClassifier(SupervisedReference):
         name="oracle",
         title="Logistic regression on true labels",
         when="for scale: what logistic regression does with true labels",
-        role="ceiling",
+        role="true_label_baseline",
     )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
@@ -162,7 +162,7 @@ class AverageClassifier(SupervisedReference):
         name="average",
         title="Logistic regression on every candidate",
         when="for scale: no disambiguation, candidates share a row",
-        role="floor",
+        role="candidate_baseline",
     )
 
     def _check_parameters(self) -> None:
@@ -212,7 +212,7 @@ class RandomCandidateClassifier(SupervisedReference):
         name="random_candidate",
         title="Logistic regression on a random candidate",
         when="for scale: no disambiguation, a candidate by lot",
-        role="floor",
+        role="candidate_baseline",
     )
 
     def __init__(

@@ -158,8 +158,13 @@ def read_cleaned(
     ['bus', 'opel', 'saab', 'van']
     """
     prefix = _prefix_of(frame, details)
+    if not any(prefix + name in frame.columns for name in CLEAN_COLUMNS):
+        raise TableError(
+            f"The table has not been cleaned yet: it has no column {prefix + CLEAN_COLUMNS[0]!r}. "
+            f"{_ADVICE}"
+        )
     chosen, _, _, second_look, confidences = (
-        find_column(frame, prefix + name, what="what cleaning adds", advice=_ADVICE)
+        find_column(frame, prefix + name, what="one that cleaning adds", advice=_ADVICE)
         for name in CLEAN_COLUMNS
     )
     cells = [text_of(cell) or "" for cell in confidences]
@@ -171,7 +176,7 @@ def read_cleaned(
         )
         details = None
     if id is not None:
-        find_column(frame, id, what="what identifies rows")
+        find_column(frame, id, what="the column that names the rows")
     elif details is not None and details.id in frame.columns:
         id = _id_if_unique(frame, details.id)  # noqa: A001
     cleaned = CleanedTable(

@@ -184,7 +184,7 @@ def check_columns(
 ) -> None:
     """Refuse names that a data frame does not have.
 
-    The error says what the column, or ``several`` of them, were to be, what the name may be a
+    The error says what the column, or ``several`` of them, should be, what the name may be a
     slip of, and what to do beyond checking it.
     """
     present = list(frame.columns)
@@ -194,7 +194,7 @@ def check_columns(
     one = len(missing) == 1
     raise TableError(
         f"{table} has no {'column' if one else 'columns'} {join_names(map(repr, missing))}, which "
-        f"{'was' if one else 'were'} to be {what if one else several or what}."
+        f"should be {what if one else several or what}."
         f"{did_you_mean(missing[0], present)} It has {join_names(present)}. {advice}".rstrip()
     )
 

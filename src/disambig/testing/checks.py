@@ -69,7 +69,7 @@ def partial_label_checks() -> list[Check]:
 
 
 class _Data:
-    """Three well separated classes to fit an estimator on; a ceiling is given the true labels."""
+    """Three well separated classes; an estimator that reads true labels is given those."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -99,7 +99,7 @@ class _Data:
 
 
 def _reads_true_labels(estimator: Any) -> bool:
-    return _role(estimator) == "ceiling"
+    return _role(estimator) == "true_label_baseline"
 
 
 def _role(estimator: Any) -> str:
@@ -161,8 +161,8 @@ def check_disambiguation(estimator: Any) -> None:
 
 
 def check_disambiguates_better_than_a_guess(estimator: Any) -> None:
-    """On separated classes most training rows are disambiguated correctly, except by a floor."""
-    if _role(estimator) == "floor":
+    """On separated classes most training rows are disambiguated correctly, except by a baseline."""
+    if _role(estimator) == "candidate_baseline":
         return
     data = _Data(estimator)
     accuracy = np.mean(data.fit().disambiguate() == data.truth)

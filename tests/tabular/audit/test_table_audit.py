@@ -101,7 +101,7 @@ def test_a_table_without_usable_features_is_audited_all_the_same():
     assert audit.features == {}
     assert kinds_of(audit) == ["features"]
     assert audit.sets.n_classes == 3
-    assert "no usable features" in str(audit)
+    assert "no features yet (see what looks wrong)" in str(audit)
 
 
 def test_a_slip_in_a_column_name_is_an_error_and_no_finding():

@@ -135,7 +135,7 @@ def test_missing_columns_are_named_all_at_once():
     table = pd.DataFrame({"height": [1], "c": [2]})
     with pytest.raises(TableError, match="no columns 'hieght', 'd'.*Did you mean 'height'"):
         column_values(table, plan_of(hieght="number", c="number", d="number"))
-    with pytest.raises(TableError, match="and 992 more, which were to be features of the model"):
+    with pytest.raises(TableError, match="and 992 more, which should be features of the model"):
         column_values(table, plan_of(**{f"x{i}": "number" for i in range(1000)}))
 
 

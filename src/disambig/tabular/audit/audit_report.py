@@ -163,11 +163,13 @@ def _contents(audit: TableAudit) -> str:
         f"{len(names):,} {_KINDS[kind][len(names) != 1]}" for kind, names in audit.features.items()
     )
     features = f"{n_features:,} feature{'s' * (n_features != 1)} ({kinds})"
+    if not n_features:
+        features = "no features yet (see what looks wrong)"
     n_labels = audit.sets.n_classes
     return (
-        f"{row_count(audit.n_rows)}, {features if n_features else 'no usable features'}, "
+        f"{row_count(audit.n_rows)}, {features}, "
         f"{n_labels:,} label{'s' * (n_labels != 1)}. A row has "
-        f"{audit.sets.average_candidates:.2f} labels on average, of which one is right."
+        f"{audit.sets.average_candidates:.2f} labels on average; one of them is right."
     )
 
 

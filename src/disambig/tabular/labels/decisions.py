@@ -320,7 +320,7 @@ def _apply(settled: dict[int, str], row: int, label: str | None) -> None:
 
 def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
     """Return the rows of every identifier; there should be one of each."""
-    column = find_column(frame, name, what="what identifies rows")
+    column = find_column(frame, name, what="the column that names the rows")
     rows: dict[str, list[int]] = {}
     for row, text in enumerate(texts_of(column, what="identifiers", literal=True)):
         if text is not None:

@@ -1,0 +1,41 @@
+"""What ``--help`` shows beside an option: a word where one helps, and nothing else."""
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+# Options of typer that the docs describe; on a first look they are in the way.
+_HIDDEN = ("install_completion", "show_completion")
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names no types of Python."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help."""
+        _hide_types(self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
+
+class PlainGroup(TyperGroup):
+    """The same for the command that has the others."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help."""
+        _hide_types(self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
+
+def _hide_types(parameters: list[Any]) -> None:
+    """Hide "<bool>" beside a flag, and "<str>" beside the name of an argument."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+        elif parameter.param_type_name == "argument" and parameter.metavar is not None:
+            parameter.display_type_rich = _no_type
+        if parameter.name in _HIDDEN:
+            parameter.hidden = True
+
+
+def _no_type(ctx: Any) -> str:  # noqa: ARG001
+    return ""
