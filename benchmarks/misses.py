@@ -131,7 +131,6 @@ def main() -> None:
     words = missed(found)
     write_page(
         "misses",
-        "Sets that miss the truth: what they cost, and what is won back",
         "benchmarks/misses.py",
         "Test accuracy of NCPD+, ten folds, fold seeds "
         f"{', '.join(map(str, arguments.seeds))}; vehicle and ecoli are corrupted with p = "

@@ -23,9 +23,11 @@ from disambig.methods.side_by_side import fit_copies
 from disambig.solvers.set_model import SetModel, fit_set_model
 
 # Below this, the first judges may as well be wrong themselves: the sets are left alone.
-SMALLEST_RATE = 0.02
-# A set gets one more label where it misses the truth with at least this probability.
-_SUSPICIOUS = 0.2
+_SMALLEST_RATE = 0.03
+# A set gets one more label where it misses the truth with at least this probability. Rounds are
+# quick to suspect, because a label too many costs little; what is reported in the end is not.
+_SUSPICIOUS = 0.1
+_FINAL_DOUBT = 0.03
 _ROUNDS = 3
 # Where much is wrong, judges get better for longer: rounds go on while the rate still rises so far.
 _MOST_ROUNDS = 6
@@ -148,21 +150,27 @@ def find_misses_side_by_side(
         for seed, (_, candidates) in zip(seeds, data, strict=True)
     ]
     sets = [candidates for _, candidates in data]
+    said: dict[int, FloatArray] = {}
     models: dict[int, SetModel] = {}
     in_doubt = list(range(len(data)))  # tables that need another round
     for round_number in range(1, _MOST_ROUNDS + 1):
         judged = _judge([(methods[n], data[n][0], sets[n], folds[n]) for n in in_doubt])
         before = dict(models)
-        for n, said in zip(in_doubt, judged, strict=True):
-            models[n] = fit_set_model(said, data[n][1], miss_rate=known)
-        in_doubt = [n for n in in_doubt if n in before or models[n].miss_rate >= SMALLEST_RATE]
+        for n, of_table in zip(in_doubt, judged, strict=True):
+            said[n] = of_table
+            models[n] = fit_set_model(of_table, data[n][1], miss_rate=known)
+        in_doubt = [n for n in in_doubt if n in before or models[n].miss_rate >= _SMALLEST_RATE]
         for n in in_doubt:
             sets[n] = _widen(data[n][1], models[n])
         if round_number >= _ROUNDS:
             in_doubt = [n for n in in_doubt if _still_rises(before[n], models[n])]
         if not in_doubt:
             break
-    return [_misses(data[n][1], sets[n], models[n]) for n in range(len(data))]
+    found = []
+    for n, (_, candidates) in enumerate(data):
+        final = fit_set_model(said[n], candidates, miss_rate=known, doubt=_FINAL_DOUBT)
+        found.append(_misses(candidates, sets[n], final))
+    return found
 
 
 def _still_rises(before: SetModel, now: SetModel) -> bool:

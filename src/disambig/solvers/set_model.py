@@ -19,9 +19,6 @@ from scipy.special import logsumexp, softmax
 from disambig._core.typing import BoolArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 
-# Whoever judges a row may be wrong for no reason that shows: so much of the probability is spread
-# evenly over the classes. Without it, rows that are merely hard count as missing their truth.
-_DOUBT = 0.03
 # As if this many rows of every class had been seen, with labels as frequent as anywhere.
 _PSEUDO_ROWS = 2.0
 _SMALLEST = 1e-4
@@ -57,7 +54,11 @@ class SetModel(NamedTuple):
 
 
 def fit_set_model(
-    probabilities: FloatArray, candidates: CandidateLabels, *, miss_rate: float | None = None
+    probabilities: FloatArray,
+    candidates: CandidateLabels,
+    *,
+    miss_rate: float | None = None,
+    doubt: float = 0.0,
 ) -> SetModel:
     """Explain candidate sets by what somebody says of rows whose sets he has not seen.
 
@@ -69,6 +70,10 @@ def fit_set_model(
         The sets. Weights say which candidates are more likely than others.
     miss_rate : float, optional
         Share of the sets that miss the truth, where it is known; else it is estimated.
+    doubt : float, default=0
+        How much of the probability is spread evenly over the classes first, because whoever judges
+        may be wrong for no reason that shows. Without it, rows that are merely hard count as
+        missing their truth.
     """
     mask = sparse.csr_array(candidates.to_sparse(), dtype=float)
     inside = candidates.to_mask()
@@ -77,8 +82,13 @@ def fit_set_model(
     best, most = None, -np.inf
     for factor in _SHARPER:
         sharpened = softmax(factor * log_probabilities, axis=1)
-        doubted = (1 - _DOUBT) * sharpened + _DOUBT / candidates.shape[1]
-        model, likelihood = _explain(np.log(doubted) + log_weights, mask, inside, miss_rate)
+        doubted = (1 - doubt) * sharpened + doubt / candidates.shape[1]
+        model, likelihood = _explain(
+            np.log(np.maximum(doubted, _SMALLEST_PROBABILITY)) + log_weights,
+            mask,
+            inside,
+            miss_rate,
+        )
         if likelihood > most:
             best, most = model, likelihood
     assert best is not None
