@@ -45,12 +45,15 @@ class SetModel(NamedTuple):
         Probability of every class, given what was said of the row and its set.
     miss_probability : ndarray of shape (rows,)
         Probability that the set misses the truth: the posterior outside the set.
+    joins : ndarray of shape (classes, classes)
+        How often the label of each column is in the set of a row whose truth is that of the line.
     """
 
     miss_rate: float
     standard_error: float
     posterior: FloatArray
     miss_probability: FloatArray
+    joins: FloatArray
 
 
 def fit_set_model(
@@ -119,7 +122,8 @@ def _explain(
         if likelihood < before + _TOLERANCE:
             break
         before = likelihood
-    return SetModel(float(rate), _standard_error(missing, rate), posterior, missing), likelihood
+    model = SetModel(float(rate), _standard_error(missing, rate), posterior, missing, joins)
+    return model, likelihood
 
 
 def _log_weights(candidates: CandidateLabels) -> FloatArray:
