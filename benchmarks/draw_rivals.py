@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from disambig.bench.charts import ONE_ERROR
 from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
-from disambig.bench.wording import dataset_title
+from disambig.datasets.card import dataset_title
 from results_page import FOLDER
 
 DATASETS = ("lost", "birdsong", "msrcv2")

@@ -20,7 +20,7 @@ from disambig.bench.plan import PlannedJob, make_plan
 from disambig.bench.record import Record
 from disambig.bench.reported_study import read_study_file
 from disambig.bench.run_table import STEPS
-from disambig.bench.wording import dataset_title
+from disambig.datasets.card import dataset_title
 from disambig.metrics import METRICS
 from results_page import FOLDER
 

@@ -10,7 +10,7 @@ import argparse
 import re
 from pathlib import Path
 
-from disambig.bench.wording import dataset_title
+from disambig.datasets.card import dataset_title
 from page_tables import tables_of
 from results_page import FOLDER, PAGES, markdown_table, with_finding
 
@@ -25,6 +25,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "plknn",
+        "misses",
         "row_order",
     ),
     "NCPD+": (

@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from disambig.bench.wording import dataset_title
+from disambig.datasets.card import dataset_title
 from disambig.methods import PartialLabelClassifier, all_methods
 from method_figures import DATASETS, Figures, measured_figures
 

@@ -17,12 +17,12 @@ from disambig.bench.comparisons import rank_methods
 from disambig.bench.line_styles import LineStyle, role_styles
 from disambig.bench.run_table import RunTable
 from disambig.bench.wording import (
-    dataset_title,
     errors_text,
     lr_note,
     runs_remark,
     standard_error,
 )
+from disambig.datasets.card import dataset_title
 from disambig.metrics import direction, metric_title
 
 # Shares of the height: empty above the highest and below the lowest point; and how far below the

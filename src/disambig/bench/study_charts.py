@@ -23,12 +23,12 @@ from disambig.bench.line_styles import LineStyle, method_styles, role_styles
 from disambig.bench.run_table import RunTable, accuracy_by_epoch
 from disambig.bench.study_results import StudyResult
 from disambig.bench.wording import (
-    dataset_title,
     errors_text,
     lr_note,
     runs_remark,
     standard_error,
 )
+from disambig.datasets.card import dataset_title
 from disambig.metrics import metric_title
 
 

@@ -8,7 +8,6 @@ from disambig._core.typing import FloatArray
 from disambig.bench.comparisons import Ranking
 from disambig.bench.evaluate import mean_and_std
 from disambig.bench.run_table import DECIMALS, RunTable
-from disambig.datasets.card import all_cards
 
 MISSING = "-"
 # Verdict of a test on the reference, beside the score of a rival.
@@ -64,13 +63,6 @@ def p_value_text(p_value: float) -> str:
 def join_data(names: Iterable[str]) -> str:
     """Return the first few of many names of data, which have commas inside."""
     return join_names(names, most=5, longest=None, separator=";")
-
-
-def dataset_title(name: str) -> str:
-    """Return the proper name of a known dataset, such as MSRCv2; other names as they are."""
-    card = all_cards().get(name)
-    proper, colon, _ = card.title.partition(":") if card else (name, "", "")
-    return proper if colon else name
 
 
 def count_by_dataset(runs: RunTable, data: Iterable[str]) -> str:

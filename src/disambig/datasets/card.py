@@ -93,3 +93,10 @@ def _read_card(text: str) -> DatasetCard:
     fields = parse_toml(text, DatasetFormatError)
     lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
     return DatasetCard(**(fields | lists))
+
+
+def dataset_title(name: str) -> str:
+    """Return the proper name of a known dataset, such as MSRCv2; other names as they are."""
+    card = all_cards().get(name)
+    proper, colon, _ = card.title.partition(":") if card else (name, "", "")
+    return proper if colon else name

@@ -9,6 +9,8 @@ from .classical.m3pl import M3PL as M3PL
 from .classical.plknn import PLKNN as PLKNN
 from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
+from .misses import Misses as Misses
+from .misses import find_misses as find_misses
 from .ncpd import NCPDClassifier as NCPDClassifier
 from .ncpd_plus.estimator import NCPDPlusClassifier as NCPDPlusClassifier
 from .networks.base import NetworkClassifier as NetworkClassifier

@@ -8,19 +8,27 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError, warn_caller
-from disambig._core.parameters import check_boolean, check_choice, check_integer, check_real
+from disambig._core.parameters import (
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_real,
+    spawn_seeds,
+)
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
 from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
+from disambig.methods.misses import Misses, check_miss_rate, find_misses_side_by_side
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
 from disambig.methods.ncpd_plus.collapse import CollapseGuard, has_collapsed
-from disambig.methods.ncpd_plus.members import fit_mixes
+from disambig.methods.ncpd_plus.members import fit_mixes, make_judges
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.networks.plan import TrainingPlan
 from disambig.methods.scaling import check_scaling
@@ -75,6 +83,11 @@ class NCPDPlusClassifier(NCPDClassifier):
         Whether a training that parts from its own first choices is stopped and begun again with
         a ramp ten times shorter. A mix leaves out what that does not mend, and what collapses after
         configurations were compared; where nothing is left, it is NCPD. See ``collapse.py``.
+    miss_rate : float or "auto", default=0
+        Share of the candidate sets that do not contain the right label. Above 0, or with "auto",
+        which estimates it, sets that seem to miss the truth are found by networks that were not
+        trained on them, and get one more candidate: see ``find_misses``. That takes about as long
+        as two fits where nothing is found, and as five or more where something is.
     hidden : int or sequence of int, default=512
         Units of the hidden layer, or of each of them.
     epochs : int, optional
@@ -102,6 +115,10 @@ class NCPDPlusClassifier(NCPDClassifier):
     members_ : dict of str to NCPDPlusClassifier
         With ``select="auto"``: the fitted members of the mix, the heaviest first. In their order
         ``predict_proba_per_network`` has the networks of all of them.
+    misses_ : Misses
+        With ``miss_rate``: the rate, and for every training row how probable it is that its set
+        misses the truth, and the label that it would have then. ``candidate_confidence_`` and
+        ``disambiguate`` stay inside the sets. Not kept in a file.
     history_ : History
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
         training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
@@ -146,7 +163,9 @@ class NCPDPlusClassifier(NCPDClassifier):
     noise_from: int
     prior_correction: float
     guard: bool
+    miss_rate: Any
     selection_: Selection
+    misses_: Misses
     members_: "dict[str, NCPDPlusClassifier]"
 
     def __init__(
@@ -158,6 +177,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         noise_from: int = 1,
         prior_correction: float = 0.0,
         guard: bool = True,
+        miss_rate: Any = 0.0,
         ramp_epochs: int = 100,
         n_networks: int = 2,
         cooperation: bool = True,
@@ -192,6 +212,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         check_integer("noise_from", self.noise_from, minimum=1)
         check_real("prior_correction", self.prior_correction, minimum=0, maximum=10)
         check_boolean("guard", self.guard)
+        check_miss_rate(self.miss_rate)
         if self.select == "auto":
             self._check_nothing_is_decided_twice()
 
@@ -277,12 +298,50 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
         # An earlier fit may have left a mix where there is one training now, or the reverse.
-        for name in ("members_", "selection_", "_networks", "_views"):
+        for name in ("members_", "misses_", "selection_", "_networks", "_views"):
             self.__dict__.pop(name, None)
         return super()._begin_fit(X, y)
 
     @classmethod
     def _fit_side_by_side(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> list[Sparse]:
+        if methods[0].miss_rate == 0:
+            return cls._fit_to_sets(methods, data)
+        for method, misses in zip(methods, cls._find_misses(methods, data), strict=True):
+            method.misses_ = misses
+        cls._fit_to_sets(
+            methods,
+            [(X, method.misses_.candidates) for method, (X, _) in zip(methods, data, strict=True)],
+        )
+        return [method._confidences(*rows) for method, rows in zip(methods, data, strict=True)]
+
+    @classmethod
+    def _find_misses(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> list[Misses]:
+        """Return the sets that seem to miss the truth, as judged by copies that believe all sets.
+
+        Only copies of one configuration can be trained side by side.
+        """
+        believing = [clone(method).set_params(miss_rate=0.0) for method in methods]
+        judges = {"own": dict(enumerate(believing))}
+        if methods[0].select == "auto":
+            judges = make_judges(believing, data)
+        found: dict[int, Misses] = {}
+        for of_one_kind in judges.values():
+            numbers = list(of_one_kind)
+            misses = find_misses_side_by_side(
+                list(of_one_kind.values()),
+                [data[n] for n in numbers],
+                methods[0].miss_rate,
+                [spawn_seeds(methods[n].random_state, 4)[3] for n in numbers],
+            )
+            found |= dict(zip(numbers, misses, strict=True))
+        return [found[n] for n in range(len(methods))]
+
+    @classmethod
+    def _fit_to_sets(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
         if methods[0].select == "none":

@@ -27,6 +27,10 @@ _SCOUT_EPOCHS = 30
 _EPOCHS_AFTER = (110, 82, 55)
 # Where the user has given the epochs, scouts take this share of them.
 _SCOUT_SHARE = 0.35
+# Judges of sets that may miss the truth train for so many epochs, or for this share of those given.
+_JUDGE_EPOCHS = 60
+_JUDGE_SHARE = 0.4
+_JUDGE_DECAY = 0.8
 
 # NCPD+ itself: its members are classifiers of its own kind, with one configuration each.
 Member = TypeVar("Member", bound=NCPDClassifier)
@@ -104,6 +108,27 @@ def compare_scouts(
     return [_compared(*task) for task in zip(tasks, _fit_scouts(tasks), strict=True)]
 
 
+def make_judges(
+    methods: Sequence[Member], data: Sequence[tuple[Features, CandidateLabels]]
+) -> dict[str, dict[int, Member]]:
+    """Return, by configuration and number, who judges whether sets contain the truth.
+
+    One configuration judges for each classifier, the one that weighs most, in fewer epochs than a
+    member has: to tell a wrong set from others it need not be as accurate as a mix.
+    """
+    judges: dict[str, dict[int, Member]] = {}
+    for n, (task, selection) in enumerate(
+        zip(_tasks(methods, data), compare_scouts(methods, data), strict=True)
+    ):
+        given = task.method.epochs
+        epochs = _JUDGE_EPOCHS if given is None else max(1, round(_JUDGE_SHARE * given))
+        parameters = CONFIGURATIONS[selection.choice].parameters(task.pace.scouting)
+        judge = _configured(task, selection.choice, "judge", epochs, **parameters)
+        judge.set_params(decay=_JUDGE_DECAY, validation=None, checkpoint=None, callbacks=None)
+        judges.setdefault(selection.choice, {})[n] = judge
+    return judges
+
+
 def _tasks(
     methods: Sequence[Member], data: Sequence[tuple[Features, CandidateLabels]]
 ) -> list[_Task[Member]]:
@@ -176,6 +201,7 @@ def _configured(
     copy: Member = clone(task.method)
     copy.set_params(
         select="none",
+        miss_rate=0.0,
         random_state=task.seed,
         checkpoint=None if path is None else f"{os.fspath(path)}.{role.replace(' ', '-')}",
         epochs=epochs,

@@ -1,0 +1,232 @@
+"""Find candidate sets that do not contain the truth, by judges that have not seen them.
+
+A network that trains on a row learns its set by heart, wrong or not, so every row is judged by a
+copy of the method that was trained on the other rows. A set model (``solvers/set_model.py``) then
+says which sets miss the truth. A set that probably does gets the likeliest label outside of it as
+one more candidate, and judges are trained again: each round they learn from fewer wrong sets. A
+label too many costs next to nothing, a truth that is missing costs a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from disambig._core.errors import CandidateError, ParameterError
+from disambig._core.parameters import check_integer, make_generator, spawn_seeds
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.side_by_side import fit_copies
+from disambig.solvers.set_model import SetModel, fit_set_model
+
+# Below this, the first judges may as well be wrong themselves: the sets are left alone.
+_SMALLEST_RATE = 0.03
+# A set gets one more label where it misses the truth with at least this probability. Rounds are
+# quick to suspect, because a label too many costs little; what is reported in the end is not.
+_SUSPICIOUS = 0.1
+_FINAL_DOUBT = 0.03
+_ROUNDS = 3
+# Where much is wrong, judges get better for longer: rounds go on while the rate still rises so far.
+_MOST_ROUNDS = 6
+_STILL_RISING = 0.01
+_NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Misses:
+    """Which candidate sets seem to miss the truth.
+
+    Attributes
+    ----------
+    rate : float
+        Share of the sets that miss the truth, as estimated or as given.
+    interval : tuple of two floats
+        95 % of where the rate lies, by the number of rows. That judges may be wrong is not in it.
+    probability : ndarray of shape (rows,)
+        Of each set, the probability that it misses the truth.
+    label : ndarray of shape (rows,)
+        The label that each row would have then: the likeliest outside its set. Where a set holds
+        every class, its likeliest candidate.
+    candidates : CandidateLabels
+        The sets, with ``label`` added where it may well be the truth. Train with these.
+    """
+
+    rate: float
+    interval: tuple[float, float]
+    probability: FloatArray
+    label: AnyArray
+    candidates: CandidateLabels
+
+    def __str__(self) -> str:
+        low, high = (round(100 * end) for end in self.interval)
+        return (
+            f"About {100 * self.rate:.0f} % of the sets ({low} to {high}) do not contain the "
+            "right label."
+        )
+
+
+def check_miss_rate(miss_rate: Any) -> None:
+    """Refuse what is neither a share nor "auto"."""
+    is_share = (
+        isinstance(miss_rate, int | float | np.integer | np.floating)
+        and not isinstance(miss_rate, bool)
+        and 0 <= miss_rate < 1
+    )
+    if not is_share and not (isinstance(miss_rate, str) and miss_rate == "auto"):
+        raise ParameterError(
+            "'miss_rate' must be a number from 0 to below 1, the share of the sets that do not "
+            f"contain the right label, or 'auto' to have it estimated. Got {miss_rate!r}."
+        )
+
+
+def find_misses(
+    method: PartialLabelClassifier,
+    X: Any,
+    y: Any,
+    *,
+    miss_rate: float | Literal["auto"] = "auto",
+    n_folds: int = 5,
+    random_state: Any = None,
+) -> Misses:
+    """Find the candidate sets that miss the truth; no true label is needed.
+
+    It takes ``n_folds`` fits where hardly any set misses the truth, and three to six times as many
+    where some do.
+
+    Parameters
+    ----------
+    method : PartialLabelClassifier
+        Copies of it judge the rows. It is left as it is.
+    X : array-like of shape (n_samples, n_features)
+        Features.
+    y : CandidateLabels, boolean mask, sparse mask, or plain labels
+        Candidate sets.
+    miss_rate : float or "auto", default="auto"
+        Share of the sets that miss the truth, where it is known.
+    n_folds : int, default=5
+        Each row is judged by a copy that was trained without its fold.
+    random_state : int, generator or None, default=None
+        Seed of the folds and of the copies.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels, PLKNN, find_misses
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [0.4], [2.0], [2.1], [2.2], [2.3], [2.4]]
+    >>> y = CandidateLabels.from_labels(["cat"] * 5 + ["dog", "dog", "cat", "dog", "dog"])
+    >>> found = find_misses(PLKNN(n_neighbors=3), X, y, random_state=0)
+    >>> int(found.probability.argmax()), str(found.label[7])
+    (7, 'dog')
+    >>> model = PLKNN(n_neighbors=3).fit(X, found.candidates)
+    """
+    check_miss_rate(miss_rate)
+    check_integer("n_folds", n_folds, minimum=2)
+    seed, method_seed = spawn_seeds(random_state, 2)
+    copy = clone(method)
+    if "random_state" in copy.get_params():
+        copy.set_params(random_state=method_seed)
+    X, candidates = copy._begin_fit(X, y)
+    return find_misses_side_by_side([copy], [(X, candidates)], miss_rate, [seed], n_folds)[0]
+
+
+def find_misses_side_by_side(
+    methods: Sequence[PartialLabelClassifier],
+    data: Sequence[tuple[Features, CandidateLabels]],
+    miss_rate: float | Literal["auto"],
+    seeds: Sequence[int],
+    n_folds: int = 5,
+) -> list[Misses]:
+    """Return what ``find_misses`` finds in each of several tables, judged side by side."""
+    if min(len(candidates) for _, candidates in data) < n_folds:
+        raise CandidateError(
+            f"To judge every row by others takes at least {n_folds} rows. "
+            f"Got {min(len(candidates) for _, candidates in data)}. Leave 'miss_rate' out."
+        )
+    known = None if miss_rate == "auto" else float(miss_rate)
+    folds = [
+        make_generator(seed).permutation(len(candidates)) % n_folds
+        for seed, (_, candidates) in zip(seeds, data, strict=True)
+    ]
+    sets = [candidates for _, candidates in data]
+    said: dict[int, FloatArray] = {}
+    models: dict[int, SetModel] = {}
+    in_doubt = list(range(len(data)))  # tables that need another round
+    for round_number in range(1, _MOST_ROUNDS + 1):
+        judged = _judge([(methods[n], data[n][0], sets[n], folds[n]) for n in in_doubt])
+        before = dict(models)
+        for n, of_table in zip(in_doubt, judged, strict=True):
+            said[n] = of_table
+            models[n] = fit_set_model(of_table, data[n][1], miss_rate=known)
+        in_doubt = [n for n in in_doubt if n in before or models[n].miss_rate >= _SMALLEST_RATE]
+        for n in in_doubt:
+            sets[n] = _widen(data[n][1], models[n])
+        if round_number >= _ROUNDS:
+            in_doubt = [n for n in in_doubt if _still_rises(before[n], models[n])]
+        if not in_doubt:
+            break
+    found = []
+    for n, (_, candidates) in enumerate(data):
+        final = fit_set_model(said[n], candidates, miss_rate=known, doubt=_FINAL_DOUBT)
+        found.append(_misses(candidates, sets[n], final))
+    return found
+
+
+def _still_rises(before: SetModel, now: SetModel) -> bool:
+    return now.miss_rate > before.miss_rate + _STILL_RISING
+
+
+def _judge(
+    tables: Sequence[tuple[PartialLabelClassifier, Features, CandidateLabels, IntArray]],
+) -> list[FloatArray]:
+    """Return the probabilities of all rows of every table, by copies trained without their fold."""
+    judges = []
+    data = []
+    held_out = []
+    for method, X, candidates, folds in tables:
+        for fold in range(folds.max() + 1):
+            judges.append(clone(method))
+            data.append((X[folds != fold], candidates[folds != fold]))
+            held_out.append((X, folds == fold))
+    fit_copies(judges, data)
+    said = [judge.predict_proba(X[rows]) for judge, (X, rows) in zip(judges, held_out, strict=True)]
+    judged: list[FloatArray] = []
+    for _, _, candidates, folds in tables:
+        judged.append(np.empty(candidates.shape))
+        for fold in range(folds.max() + 1):
+            judged[-1][folds == fold] = said.pop(0)
+    return judged
+
+
+def _outside(candidates: CandidateLabels, model: SetModel) -> IntArray:
+    """Return the column of the likeliest class outside each set, if there is one."""
+    outside = np.where(candidates.to_mask(), -1.0, model.posterior)
+    everything = candidates.sizes == candidates.shape[1]
+    columns: IntArray = np.where(everything, model.posterior.argmax(axis=1), outside.argmax(axis=1))
+    return columns
+
+
+def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
+    """Add the likeliest label outside to the sets that may well miss the truth."""
+    rows = np.flatnonzero(model.miss_probability > _SUSPICIOUS)
+    columns = _outside(candidates, model)[rows]
+    mask = candidates.to_mask()
+    mask[rows, columns] = True
+    if candidates.weights is None:
+        return CandidateLabels.from_mask(mask, candidates.classes)
+    weights = candidates.prior().toarray()
+    weights[rows] *= 1 - model.miss_probability[rows, np.newaxis]
+    weights[rows, columns] = model.miss_probability[rows]
+    return CandidateLabels(mask, candidates.classes, weights=weights)
+
+
+def _misses(candidates: CandidateLabels, trained: CandidateLabels, model: SetModel) -> Misses:
+    margin = _NORMAL_95 * model.standard_error
+    return Misses(
+        rate=model.miss_rate,
+        interval=(max(0.0, model.miss_rate - margin), min(1.0, model.miss_rate + margin)),
+        probability=model.miss_probability,
+        label=candidates.classes[_outside(candidates, model)],
+        candidates=trained,
+    )

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from disambig import SURE, CandidateLabels, NCPDPlusClassifier, find_misses
+from disambig._core.errors import CandidateError, ParameterError
+from disambig.candidates import corrupt_controlled, leave_out_truth
+from disambig.methods.misses import find_misses_side_by_side
+from methods.ncpd_plus.plus_examples import quick_mix
+
+JUDGE = SURE()
+
+
+def blobs(n_rows=160, seed=0):
+    """Four well separated classes, with candidate sets that hold the truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 4, n_rows)
+    X = rng.normal(size=(n_rows, 3)) + 6 * np.eye(4)[truth][:, :3]
+    names = np.array(["ant", "bee", "cow", "dog"])[truth]
+    return X, names, corrupt_controlled(names, p=0.6, r=1, random_state=seed)
+
+
+X, TRUTH, COMPLETE = blobs()
+SETS = leave_out_truth(COMPLETE, TRUTH, rate=0.15, random_state=1)
+MISSING = ~SETS.contains(TRUTH)
+
+
+def test_sets_without_the_truth_are_found_with_the_label_that_they_miss():
+    found = find_misses(JUDGE, X, SETS, random_state=0)
+    assert found.rate == pytest.approx(0.15, abs=0.05)
+    low, high = found.interval
+    assert 0 <= low < found.rate < high
+    assert found.probability[MISSING].min() > found.probability[~MISSING].mean()
+    assert (found.label[MISSING] == TRUTH[MISSING]).mean() > 0.9
+    assert found.candidates.contains(TRUTH).mean() > 0.97
+    # Nothing is taken out of a set.
+    assert (found.candidates.to_mask() >= SETS.to_mask()).all()
+    assert str(found).startswith(f"About {100 * found.rate:.0f} % of the sets (")
+
+
+def test_sets_are_left_alone_where_all_hold_the_truth():
+    found = find_misses(JUDGE, X, COMPLETE, random_state=0)
+    assert found.candidates == COMPLETE
+    assert found.rate < 0.02
+
+
+def test_the_method_is_left_as_it_is_and_the_seed_decides():
+    method = SURE()
+    first, again = (find_misses(method, X, SETS, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.probability, again.probability)
+    with pytest.raises(NotFittedError):
+        method.predict(X)
+
+
+def test_a_known_rate_is_taken():
+    found = find_misses(JUDGE, X, SETS, miss_rate=0.3, random_state=0)
+    assert found.rate == 0.3
+
+
+def test_a_label_that_is_added_weighs_as_much_as_the_set_is_doubted():
+    weighted = CandidateLabels.from_mask(
+        SETS.to_mask(), SETS.classes, weights=2 * SETS.to_mask().astype(float)
+    )
+    found = find_misses(JUDGE, X, weighted, random_state=0)
+    added = found.candidates.to_mask() & ~SETS.to_mask()
+    assert added[MISSING].any(axis=1).mean() > 0.9
+    weights = found.candidates.prior().toarray()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert weights[added].min() > 0.05
+    untouched = ~added.any(axis=1)
+    np.testing.assert_allclose(weights[untouched], weighted.prior().toarray()[untouched])
+
+
+def test_tables_side_by_side_are_judged_as_alone():
+    other_X, other_truth, other = blobs(seed=5)
+    other = leave_out_truth(other, other_truth, rate=0.3, random_state=2)
+    tables = [(X, COMPLETE), (other_X, other)]
+    together = find_misses_side_by_side([JUDGE] * 2, tables, "auto", [1, 2])
+    for table, seed, found in zip(tables, (1, 2), together, strict=True):
+        (alone,) = find_misses_side_by_side([JUDGE], [table], "auto", [seed])
+        np.testing.assert_array_equal(found.probability, alone.probability)
+        assert found.candidates == alone.candidates
+
+
+def test_a_set_of_all_classes_proposes_its_likeliest_candidate():
+    mask = SETS.to_mask()
+    mask[:5] = True
+    found = find_misses(JUDGE, X, CandidateLabels.from_mask(mask, SETS.classes), random_state=0)
+    assert (found.probability[:5] == 0).all()
+    assert found.label[:5].tolist() == TRUTH[:5].tolist()
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1, 1.5, True, None, "some", float("nan"), [0.1]], ids=str)
+def test_a_bad_rate_is_refused(rate):
+    message = r"'miss_rate' must be a number from 0 to below 1, .* or 'auto' .* Got "
+    with pytest.raises(ParameterError, match=message):
+        find_misses(JUDGE, X, SETS, miss_rate=rate)
+    with pytest.raises(ParameterError, match=message):
+        NCPDPlusClassifier(miss_rate=rate).fit(X, SETS)
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(CandidateError, match=r"takes at least 5 rows. Got 4. Leave 'miss_rate'"):
+        find_misses(JUDGE, X[:4], SETS[:4])
+
+
+@pytest.mark.parametrize("select", ["auto", "none"])
+def test_ncpd_plus_learns_from_widened_sets_and_chooses_inside_the_given_ones(select, tmp_path):
+    few = {"hidden": 16, "epochs": 15, "batch_size": 64, "learning_rate": 0.05}
+    ramp = {} if select == "auto" else {"ramp_epochs": 5}
+    model = quick_mix(select=select, miss_rate="auto", **few, **ramp).fit(X, SETS)
+    misses = model.misses_
+    assert misses.probability[MISSING].mean() > 5 * misses.probability[~MISSING].mean()
+    assert (model.predict(X)[MISSING] == TRUTH[MISSING]).mean() > 0.8
+    assert SETS.contains(model.disambiguate()).all()
+    loaded = NCPDPlusClassifier.load(model.save(tmp_path / "model") or tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-6)
+    model.set_params(miss_rate=0.0).fit(X, SETS)
+    assert not hasattr(model, "misses_")
