@@ -2,12 +2,12 @@
 NCPD in one file
 ================
 
-NCPD as a careful reader of the paper would write it: plain torch, rows really duplicated. To be
-read beside Sec. 3 of the paper. The classifier in the library learns just as well and several times
-faster, because it does not copy rows.
+This is NCPD as a careful reader of the paper would write it: in plain torch, with rows really
+copied. Read it together with Sec. 3 of the paper. The classifier in the library learns just as well
+and several times faster, because it does not copy rows.
 
-Section and equation numbers are those of the paper. Nothing of the method comes from disambig, so
-that tests can compare with it and benchmarks can race against it.
+Section and equation numbers are those of the paper. The method uses nothing of disambig, so that
+tests can compare the library with it and benchmarks can measure both.
 """
 
 import math
@@ -79,8 +79,8 @@ class MultiBirthGroups:
 # %%
 # Sec. 3.2: progressive disambiguation
 # ------------------------------------
-# A group with a reliable replica is simple, and disambiguated by Eq. 1; in others all candidates
-# count the same, by Eq. 2.
+# A group with a reliable replica is simple, and is disambiguated by Eq. 1; in the others all
+# candidates count the same, by Eq. 2.
 
 
 def share_of_small_losses(epoch: int, ramp_epochs: int) -> float:
@@ -97,7 +97,7 @@ def small_losses(losses: Tensor, share: float) -> Tensor:
     if count > 0:
         order = losses.argsort()
         small[order[:count]] = True
-        # What is as small as the last of these is as small.
+        # Losses equal to the last of these count as small too.
         small |= losses == losses[order[count - 1]]
     return small
 
@@ -114,7 +114,7 @@ def simple_groups(reliable: Tensor, batch: MiniBatch) -> Tensor:
 
 
 def disambiguated(losses: Tensor, batch: MiniBatch) -> Tensor:
-    """Eq. 1, with the smallest loss of the group taken out above and below: none underflows."""
+    """Eq. 1, with the smallest loss of the group subtracted, so that nothing underflows."""
     smallest = losses.new_full((batch.n_groups,), torch.inf)
     smallest = smallest.scatter_reduce(0, batch.group, losses, "amin")
     exponentials = (smallest[batch.group] - losses).exp()
@@ -123,7 +123,7 @@ def disambiguated(losses: Tensor, batch: MiniBatch) -> Tensor:
 
 
 class Disambiguation(NamedTuple):
-    """What one network makes of a mini-batch."""
+    """What one network finds in a mini-batch."""
 
     losses: Tensor  # (replicas,), with gradient
     reliable: Tensor  # (replicas,)
@@ -243,7 +243,7 @@ def make_perceptron(
     sizes = [n_features, *hidden]
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise(sizes):
-        # Batch norm takes out whatever a bias puts in.
+        # Batch norm would remove a bias.
         layers.append(nn.Linear(fan_in, fan_out, bias=not batch_norm))
         if batch_norm:
             layers.append(nn.BatchNorm1d(fan_out))
@@ -287,7 +287,7 @@ def train_epochs(
         order = torch.randperm(len(features), generator=generator).to(features.device)
         batches = list(order.split(batch_size))
         if len(batches) > 1 and len(batches[-1]) == 1:
-            # Over a single row nothing can be normalised.
+            # Batch norm needs more than one row.
             batches[-2:] = [torch.cat(batches[-2:])]
         training.run_epoch(epoch, batches)
         after_epoch()
@@ -296,8 +296,8 @@ def train_epochs(
 # %%
 # Silhouettes of vehicles
 # -----------------------
-# Seven rows in ten get one wrong label beside the right one. A tenth of the rows is held out, five
-# times; NCPD sees the candidate sets of the others, and no true label.
+# Seven rows in ten get a wrong label in addition to the right one. A tenth of the rows is held out,
+# five times; NCPD sees the candidate sets of the others, and no true label.
 
 EPOCHS, RAMP_EPOCHS, UNITS, SPLITS = 20, 10, 128, 5
 
@@ -310,7 +310,7 @@ def predicted_classes(networks: Sequence[nn.Module], features: Tensor) -> Tensor
 
 
 def main() -> None:
-    """Train on the vehicles, beside the classifier of the library, and draw both."""
+    """Train this code and the library's classifier on the vehicles, and draw both."""
     import matplotlib.pyplot as plt
     import numpy as np
 

@@ -2,9 +2,9 @@
 A method in one file
 ====================
 
-All that a method needs: a card, what it learns, and two functions. The base class checks input,
+A method needs a card, a list of what it learns, and two functions. The base class checks input,
 keeps confidences inside the candidate sets, saves and loads. :doc:`plot_own_method_in_a_study`
-compares it with others.
+compares this one with others.
 """
 
 from typing import ClassVar
@@ -17,7 +17,7 @@ from disambig.methods.saving import Learned, array
 
 
 class NearestCentre(PartialLabelClassifier):
-    """Centres of classes and labels of rows, each found from the other.
+    """Find the centres of classes from the labels of rows, and the labels from the centres.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class NearestCentre(PartialLabelClassifier):
         self.rounds = rounds
 
     def _fit(self, X, candidates):
-        # Where a paper writes 1 / |S|: votes and other weights count, too.
+        # 1 / |S| for each candidate, or its share of the weights, such as votes.
         prior = weights = candidates.prior().toarray()
         self.scale_ = np.maximum(X.std(axis=0), 1e-12)
         for _ in range(self.rounds):
@@ -47,6 +47,6 @@ class NearestCentre(PartialLabelClassifier):
 
     def _predict_proba(self, X):
         distances = (X[:, np.newaxis] - self.centres_) / self.scale_
-        scores = -(distances**2).mean(axis=2)  # the mean: many features must not make it too sure
+        scores = -(distances**2).mean(axis=2)  # not the sum: many features make that too sure
         likelihood = np.exp(scores - scores.max(axis=1, keepdims=True)) + 1e-12
         return likelihood / likelihood.sum(axis=1, keepdims=True)

@@ -2,7 +2,7 @@
 Annotators who disagree: better than a majority vote
 ====================================================
 
-Three people label every row, and often differ. The usual answer is the majority. Here all their
+Three people label every row, and often disagree. Usually one takes the majority. Here all their
 votes become a candidate set with weights, and the features help to decide: far more rows get the
 right label.
 """
@@ -19,9 +19,9 @@ truth = np.asarray(vehicle.true_labels)
 classes, position = np.unique(truth, return_inverse=True)
 
 # %%
-# Ann is right in 75 % of the rows, Bob in 65 %, Cem in 55 %; otherwise each says something else.
-# Their answers are a long table, one line for each item and annotator, as annotation tools export
-# it.
+# Ann is right in 75 % of the rows, Bob in 65 %, Cem in 55 %; otherwise each gives a random wrong
+# label. Their answers form a long table, one line for each item and annotator, as annotation tools
+# export it.
 
 skills = {"Ann": 0.75, "Bob": 0.65, "Cem": 0.55}
 
@@ -40,7 +40,7 @@ def rows_set_right(seed):
     items = np.tile(np.arange(len(truth)), len(votes))
     annotators = np.repeat(list(votes), len(truth))
     y = CandidateLabels.from_annotations(items, annotators, np.concatenate(list(votes.values())))
-    # A tie goes to the first.
+    # A tie goes to the first class.
     majority = y.classes[y.prior().toarray().argmax(axis=1)]
     model = EMClassifier(penalty=1.0).fit(vehicle.X, y)
     believed = {**votes, "majority": majority, "votes and\nfeatures": model.disambiguate()}
@@ -48,8 +48,8 @@ def rows_set_right(seed):
 
 
 # %%
-# A majority, where there is one, and a linear model that is fitted to the votes as weights and to
-# the features. Five times, with other mistakes.
+# Compare the majority with a linear model that is fitted to the features, with the votes as
+# weights. Repeat it five times with other mistakes.
 
 runs = [rows_set_right(seed) for seed in range(5)]
 names = list(runs[0])

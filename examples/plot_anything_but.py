@@ -3,8 +3,8 @@
 ==============================================
 
 Sometimes it is easier to say what a row is *not*: "certainly not a bus". Such answers are also
-called complementary labels. One of them a row is enough to learn from: accuracy on new rows is then
-far above guessing, and not far below that of true labels.
+called complementary labels. One for each row is enough to learn from: accuracy on new rows is then
+far above guessing, and not far below that with true labels.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ classes = np.unique(truth)
 print(CandidateLabels.from_excluded(["bus", ["opel", "van"]], classes=classes).to_strings())
 
 # %%
-# Every row gets one, two or three answers, none of which rules out the truth. With three answers
-# only the truth is left.
+# Every row gets one, two or three such answers; all are right. With three, only the true label is
+# left.
 
 
 def excluded(count, generator):

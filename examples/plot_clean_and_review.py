@@ -16,8 +16,8 @@ from disambig.candidates import corrupt_controlled
 from disambig.tabular import read_decisions
 
 # %%
-# A table as people have it: numbers, and a column that reads ``opel|saab``. Its true labels are
-# known here, so that errors can be counted.
+# A table with numbers and a column that says ``opel|saab``. Its true labels are known here, so that
+# errors can be counted.
 
 vehicle = load_dataset("vehicle")
 truth = np.asarray(vehicle.true_labels)
@@ -25,8 +25,8 @@ sets = corrupt_controlled(truth, p=0.7, r=2, random_state=0)
 table = pd.DataFrame(vehicle.X, columns=vehicle.feature_names).assign(label=sets.to_strings())
 
 # %%
-# Clean: every row is judged by a model that has not seen it. EM is quick; without ``method``, NCPD+
-# learns.
+# Clean: every row is judged by a model that has not seen it. EM is quick; the default method is
+# NCPD+.
 
 method = EMClassifier(penalty=1.0)
 cleaned = clean_table(table, labels="label", method=method)
@@ -44,7 +44,7 @@ decisions = pd.DataFrame({"row": reviewed + 1, "label": truth[reviewed]})
 print(decisions.head(3).to_string(index=False))
 
 # %%
-# Clean again: decided rows have their label, and all models learn from them.
+# Clean again: reviewed rows keep the label that was decided, and all models learn from them.
 
 decided = read_decisions(decisions, table)
 again = clean_table(table, labels="label", method=method, decisions=decided)
@@ -53,7 +53,8 @@ left_again = (again["chosen_label"].to_numpy() != truth).sum()
 print(f"wrong labels: {wrong.sum()} at first, {left} reviewed, {left_again} cleaned again")
 
 # %%
-# Further looks find less and less: the rest of the curve is what the same person would have found.
+# Reviewing more rows finds fewer and fewer errors. The grey part of the curve is what the same
+# person would have found.
 
 errors_left = wrong.sum() - np.cumsum(wrong[least_sure_first])
 figure, axes = plt.subplots(figsize=(5.6, 3.5), layout="constrained")

@@ -2,9 +2,9 @@
 A first classifier, and how sure it is
 ======================================
 
-Seven rows in ten name three labels, one of them right. NCPD learns from these sets alone and says
-for every row which label is most likely right, and how sure that is. The surer it is, the more
-often it is right.
+Seven rows in ten have three candidate labels, and one of them is right. NCPD learns from these sets
+alone and says for every row which label is most likely right, and how sure it is. The surer it is,
+the more often it is right.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from disambig import NCPDClassifier, load_dataset
 from disambig.candidates import corrupt_controlled
 
 # %%
-# Data whose true labels are known, so that they can be hidden: ``p`` is the share of rows that get
-# ``r`` false labels beside the true one.
+# The true labels of this dataset are known, so we can hide them: a share ``p`` of the rows gets
+# ``r`` false labels in addition to the true one.
 
 ecoli = load_dataset("ecoli")
 truth = np.asarray(ecoli.true_labels)
@@ -24,7 +24,8 @@ y = corrupt_controlled(truth, p=0.7, r=2, random_state=0)
 print(y.to_strings()[:4])
 
 # %%
-# The interface is that of scikit-learn. Small networks and few epochs, to be quick.
+# The interface is that of scikit-learn. Small networks and few epochs make this quick. The covering
+# rate is the share of predictions that are among the candidates.
 
 model = NCPDClassifier(hidden=128, epochs=60, ramp_epochs=30, random_state=0)
 model.fit(ecoli.X, y)
@@ -34,9 +35,9 @@ print("its probability:    ", model.predict_proba(ecoli.X[:1]).max().round(3))
 print("covering rate:      ", round(model.score(ecoli.X, y), 3), "(needs no true label)")
 
 # %%
-# ``candidate_confidence_`` has a number for every candidate of every row. Rows that named one label
-# are sure by themselves; here are the others. The true labels judge the choices, and were used for
-# nothing before.
+# ``candidate_confidence_`` has a number for every candidate of every row. Rows with a single
+# candidate are always sure; the figure shows the others. True labels are used only here, to judge
+# the choices.
 
 confidence = model.candidate_confidence_.max(axis=1).toarray().ravel()
 ambiguous = y.sizes > 1

@@ -2,8 +2,8 @@
 What growing ambiguity costs
 ============================
 
-The same data with more and more rows made ambiguous. A method that disambiguates loses little until
-most rows have three candidates; taking a random candidate for the truth loses far more.
+More and more rows of the same data are made ambiguous. A method that disambiguates loses little
+until most rows have three candidates; taking a random candidate for the truth loses far more.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,10 @@ for p in shares:
     print(f"p = {p}: {y.sizes.mean():.2f} labels a row, such as {y.to_strings()[0]}")
 
 # %%
-# Three logistic regressions, equally penalised. One is given the true labels, one disambiguates
-# (EM), and one takes a random candidate of each row for the truth. All meet the same folds and the
-# same sets, and are judged on rows they have not seen.
+# Compare three logistic regressions, equally penalised. One is given the true labels, one
+# disambiguates (EM), and one takes a random candidate of each row for the truth. The rows are dealt
+# into five parts, called folds, and each is predicted by a model trained on the others. All three
+# get the same folds and the same candidate sets.
 
 methods = {
     "true labels": OracleClassifier(),
@@ -52,8 +53,8 @@ for name, scores in found.items():
     print(f"{name:20}", scores.mean(axis=1).round(3))
 
 # %%
-# What disambiguation is worth is the distance from the random candidate; what ambiguity still costs
-# is the distance from the true labels.
+# The distance from the random candidate is what disambiguation is worth; the distance from the true
+# labels is what ambiguity still costs.
 
 figure, axes = plt.subplots(figsize=(5.6, 3.5), layout="constrained")
 styles = {"true labels": ("0.5", "--"), "EM": ("C0", "o-"), "random candidate": ("0.5", "s:")}

@@ -2,9 +2,9 @@
 LLM answers with weights: use them all
 ======================================
 
-A language model is asked for the label of every row and gives up to three answers, each with how
-sure it is. Learning from all answers beats taking the first one for the truth, the more so the less
-often the first one is right.
+A language model is asked for the label of every row. It gives three answers, and says how sure it
+is of each. Learning from all answers beats taking the first one for the truth, and the advantage
+grows as first answers get worse.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ images, truth = images[:900], truth[:900]  # to be quick
 generator = np.random.default_rng(0)
 
 # %%
-# What such answers look like: the true label is among them, not always first. The numbers in the
-# dictionaries need not sum to one.
+# The true label is among the answers, but not always the first. The numbers in the dictionaries
+# need not sum to one.
 
 
 def simulated_answers(label, first_is_right):
@@ -40,8 +40,8 @@ def simulated_answers(label, first_is_right):
 print(simulated_answers(7, 0.6))
 
 # %%
-# Both ways learn a linear model. One is given the answers as candidate sets with weights, the other
-# the first answer of every row.
+# Compare two linear models. One is given the answers as candidate sets with weights, the other the
+# first answer of every row.
 
 
 def held_out_accuracies(first_is_right):

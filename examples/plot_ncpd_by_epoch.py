@@ -2,9 +2,9 @@
 NCPD, epoch by epoch
 ====================
 
-Two networks disambiguate easy rows first and learn from each other. ``history_`` says how that
+Two networks disambiguate easy rows first and learn from each other. ``history_`` shows how that
 goes, without any true label: choices settle, the networks come to agree, and predictions for
-held-out rows fall into their candidate sets more often.
+held-out rows are more often among the candidates.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ y = corrupt_controlled(vehicle.true_labels, p=0.7, r=1, random_state=0)
 
 # %%
 # Up to epoch ``ramp_epochs`` only a growing share T of the losses counts as small, and only rows
-# with a small loss may be disambiguated. ``validation`` holds rows out, whose candidate sets say
-# how the training goes.
+# with a small loss may be disambiguated. ``validation`` holds out a fifth of the rows; their
+# candidate sets show how the training goes.
 
 model = NCPDClassifier(hidden=256, epochs=60, ramp_epochs=30, validation=0.2, random_state=0).fit(
     vehicle.X, y
@@ -27,9 +27,10 @@ history = model.history_.to_frame()
 print(history.iloc[[0, 14, 29, 59]].round(3).to_string())
 
 # %%
-# Above, what is allowed and what happens: a row is *simple* if its predicted label is a candidate
-# with a small loss. T is a share of all losses, so more than this share of the rows can be simple.
-# Below, what comes of it. This is one training, so there are no error bars.
+# The upper figure shows how many rows are disambiguated: a row is *simple* if its predicted label
+# is a candidate with a small loss. T is a share of all losses, so more than this share of the rows
+# can be simple. The lower figure shows what the networks learn. This is one training, so there are
+# no error bars.
 
 figure, (above, below) = plt.subplots(
     2, 1, figsize=(5.6, 5), layout="constrained", sharex=True, sharey=True

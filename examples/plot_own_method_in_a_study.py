@@ -2,9 +2,9 @@
 Your own method in a study
 ==========================
 
-A study compares methods on the same folds and the same candidate sets, with significance tests, and
-makes sentences, tables and figures of them. Here a method of fifty lines, :doc:`nearest_centre`,
-meets EM and PLKNN, and is behind both on ecoli.
+A study compares methods on the same training and test rows and the same candidate sets, and reports
+sentences, tables and figures with significance tests. Here a method of fifty lines,
+:doc:`nearest_centre`, is compared with EM and PLKNN, and is behind both on ecoli.
 """
 
 import tempfile
@@ -34,7 +34,8 @@ study = Study(
 )
 
 # %%
-# Records go into a folder of your choice. Run it again, and nothing is left to do.
+# Records go into a folder of your choice. Run the study again with that folder, and nothing is left
+# to do.
 
 with tempfile.TemporaryDirectory() as folder:
     result = run_study(study, folder)
@@ -43,8 +44,8 @@ for sentence in report.findings[:4]:
     print("-", sentence)
 
 # %%
-# ``write_report`` makes a folder with tables, figures and a page of it. The scores are there to be
-# drawn in any other way, too.
+# ``write_report`` writes a folder with tables, figures and a page. The scores of every fold are in
+# ``report.scores``, for figures of your own.
 
 titles = ["Nearest centre", "one round", "EM", "PLKNN", "LR on true labels"]
 figure, panels = plt.subplots(1, 2, figsize=(6.2, 2.9), layout="constrained", sharey=True)

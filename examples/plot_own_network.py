@@ -2,9 +2,9 @@
 A network of your own
 =====================
 
-NCPD trains perceptrons unless you bring something better. Any ``torch.nn.Module`` that takes rows
-and returns logits will do. Here a convolutional network, which knows that rows are images, is more
-accurate from the first epochs on.
+NCPD trains perceptrons unless you give it another network: any ``torch.nn.Module`` that takes rows
+and returns logits. Here a convolutional network, which knows that rows are images, is more accurate
+from the first epochs on.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,7 @@ def convolutional(n_features, n_classes):
 
 
 # %%
-# Digits, two thirds of which may be any of four.
+# Images of digits; two thirds of them have four candidate labels.
 
 digits = load_digits()
 X_train, X_test, truth, test_truth = train_test_split(
@@ -58,8 +58,8 @@ for name, model in models.items():
     print(f"{name}: {model.score(X_test, test_truth):.3f}")
 
 # %%
-# On plain labels the covering rate is the accuracy. Its standard error is that of a mean over the
-# test rows.
+# ``history_`` has the covering rate, the share of predictions among the candidates; on plain labels
+# that is the accuracy. Its standard error is that of a mean over the test rows.
 
 figure, axes = plt.subplots(figsize=(5.6, 3.5), layout="constrained")
 for model, color, style in zip(models.values(), ("0.5", "C0"), ("s--", "o-"), strict=True):

@@ -2,9 +2,9 @@
 Parameters chosen without true labels
 =====================================
 
-The score of every method is its *covering rate*: the share of predictions inside the candidate sets
-of held-out rows. scikit-learn's searches can therefore choose parameters where nobody knows the
-truth. Here the choice is as accurate as the best one on the grid.
+``score`` of every method is its *covering rate*: the share of predictions that are among the row's
+candidates. So scikit-learn's searches can choose parameters even if nobody knows the true labels.
+Here the choice is as accurate as the best one on the grid.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ folds = KFold(10, shuffle=True, random_state=0)
 counts = [1, 2, 3, 5, 8, 12, 18, 27, 40, 60]
 
 # %%
-# The search sees candidate sets alone.
+# The search sees only candidate sets.
 
 search = GridSearchCV(PLKNN(), {"n_neighbors": counts}, cv=folds).fit(ecoli.X, y)
 splits = [search.cv_results_[f"split{fold}_test_score"] for fold in range(folds.n_splits)]
@@ -31,7 +31,7 @@ covering = np.transpose(splits)
 print(f"chosen: {search.best_params_}, covering rate {search.best_score_:.3f}")
 
 # %%
-# Only to judge the choice, the accuracy with every number of neighbours on the same held-out rows.
+# To judge the choice, compute the accuracy for every number of neighbours on the same rows.
 
 
 def held_out_accuracies(n_neighbors):

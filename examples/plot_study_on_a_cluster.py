@@ -2,9 +2,9 @@
 A study on a cluster
 ====================
 
-The jobs of a study can run on the workers of a Dask or Ray cluster. Data travels with the jobs and
-records come back, so that workers need no common disk. Here two Dask workers measure what growing
-ambiguity costs two methods. The method that is added later costs its own jobs and no others.
+The jobs of a study can run on the workers of a Dask or Ray cluster. Data is sent with the jobs and
+records come back, so workers need no shared disk. Here two Dask workers measure what growing
+ambiguity costs two methods. When the second method is added, only its own jobs are run.
 """
 
 import tempfile
@@ -15,8 +15,8 @@ from distributed import LocalCluster
 from disambig.bench import Study, StudyListener, make_report, run_study
 
 # %%
-# What to compare: every method on every fold, with more and more ambiguous rows. Two baselines are
-# added by themselves.
+# The study runs every method on every fold, with more and more ambiguous rows. Two baselines are
+# added automatically.
 
 settings = {
     "name": "ambiguity",
@@ -28,7 +28,7 @@ em = {"name": "em", "title": "EM", "parameters": {"penalty": 1.0}}
 study = Study(methods=[em], **settings)
 
 # %%
-# A cluster is known by its address, such as ``tcp://HOST:8786``. So that this page can be run
+# A cluster is given by its address, such as ``tcp://HOST:8786``. So that this page can be run
 # anywhere, its workers are threads of this process. On the command line: ``disambig study FILE
 # --backend dask --address tcp://HOST:8786``.
 
@@ -72,7 +72,7 @@ with (
     )
 
 # %%
-# From here on it does not matter where jobs ran: records are the same.
+# From here on it does not matter where jobs ran: the records are the same.
 
 scores = make_report(result).scores
 titles = {

@@ -2,9 +2,9 @@
 A taxonomy: genus known, species unsure
 =======================================
 
-Some rows are labelled by a node of a taxonomy: a car, whichever it is. A node means all its leaves,
-so rows with coarse labels can be learned from together with exact ones. The fewer exact labels
-there are, the more the coarse ones are worth.
+Some rows have a coarse label, a node of a taxonomy: a car, but not which. A node stands for all its
+leaves, so coarse labels can be used together with exact ones. The fewer exact labels there are, the
+more the coarse ones are worth.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ taxonomy = {"car": ["opel", "saab"], "large": ["bus", "van"]}
 print(CandidateLabels.from_taxonomy(["car", "bus", "large"], taxonomy).to_strings())
 
 # %%
-# Only a few rows have an exact label. The others are known to be a car or a large vehicle, and
-# nothing more. They can be thrown away, or be used.
+# Only a few rows have an exact label. Of the others we only know whether they are a car or a large
+# vehicle. They can be thrown away, or used.
 
 coarse = np.where(np.isin(truth, taxonomy["car"]), "car", "large")
 place = np.random.default_rng(0).permutation(len(truth)) / len(truth)
