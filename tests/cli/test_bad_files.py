@@ -67,7 +67,7 @@ UNREADABLE = {
     "empty": (b"", "is empty"),
     "blank": (b"\n\n  \n", "is empty"),
     "header only": (b"length,width,colour,label\n", "header only"),
-    "wrong separator": (GOOD.replace(b",", b";"), "say --delimiter ';'"),
+    "wrong separator": (GOOD.replace(b",", b";"), "use --delimiter ';'"),
     "open quote": (GOOD.replace(b"cat", b'"cat', 1), "quotes .* are broken"),
     "text behind a quote": (GOOD.replace(b"cat", b'"c"at', 1), "quotes .* are broken"),
     "a cell too many": (GOOD.replace(b"cat", b"cat,x", 1), "as many cells as the header, 4"),
@@ -156,7 +156,7 @@ TAUGHT_NOTHING = {
         three_clouds(), ["--features=width", "--ignore=width"], "also to be left out"
     ),
     "true labels that are the sets": (
-        three_clouds(), ["--truth=label"], "was to be the true labels, and is also"
+        three_clouds(), ["--truth=label"], "cannot be the true labels: it already"
     ),
     "a label column twice": (three_clouds(), ["--labels=label", "--labels=label"], "twice"),
 }  # fmt: skip

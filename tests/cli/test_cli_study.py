@@ -449,7 +449,7 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
             process.kill()
     assert process.returncode == 130
     said = [line for line in out.splitlines() if " jobs done, " not in line]
-    assert said == ["Interrupted. What was done is kept; the same command goes on from there."]
+    assert said == ["Interrupted. Finished jobs are kept; the same command continues from there."]
     assert error == ""
     assert list((tmp_path / "out").rglob("report.md")) == []
     before = times_of(store)

@@ -200,7 +200,7 @@ def test_what_is_known_of_a_cleaning_is_told():
     assert rows.provenance.about["labels from"] == "label"
     assert rows.provenance.about["features (number)"] == "size, length"
     in_sample = read_cleaned(CLEANED, made_by(folds=None, labels=[], accuracy=None))
-    assert "was trained on them" in in_sample.provenance.judged_by
+    assert "was trained on the same rows" in in_sample.provenance.judged_by
     assert in_sample.provenance.about["labels from"] == "a table of annotations"
     assert in_sample.provenance.accuracy == ""
 
