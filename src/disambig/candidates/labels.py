@@ -421,11 +421,11 @@ class CandidateLabels:
         return self._keep(~self._mark_columns(labels))
 
     def intersect(self, other: "CandidateLabels") -> Self:
-        """Keep the labels that are candidates in both; weights multiply, no weight counts as one."""
+        """Keep labels that are candidates in both; weights multiply, no weight counts as one."""
         return self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
 
     def union(self, other: "CandidateLabels") -> Self:
-        """Keep the labels that are candidates in either; weights add up, no weight counts as one."""
+        """Keep labels that are candidates in either; weights add up, no weight counts as one."""
         return self._from_parts(build.parts_of_union(self._parts(), other._parts()))
 
     def with_classes(self, classes: Iterable[Label]) -> Self:

@@ -106,7 +106,7 @@ def load_dataset(
         if not path.exists():
             raise
         raise DatasetFormatError(
-            f"{path} cannot be read. It needs a name that ends in {', '.join(suffixes_of(FORMATS))}."
+            f"{path} cannot be read. Its name must end in {', '.join(suffixes_of(FORMATS))}."
         ) from None
     _refuse_options(card.name, **table_options)
     if card.is_embedded:

@@ -103,7 +103,7 @@ class AGGD(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="aggd",
         title="Adaptive graph, confidences and kernel model together",
-        when="like SURE, where near rows should agree",
+        when="like SURE, where similar rows should have the same label",
         paper="Wang, Li and Zhang, Adaptive graph guided disambiguation for partial label "
         "learning, KDD",
         year=2019,

@@ -85,7 +85,7 @@ class CLPL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="clpl",
         title="A convex loss of the mean score of the candidates",
-        when="for a linear model with one optimum",
+        when="for a linear model with a convex loss",
         paper="Cour, Sapp and Taskar, Learning from partial labels, JMLR",
         year=2011,
         deviations=(

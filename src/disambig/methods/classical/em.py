@@ -90,7 +90,7 @@ class EMClassifier(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="em",
         title="Expectation-maximisation with a linear softmax model",
-        when="for a linear model that you can read, or sparse features",
+        when="for a linear model you can interpret, or sparse features",
         paper="Jin and Ghahramani, Learning with multiple labels, NIPS",
         year=2002,
         deviations=(

@@ -97,7 +97,7 @@ class IPAL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="ipal",
         title="Confidences spread over a graph of reconstructions",
-        when="with large sets and near rows alike, without torch",
+        when="with large sets where similar rows share labels; no torch",
         paper="Zhang and Yu, Solving the partial label learning problem: An instance-based "
         "approach, IJCAI",
         year=2015,

@@ -101,7 +101,7 @@ class LSBCMM(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="lsbcmm",
         title="A mixture of regions, each with its own distribution of labels",
-        when="where classes fall into regions of few features",
+        when="where classes form separate regions in a few features",
         paper="Liu and Dietterich, A conditional multinomial mixture model for superset label "
         "learning, NIPS",
         year=2012,

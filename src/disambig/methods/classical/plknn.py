@@ -73,7 +73,7 @@ class PLKNN(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="plknn",
         title="Vote over the candidate sets of the nearest neighbours",
-        when="for an answer at once, or a first look at few features",
+        when="for a quick first result, or with few features",
         paper="Hüllermeier and Beringer, Learning from ambiguously labeled examples, "
         "Intelligent Data Analysis",
         year=2006,

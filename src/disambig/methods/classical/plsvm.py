@@ -103,7 +103,7 @@ class PLSVM(PartialLabelClassifier):
         deviations=(
             "Steps use all rows at once, are at least ten, and end where the objective changes by "
             "1e-4 instead of the usual 1e-3.",
-            "The penalty is one choice for all data, 0.01; in the code that is passed on it is 1.",
+            "The penalty is one choice for all data, 0.01; in circulating code it is 1.",
             "Features are standardised; scaling='none' is the plain method.",
             "Where candidates carry weights, lower-weight candidates are penalised more.",
         ),

@@ -84,7 +84,7 @@ class SURE(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="sure",
         title="Kernel ridge regression guided by its own confidences",
-        when="up to some 20,000 rows, without torch",
+        when="up to about 20,000 rows, without torch",
         paper="Feng and An, Partial label learning with self-guided retraining, AAAI",
         year=2019,
         doi="10.1609/aaai.v33i01.33013542",
@@ -96,7 +96,7 @@ class SURE(PartialLabelClassifier):
             "seven values, and later papers quote 0.3 and 0.05.",
             "The quadratic problems of the confidences are solved in closed form.",
             "Above 30,000 rows the kernel is in single precision.",
-            "The rounds end where confidences stand still, and the model is the one fitted to the "
+            "The rounds end when confidences stop changing, and the model is the one fitted to the "
             "last of them.",
             "Where candidates carry weights, the start is in proportion to them.",
         ),
