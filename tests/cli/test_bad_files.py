@@ -129,11 +129,11 @@ def as_labels(cells: object) -> pd.DataFrame:
 ALIKE, FULL = as_labels("cat"), as_labels("cat|dog|fox")
 TAUGHT_NOTHING = {
     "labels all alike": (ALIKE, [], "needs at least two labels"),
-    "every label in every row": (FULL, [], "All 60 rows may have any of the 3 labels"),
+    "every label in every row": (FULL, [], "all 60 rows may have any of the 3 labels"),
     "no row has a label": (as_labels(""), [], "No row has a label"),
     "a row without a label": (as_labels(["cat", "dog", ""] * 20), [], "--empty all"),
     "all but one row full": (
-        as_labels(["cat|dog"] * 59 + [""]), ["--empty=all"], "All 60 rows may have any"
+        as_labels(["cat|dog"] * 59 + [""]), ["--empty=all"], "all 60 rows may have any"
     ),
     "one row": (three_clouds(1), ["--ignore=truth"], "at least two labels|may have any"),
     "no features": (three_clouds()[["label"]], [], "at least one column that can be a feature"),

@@ -114,7 +114,7 @@ def test_a_narrow_terminal_cuts_nothing_off_the_sentences():
 
 def test_weights_and_denials_are_mentioned():
     assert "Labels have weights or votes" in view(["a:0.5|b:0.5", "a", "b"])
-    assert "which labels they do not have" in view(["!a", "a", "b"])
+    assert "rule labels out" in view(["!a", "a", "b"])
 
 
 def test_many_notes_on_columns_are_cut():

@@ -220,7 +220,7 @@ def left_out(rows: CleanedTable) -> bool:
     ],
 )  # fmt: skip
 def test_details_of_another_cleaning_are_left_out_with_a_warning(change):
-    with pytest.warns(UserWarning, match="belong to another cleaning and are left out"):
+    with pytest.warns(UserWarning, match="belong to another cleaning and were ignored"):
         rows = read_cleaned(CLEANED.assign(**change), made_by())
     assert left_out(rows)
 

@@ -32,7 +32,7 @@ from disambig.bench.verdict import in_one_sentence
 from disambig.tabular.files.spreadsheet import without_formulas
 
 NO_FIGURES = (
-    "Figures for print were left out: they need matplotlib. Install it by pip install "
+    "Figures for print were left out: they need matplotlib. Install it with pip install "
     "'disambig[figures]' and run the same command again."
 )
 # Longer tables are not on the page, which has a link to them.

@@ -92,7 +92,7 @@ def check_details_are_ours(table: str | os.PathLike[str]) -> None:
             beginning = file.read(_BYTES_OF_BEGINNING)
     if not _BEGINNING.match(beginning):
         raise TableError(
-            f"Details of the cleaning are written to {path}, but another file is there. It was "
+            f"Details of the cleaning are written to {path}, but something else is there. It was "
             "left unchanged: move it away, or choose another name for the table."
         )
 
