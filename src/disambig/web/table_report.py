@@ -105,7 +105,7 @@ def _overview(rows: CleanedTable, audit: CandidateAudit) -> Markup:
         parts.append(element("p", None, rows.provenance.accuracy))
     parts.append(
         note(
-            "A label of confidence c is expected to be wrong with probability 1 - c. That needs no "
+            "A label of confidence c is expected to be wrong with probability 1 - c. This needs no "
             "true labels; the estimate is only as good as the model's confidences.",
         )
     )
@@ -159,7 +159,7 @@ def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Mark
         y_title="share",
         y_range=(0, 1),
         caption=f"As seen while training, with dropout; {whose}. A row is simple once a network "
-        "has singled out one candidate for it; the others are held at equal confidences. The "
+        "has singled out one candidate for it; other rows keep equal confidences. The "
         "covering rate is the share of predictions inside the candidate sets.",
     )
     return line_chart(chart)
@@ -189,7 +189,7 @@ def _confidence(rows: CleanedTable) -> Markup:
         "Confidence of the chosen label",
         labels,
         counts.tolist(),
-        x_title="confidence, from",
+        x_title="confidence (lower end of each bar)",
         y_title="rows",
         caption=f"{int(several.sum()):,} rows with several candidates.",
         tips=tips,

@@ -57,7 +57,7 @@ class PLSVM(PartialLabelClassifier):
     penalty : float, default=0.01
         Strength of the penalty on the squared coefficients against the mean loss of a row.
     max_iter : int, default=1000
-        Steps at most.
+        Maximum number of steps.
     tol : float, default=0.0001
         Stop after a step, not before the tenth, that changes the objective by no more than this.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -72,7 +72,7 @@ class PLSVM(PartialLabelClassifier):
     objective_ : ndarray of shape (rounds,)
         The objective after every step; it may rise.
     n_iter_ : int
-        Steps that were made.
+        Number of steps.
 
     See Also
     --------

@@ -39,16 +39,16 @@ class SURE(PartialLabelClassifier):
     Parameters
     ----------
     reward : float, default=0.3
-        What a confident row earns; lambda in the paper.
+        Reward for a confident row; lambda in the paper.
     penalty : float, default=0.03
         Weight of the size of the model; beta in the paper. Later papers quote 0.05.
     start : {"uniform", "binary"}, default="uniform"
         Whether the first model is fitted to equal shares of the candidates, or to ones as in the
         original code.
     max_iter : int, default=50
-        Rounds at most.
+        Maximum number of rounds.
     tol : float, default=1e-3
-        Stop where the confidences of all rows together (the root of the sum of squares) change by
+        Stop when the confidences of all rows together (the root of the sum of squares) change by
         less.
     precision : {"auto", "single", "double"}, default="auto"
         Floating-point precision of the kernel; "auto" is single for more than 30,000 rows, unless
@@ -61,7 +61,7 @@ class SURE(PartialLabelClassifier):
     objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
-        Rounds.
+        Number of rounds.
 
     See Also
     --------
