@@ -1,4 +1,4 @@
-"""``CandidateLabels``: for every sample, the set of labels of which one is right."""
+"""``CandidateLabels``: for every sample, the set of labels that it may have."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""``disambig clean``: the label to believe in every row of a table of your own."""
+"""``disambig clean``: choose a label for every row of your own table."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``disambig fit``: train on a table of your own."""
+"""``disambig fit``: train on your own table."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``disambig methods``: what methods there are, and when to take each."""
+"""``disambig methods``: what methods there are, and when to use each."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""A cleaned table: its rows with the label to believe in each, read or taken from a model."""
+"""A cleaned table: its rows with their chosen labels, read or taken from a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
