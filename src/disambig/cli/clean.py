@@ -48,7 +48,7 @@ def clean(
         int,
         learning_option(
             min=2,
-            help="Folds. The labels of each are chosen by a model that was trained on the others.",
+            help="Number of folds; each is labelled by a model that was trained on the others.",
             metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,

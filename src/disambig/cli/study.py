@@ -58,7 +58,9 @@ class RunOptions:
     max_jobs: MaxJobs = None
     out: Annotated[
         Path,
-        typer.Option(help="Tables and figures go into FOLDER/NAME of the study.", metavar="FOLDER"),
+        typer.Option(
+            help="Results go into a folder in FOLDER, named after the study.", metavar="FOLDER"
+        ),
     ] = Path("out")
     excel_safe: ExcelSafe = False
 
