@@ -74,7 +74,7 @@ def _as_probabilities(probabilities: Any, classes: Iterable[Label]) -> tuple[Flo
 
 
 def accuracy(true_labels: Iterable[Label], predicted: Iterable[Label]) -> float:
-    """Return the share of predictions that are right.
+    """Return the share of correct predictions.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def transductive_accuracy(
     true_labels : iterable of labels
         The true label of every training row.
     candidates : CandidateLabels
-        The sets that were trained on.
+        The candidate sets of the training rows.
     confidence : array or sparse array of shape (n_samples, n_classes)
         Confidence of every candidate, such as ``candidate_confidence_`` of a fitted method.
 
@@ -132,7 +132,7 @@ def transductive_accuracy(
 def per_class_recall(
     true_labels: Iterable[Label], predicted: Iterable[Label]
 ) -> dict[Label, float]:
-    """Return for every class that occurs the share of its rows that are predicted right.
+    """Return the share of correct predictions for every class that occurs.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def covering_rate(
 ) -> float:
     """Return the share of predictions that are in the candidate set.
 
-    On plain labels (sets of one) this is the accuracy; otherwise it is an upper bound of it
-    wherever the true label is in the set.
+    With one label per set this is the accuracy. Otherwise it is an upper bound of the accuracy,
+    provided that every set contains the true label.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def covering_rate(
     predicted : iterable of labels
         One prediction per row.
     classes : iterable of labels, optional
-        Names of the columns, where ``candidates`` is a mask without names.
+        Names of the columns, if ``candidates`` is a mask without names.
 
     See Also
     --------
@@ -221,7 +221,7 @@ def approximated_accuracy(
     probabilities : array-like of shape (n_samples, n_columns)
         Predicted class probabilities.
     classes : iterable of labels, optional
-        Names of the columns of ``probabilities``. By default those of ``candidates``.
+        Names of the columns of ``probabilities``; by default the classes of ``candidates``.
 
     See Also
     --------
@@ -414,7 +414,7 @@ class Outcome:
     predicted : ndarray of labels
         The most probable class of every held-out row.
     probabilities : ndarray of shape (n_samples, n_classes)
-        Of the held-out rows.
+        Class probabilities of the held-out rows.
     classes : ndarray
         Names of the columns of ``probabilities``.
     train_labels : ndarray of labels

@@ -34,12 +34,12 @@ def test_an_impossible_number_of_processes_is_refused(jobs):
 
 
 def test_the_machine_itself_has_no_address():
-    with pytest.raises(ParameterError, match="'address' is that of a cluster, .*'tcp://x:1'"):
+    with pytest.raises(ParameterError, match="'address' is only for a cluster, .*'tcp://x:1'"):
         open_backend("local", address="tcp://x:1")
 
 
 def test_a_cluster_that_cannot_be_reached_is_reported():
-    message = "The Dask cluster at nowhere://here cannot be reached: .* Is it running there?"
+    message = "The Dask cluster at nowhere://here cannot be reached: .* Check that it is running"
     with pytest.raises(ClusterError, match=message), open_backend("dask", address="nowhere://here"):
         pytest.fail("there is no such cluster")
 

@@ -94,7 +94,9 @@ def test_a_single_run_has_no_standard_deviation_and_no_test():
     table = comparison_table(frame({("zoo", "a"): [0.7], ("zoo", "b"): [0.5]}), reference="a")
     assert table.rows[0] == ("zoo", "0.700", "0.500")
     assert table.rows[1] == ("win/tie/loss", "", "0/0/0")
-    assert any("Not tested, for want of two runs in common: 1 of 1" in note for note in table.notes)
+    assert any(
+        "Not tested, because two runs in common are needed: 1 of 1" in note for note in table.notes
+    )
 
 
 def test_where_less_is_better_the_lower_score_wins():

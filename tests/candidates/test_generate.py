@@ -295,7 +295,9 @@ def test_where_the_truth_was_alone_any_other_label_takes_its_place():
 
 def test_leaving_the_truth_out_refuses_weights():
     weighted = CandidateLabels.from_sets([{"a": 1, "b": 1}])
-    with pytest.raises(CandidateError, match="without weights only. Drop the weights by"):
+    with pytest.raises(
+        CandidateError, match="only be left out of sets without weights. To drop the weights"
+    ):
         leave_out_truth(weighted, ["a"], rate=1)
 
 

@@ -67,7 +67,7 @@ UNREADABLE = {
     "empty": (b"", "is empty"),
     "blank": (b"\n\n  \n", "is empty"),
     "header only": (b"length,width,colour,label\n", "header only"),
-    "wrong separator": (GOOD.replace(b",", b";"), "say --delimiter ';'"),
+    "wrong separator": (GOOD.replace(b",", b";"), "use --delimiter ';'"),
     "open quote": (GOOD.replace(b"cat", b'"cat', 1), "quotes .* are broken"),
     "text behind a quote": (GOOD.replace(b"cat", b'"c"at', 1), "quotes .* are broken"),
     "a cell too many": (GOOD.replace(b"cat", b"cat,x", 1), "as many cells as the header, 4"),
@@ -129,11 +129,11 @@ def as_labels(cells: object) -> pd.DataFrame:
 ALIKE, FULL = as_labels("cat"), as_labels("cat|dog|fox")
 TAUGHT_NOTHING = {
     "labels all alike": (ALIKE, [], "needs at least two labels"),
-    "every label in every row": (FULL, [], "All 60 rows may have any of the 3 labels"),
+    "every label in every row": (FULL, [], "all 60 rows may have any of the 3 labels"),
     "no row has a label": (as_labels(""), [], "No row has a label"),
     "a row without a label": (as_labels(["cat", "dog", ""] * 20), [], "--empty all"),
     "all but one row full": (
-        as_labels(["cat|dog"] * 59 + [""]), ["--empty=all"], "All 60 rows may have any"
+        as_labels(["cat|dog"] * 59 + [""]), ["--empty=all"], "all 60 rows may have any"
     ),
     "one row": (three_clouds(1), ["--ignore=truth"], "at least two labels|may have any"),
     "no features": (three_clouds()[["label"]], [], "at least one column that can be a feature"),
@@ -156,7 +156,7 @@ TAUGHT_NOTHING = {
         three_clouds(), ["--features=width", "--ignore=width"], "also to be left out"
     ),
     "true labels that are the sets": (
-        three_clouds(), ["--truth=label"], "was to be the true labels, and is also"
+        three_clouds(), ["--truth=label"], "cannot be the true labels: it already"
     ),
     "a label column twice": (three_clouds(), ["--labels=label", "--labels=label"], "twice"),
 }  # fmt: skip

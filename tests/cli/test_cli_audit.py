@@ -48,7 +48,7 @@ def test_all_parts_are_there_in_order():
         "kind a",
         "Most often together",
         "What looks wrong",
-        "What it costs",
+        "What the ambiguity costs",
         "These labels are worth about as much as",
     ]
     places = [text.index(part) for part in parts]
@@ -109,12 +109,12 @@ def test_many_labels_and_sizes_are_cut():
 def test_a_narrow_terminal_cuts_nothing_off_the_sentences():
     text = view(["cat", "Cat", "dog", "dog|cat"], width=40)
     assert max(map(len, text.splitlines())) <= 40
-    assert "Write them in one way if they are the same." in " ".join(text.split())
+    assert "If they mean the same, spell them the same way." in " ".join(text.split())
 
 
 def test_weights_and_denials_are_mentioned():
     assert "Labels have weights or votes" in view(["a:0.5|b:0.5", "a", "b"])
-    assert "which labels they do not have" in view(["!a", "a", "b"])
+    assert "rule labels out" in view(["!a", "a", "b"])
 
 
 def test_many_notes_on_columns_are_cut():

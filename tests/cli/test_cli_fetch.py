@@ -75,7 +75,7 @@ def test_the_sha_256_of_a_file_known_by_an_older_hash_is_shown(
     monkeypatch.setattr(disambig.datasets.card, "find_card", lambda _: seen)
     result = invoke("fetch", "soccer", "--url", f"{address}/soccer.mat")
     assert result.exit_code == 0
-    assert f"known as {old}. Its SHA-256, not known so far: {new}" in result.output
+    assert f"matches {old}. Its SHA-256, which was not known before: {new}" in result.output
     seen = replace(seen, hash=f"{old} {new}")
     assert "not known so far" not in invoke("fetch", "soccer").output
 

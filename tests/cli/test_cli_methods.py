@@ -15,9 +15,9 @@ def lines_of(result: Result) -> list[str]:
     return result.stdout.splitlines()
 
 
-def test_every_method_has_one_line_of_80_columns_that_says_when_to_take_it(invoke: Invoke) -> None:
+def test_every_method_has_one_line_of_80_columns_that_says_when_to_use_it(invoke: Invoke) -> None:
     header, *lines = lines_of(invoke("methods", COLUMNS="80"))
-    assert header.split() == ["METHOD", "TAKE", "IT"]
+    assert header.split() == ["METHOD", "USE", "IT"]
     assert sorted(line.split()[0] for line in lines) == sorted(all_methods())
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)

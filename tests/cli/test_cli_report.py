@@ -81,7 +81,7 @@ def test_a_model_becomes_one_page(made, page):
     assert read.data("doubtful")["columns"] == []
     assert "covering rate" in read.text
     assert "Model model" in read.text
-    assert "surer than it should be" in read.text
+    assert "overconfident" in read.text
 
 
 def test_without_details_the_page_has_less_on_it(made, tmp_path, page):

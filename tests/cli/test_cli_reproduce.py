@@ -89,8 +89,8 @@ def test_the_help_says_what_each_of_the_studies_is(invoke: Invoke) -> None:
     for words in (
         "table: Table 2, real-world sets.",
         "curves: Figures 2 to 4, UCI sets with false labels.",
-        "ablation: Figure 5, NCPD without each of its ideas.",
-        "Minutes instead of hours; says what it cuts.",
+        "ablation: Figure 5, NCPD with parts left out.",
+        "A smaller study: minutes instead of hours. It says what it cuts.",
         "Example: disambig reproduce curves --quick --jobs 2",
     ):
         assert words in text
@@ -129,10 +129,10 @@ def test_without_any_data_all_of_it_is_listed_with_how_to_get_it(
     shown = capsys.readouterr()
     assert shown.out == ""
     first, *lines = shown.err.splitlines()
-    assert first == "disambig: None of the data is there."
+    assert first == "disambig: None of the datasets is on this machine."
     cards = [find_card(name) for name in names]
     assert lines == [
-        f"Missing: {card.title}. Get it by 'disambig fetch {card.name}', or from {card.source}, "
+        f"Missing: {card.title}. Get it with 'disambig fetch {card.name}', or from {card.source}, "
         "and set DISAMBIG_DATA to the folder that holds it."
         for card in cards
     ]

@@ -105,7 +105,7 @@ def test_the_owner_is_served_while_others_hold_more_connections_than_there_are_d
         "Next, clean again: repeat the command that wrote the table, and add",
         f"  --decisions {kept}",
     ]
-    assert set(said.splitlines()[:-5]) <= {"Ctrl-C ends the review."}
+    assert set(said.splitlines()[:-5]) <= {"Press Ctrl-C to end the review."}
     assert len(kept.read_text().splitlines()) == 5
 
 
@@ -154,7 +154,7 @@ def test_a_review_without_decisions_says_so_and_leaves_no_file(made, tmp_path, m
     kept = tmp_path / "kept.jsonl"
     run = run_command_here("review", made / "clean.csv", f"--decisions={kept}")
     assert run.code == 0
-    assert "No row is settled." in run.err
+    assert "No rows have been settled." in run.err
     assert not kept.exists()
     assert any(map(ADDRESS.match, run.err.splitlines()))
     assert run.out == ""

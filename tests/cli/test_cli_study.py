@@ -286,7 +286,7 @@ def test_a_job_that_fails_is_reported_at_once_and_in_the_report_and_the_others_a
         r"Shy \[b\] on mine \[b\], seed 0, fold \d: ArithmeticError: I miss \[7\]", failed
     )
     assert "1 of 12 jobs failed." in shown.splitlines()[-1]
-    assert f"records in {store} say how" in shown.splitlines()[-1]
+    assert f"records in {store} say why" in shown.splitlines()[-1]
     assert re.search(r"mine \[b\]\W+0\.\d{3} ± 0\.\d{3}.* \(2 of 3\)", shown)
 
     page = (out / "own" / "report.md").read_text("utf-8")
@@ -449,7 +449,7 @@ def test_an_interrupted_study_says_so_and_goes_on_where_it_was(
             process.kill()
     assert process.returncode == 130
     said = [line for line in out.splitlines() if " jobs done, " not in line]
-    assert said == ["Interrupted. What was done is kept; the same command goes on from there."]
+    assert said == ["Interrupted. Finished jobs are kept; the same command continues from there."]
     assert error == ""
     assert list((tmp_path / "out").rglob("report.md")) == []
     before = times_of(store)

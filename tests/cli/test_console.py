@@ -70,7 +70,7 @@ def test_without_room_deviations_are_left_out():
     assert "0.430 •" in lines[3]
     assert "LR on true labels" in lines[1]
     assert lines[-3] == "The first note."
-    assert lines[-2].startswith("Standard deviations are in the files")
+    assert lines[-2].startswith("Standard deviations do not fit here")
 
 
 def test_with_less_room_names_are_short():

@@ -162,7 +162,7 @@ def test_a_long_table_may_carry_the_features_itself(table, run_main):
     words = ("clean", "long.csv", "--item", "photo", "--label", "label", "--out", "clean.csv")
     ended = run_main(*words, *QUICK)
     assert ended.code == 0, ended.err
-    assert "left out: at" in ended.err
+    assert "within an item: at" in ended.err
     assert len(read("clean.csv")) == 60
 
 
@@ -271,7 +271,7 @@ def test_a_mistake_of_ours_is_no_traceback(table, run_main, monkeypatch):
     monkeypatch.setattr("disambig.cli.table_files.read_table", fail)
     ended = run_main("audit", table)
     assert ended.code == 1
-    assert "mistake in disambig: ZeroDivisionError: oh" in ended.err
+    assert "bug in disambig: ZeroDivisionError: oh" in ended.err
     assert "Traceback" not in ended.err
 
 
@@ -338,7 +338,7 @@ def test_a_file_of_somebodys_own_beside_the_table_is_refused_before_any_work(tab
     mine.write_text("mine")
     ended = run_main("clean", table, "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert ended.code == 2
-    assert "clean.csv.details.json, and there is something else" in ended.err
+    assert "clean.csv.details.json, but something else is there" in ended.err
     assert mine.read_text() == "mine"
     assert "Training" not in ended.err
     assert not Path("clean.csv").exists()
@@ -366,9 +366,9 @@ def test_an_example_of_which_one_file_was_written_goes_on(tmp_path, run_main, mo
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--min-votes", "2"], "--min-votes goes with a long table"),
-        (["--item", "a", "--label", "b", "--votes"], "--votes does not go with a long table"),
-        (["--item", "a", "--label", "b", "--separator", ";"], "--separator does not go with"),
+        (["--min-votes", "2"], "--min-votes needs a long table"),
+        (["--item", "a", "--label", "b", "--votes"], "--votes cannot be used with a long table"),
+        (["--item", "a", "--label", "b", "--separator", ";"], "--separator cannot be used with"),
     ],
 )
 def test_options_that_would_mean_nothing_are_refused(table, run_main, words, message):

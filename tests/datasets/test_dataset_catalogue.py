@@ -251,9 +251,7 @@ def test_a_file_of_an_unknown_format_is_refused_with_the_known_ones(
     name: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).touch()
-    with pytest.raises(
-        DatasetFormatError, match=r"Known are files ending in \.csv, .* \.mat, \.npz"
-    ):
+    with pytest.raises(DatasetFormatError, match=r"Its name must end in \.csv, .* \.mat, \.npz"):
         load_dataset(tmp_path / name)
 
 

@@ -243,7 +243,7 @@ def test_another_file_in_a_folder_of_ones_own_is_refused(
 ) -> None:
     (tmp_path / "toy_faces.mat").write_bytes(b"mine")
     address = server.put("/faces.mat", toy_file)
-    with pytest.raises(ParameterError, match=r"toy_faces\.mat is there already.* move it away"):
+    with pytest.raises(ParameterError, match=r"toy_faces\.mat already exists.* move it away"):
         fetch_dataset(known_toy, folder=tmp_path, url=address)
     assert (tmp_path / "toy_faces.mat").read_bytes() == b"mine"
     assert server.asked_for == []

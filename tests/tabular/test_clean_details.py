@@ -216,14 +216,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 @pytest.mark.parametrize("content", ["mine", "", "{}", '{"kind": "thesis"}', '["kind"]'])
 def test_details_of_somebodys_own_are_refused(tmp_path, content):
     details_path(tmp_path / "t.csv").write_text(content)
-    with pytest.raises(TableError, match=r"t\.csv\.details\.json, and there is something else"):
+    with pytest.raises(TableError, match=r"t\.csv\.details\.json, but something else is there"):
         check_details_are_ours(tmp_path / "t.csv")
     assert details_path(tmp_path / "t.csv").read_text() == content
 
 
 def test_a_folder_where_details_would_go_is_refused(tmp_path):
     details_path(tmp_path / "t.csv").mkdir()
-    with pytest.raises(TableError, match="there is something else"):
+    with pytest.raises(TableError, match="something else is there"):
         check_details_are_ours(tmp_path / "t.csv")
 
 

@@ -200,7 +200,7 @@ def test_what_is_known_of_a_cleaning_is_told():
     assert rows.provenance.about["labels from"] == "label"
     assert rows.provenance.about["features (number)"] == "size, length"
     in_sample = read_cleaned(CLEANED, made_by(folds=None, labels=[], accuracy=None))
-    assert "was trained on them" in in_sample.provenance.judged_by
+    assert "was trained on the same rows" in in_sample.provenance.judged_by
     assert in_sample.provenance.about["labels from"] == "a table of annotations"
     assert in_sample.provenance.accuracy == ""
 
@@ -220,7 +220,7 @@ def left_out(rows: CleanedTable) -> bool:
     ],
 )  # fmt: skip
 def test_details_of_another_cleaning_are_left_out_with_a_warning(change):
-    with pytest.warns(UserWarning, match="belong to another cleaning and are left out"):
+    with pytest.warns(UserWarning, match="belong to another cleaning and were ignored"):
         rows = read_cleaned(CLEANED.assign(**change), made_by())
     assert left_out(rows)
 

@@ -197,7 +197,7 @@ def spoil_votes(method):
 def test_a_model_that_cannot_predict_is_not_saved(tmp_path, name, spoil, message):
     model = fitted(name)
     spoil(model.classifier)
-    with pytest.raises(ParameterError, match=f"can be loaded and can predict.*{message}"):
+    with pytest.raises(ParameterError, match=f"can be loaded again and can predict.*{message}"):
         model.save(tmp_path / "model")
     assert names_in(tmp_path) == []
 

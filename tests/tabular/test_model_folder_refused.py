@@ -174,7 +174,7 @@ def test_networks_that_need_code_are_refused(tmp_path, saved):
     own = fitted(NCPDClassifier(epochs=2, ramp_epochs=1, network=torch.nn.Linear, device="cpu"))
     own.classifier.save(folder / METHOD)
     sign(folder)
-    with pytest.raises(ModelFileError, match=f"{REFUSED}.* holds networks of your own making"):
+    with pytest.raises(ModelFileError, match=f"{REFUSED}.* holds networks made by your own code"):
         load_model(folder)
 
 

@@ -95,4 +95,4 @@ def test_a_review_says_where_decisions_go():
     read = check_self_contained(page, connects=True)
     assert read.data("doubtful")["savedIn"] == "my decisions.csv"
     assert len(read.data("doubtful")["rows"]) == 2
-    assert "written to my decisions.csv before it counts" in read.text
+    assert "saved to my decisions.csv at once" in read.text

@@ -156,7 +156,7 @@ def test_the_rows_of_a_model_are_those_it_was_trained_on(method):
     np.testing.assert_array_equal(rows.second_look, doubt >= 1e-3)
     assert rows.provenance.about["features (number)"] == "length, width"
     assert rows.provenance.about["features (category)"] == "colour"
-    assert "surer than it should be" in rows.provenance.judged_by
+    assert "overconfident" in rows.provenance.judged_by
     assert rows.values.shape == (30, 0)
     html = table_page(rows, title="Model")
     assert facts(html)["rows"] == "30"

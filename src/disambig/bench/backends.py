@@ -51,8 +51,8 @@ def open_backend(
     check_integer("jobs", jobs, minimum=1)
     if name == "local" and address is not None:
         raise ParameterError(
-            f"'address' is that of a cluster, and the backend is 'local'. Got {address!r}. Say "
-            "backend='dask' or backend='ray' too."
+            f"'address' is only for a cluster, but the backend is 'local'. Got {address!r}. Add "
+            "backend='dask' or backend='ray'."
         )
     return BACKENDS[name](jobs, address)
 
@@ -196,8 +196,8 @@ def _cluster_errors(kind: str, address: str | None = None) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError) as error:
         where = f" at {address}" if address else ""
         raise ClusterError(
-            f"The {kind} cluster{where} cannot be reached: {error}. Is it running there? What was "
-            "done is kept; the same command goes on from there."
+            f"The {kind} cluster{where} cannot be reached: {error}. Check that it is running. "
+            "Finished jobs are kept; the same command continues from there."
         ) from error
 
 

@@ -36,7 +36,7 @@ def findings(
     test_share: float,
     alpha: float = 0.05,
 ) -> tuple[str, ...]:
-    """Return sentences: who is best where, where the reference is behind, what is missing.
+    """Return sentences on which method is best, where the reference is behind, what is missing.
 
     Parameters
     ----------

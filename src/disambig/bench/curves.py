@@ -48,7 +48,7 @@ def curves_chart(
     metric : str, default="accuracy"
         Column of the records.
     reference : str, optional
-        Label of the method that stands out.
+        Label of the method to highlight.
 
     See Also
     --------

@@ -110,18 +110,18 @@ def metric_code(name: str) -> str:
 
 
 class FoldScore(SimpleNamespace):
-    """How a method did on one fold: an attribute for every metric in ``METRICS``.
+    """The scores of a method on one fold: an attribute for every metric in ``METRICS``.
 
     Attributes
     ----------
     accuracy : float
-        On the held-out rows, against their true labels.
+        Accuracy on the held-out rows.
     transductive_accuracy : float
         Share of the training rows whose true label was chosen among the candidates.
     covering_rate, approximated_accuracy : float
-        On the candidate sets of the held-out rows: what can be known without true labels.
+        Measured on the candidate sets of the held-out rows, without true labels.
     brier_score, expected_calibration_error : float
-        How far the probabilities of the held-out rows can be believed; small is good.
+        How well the probabilities of the held-out rows are calibrated; lower is better.
 
     See Also
     --------
@@ -152,21 +152,21 @@ def cross_validate(
     seed: int = 0,
     corruption: ControlledCorruption | None = None,
 ) -> Iterator[FoldScore]:
-    """Yield the score of every fold, as soon as it is known.
+    """Yield the scores of every fold, as soon as they are known.
 
-    Everything is fitted on the training rows of a fold. Folds, corruption and the method's
-    seed follow from ``seed`` and the number of the fold alone, so all methods meet the same data.
+    Everything is fitted on the training rows of a fold. Folds, corruption and the method's seed
+    depend only on ``seed`` and the number of the fold, so all methods get the same data.
 
     Parameters
     ----------
     method : PartialLabelClassifier
         Cloned for every fold.
     dataset : PartialLabelDataset
-        With true labels.
+        A dataset with true labels.
     n_folds : int, default=10
         Number of folds.
     seed : int, default=0
-        Seed of everything.
+        Random seed.
     corruption : ControlledCorruption, optional
         Makes candidate sets for the training rows from their true labels. By default the
         candidate sets of the dataset are used.
@@ -206,7 +206,7 @@ def mean_and_std(values: Sequence[float] | FloatArray) -> tuple[float, float]:
     Parameters
     ----------
     values : sequence of float
-        One for every fold.
+        One value for every fold.
 
     See Also
     --------

@@ -32,7 +32,7 @@ from disambig.bench.verdict import in_one_sentence
 from disambig.tabular.files.spreadsheet import without_formulas
 
 NO_FIGURES = (
-    "Figures for print were left out: they need matplotlib. Install it by pip install "
+    "Figures for print were left out: they need matplotlib. Install it with pip install "
     "'disambig[figures]' and run the same command again."
 )
 # Longer tables are not on the page, which has a link to them.
@@ -43,7 +43,7 @@ _FORMATS = {".md": to_markdown, ".tex": to_latex}
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a study has to show.
+    """The report of a study: its tables, charts and findings.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Report:
     scores : DataFrame
         A row for every job.
     tables : dict of Table
-        By the name of their files, the most important first; beside it the published figures.
+        Tables by the name of their files, the most important first.
     findings : tuple of str
         What was found, in sentences.
     brief : tuple of str
         The same in three points at most.
     verdict : str
-        The same in a sentence: how the reference does against each rival. "" without a test.
+        One sentence: how the reference does against each rival. Empty if nothing was tested.
     missing : tuple of str
         Datasets that were not available, each with how to get it.
 
@@ -124,15 +124,15 @@ def make_report(
 ) -> Report:
     """Make the tables, charts and findings that fit a study.
 
-    Corrupted data has counts of wins and curves, data with its own candidate sets has dots; a
-    study may have both.
+    Corrupted data gets counts of wins and curves, data with its own candidate sets gets dot charts;
+    a study may have both.
 
     Parameters
     ----------
     result : StudyResult
         A study that has run; some of its jobs may have failed.
     published : mapping, optional
-        Figures of a paper to show beside ours, mean and standard deviation by dataset and method.
+        Results of a paper to show beside ours: mean and standard deviation by dataset and method.
     missing : tuple of str, optional
         Datasets that were not available, each with how to get it.
 
@@ -205,22 +205,23 @@ def write_report(
 ) -> Path:
     """Write tables (Markdown, LaTeX, CSV), figures (PNG, SVG), all jobs (CSV), and a page on top.
 
-    Figures are left out, and the page says so, where matplotlib is not installed. Beside them goes
-    what it takes to make the report again from the records, ``study.json``.
+    Without matplotlib, figures are left out and the page says so. ``study.json`` holds what is
+    needed to make the report again from the records.
 
     Parameters
     ----------
     report : Report
         What to write.
     folder : path
-        Made if it is not there; those files of an earlier report that have the same names are
-        replaced. Files of somebody's own under such names are refused.
+        Created if it does not exist. Files of an earlier report with the same names are replaced;
+        other files with these names are refused.
     command : str, optional
         The command that made it, for the page.
     html : str, optional
         The report for a browser, from ``disambig.web.study_page``; becomes ``report.html``.
     excel_safe : bool, default=False
-        Whether texts in CSV files are kept from being formulas in a spreadsheet (``write_table``).
+        Whether to keep a spreadsheet from reading cells of CSV files as formulas; see
+        ``write_table``.
 
     Returns
     -------

@@ -23,7 +23,7 @@ _MOST_FORGOTTEN = 3
 
 
 class StudyListener:
-    """Called while a study runs; override what you want to know.
+    """Base class to follow the progress of a study: override the methods you need.
 
     See Also
     --------
@@ -63,32 +63,32 @@ def run_study(
 ) -> StudyResult:
     """Run the jobs of a study that have no record yet, and return all records.
 
-    It may be interrupted at any moment and called again; what has a record is not run again, but
-    for what failed and what was made by other code than this: its record stays in the store, and
-    the notices of the result say which code has changed. Several runners may work on one store at
-    the same time.
+    It may be interrupted at any moment and called again. Jobs with a record are not run again,
+    except those that failed or were run by other code: their records stay in the store, and the
+    notices of the result say which code has changed. Several runners may work on one store at the
+    same time.
 
     Parameters
     ----------
     study : Study
-        What to run.
+        The study to run.
     store : path
         Folder of the records.
     jobs : int, default=1
-        Processes, on this machine; each uses one thread.
+        Number of processes on this machine; each uses one thread.
     backend : {"local", "dask", "ray"}, default="local"
         Where jobs run.
     address : str, optional
-        Of a cluster.
+        Address of a Dask or Ray cluster.
     max_jobs : int, default=100_000
-        A study of more is refused before anything is run.
+        Refuse a study of more jobs before running any.
     listener : StudyListener, optional
         Called on every event.
 
     See Also
     --------
-    read_results : What a store has, without running anything.
-    make_report : Tables, charts and findings of the result.
+    read_results : Reads results from a store, without running anything.
+    make_report : Makes tables, charts and findings of the result.
     cross_validate : One method on one dataset, without records.
 
     Examples

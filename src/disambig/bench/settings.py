@@ -43,7 +43,7 @@ def _known_metric(name: str) -> str:
 
 
 class Study(Settings):
-    """What to compare, on what, and how: methods, datasets, protocol, metrics.
+    """The settings of a study: methods, datasets, protocol and metrics.
 
     Two baselines, logistic regression on a random candidate (``random_candidate``) and on true
     labels (``oracle``), belong to every study and are added if they are not named.
@@ -53,9 +53,9 @@ class Study(Settings):
     name : str
         Name of the study; its results go into a folder of that name.
     title : str, optional
-        What its results show, as the heading of their pages. By default the name.
+        Heading of its reports. By default the name.
     about : str, optional
-        What readers of its results should know; printed above them.
+        Introduction to its results, printed above them.
     datasets : list of DatasetEntry, dict or str
         A string is the name of a dataset.
     methods : list of MethodEntry, dict or str
@@ -63,14 +63,14 @@ class Study(Settings):
     protocol : Protocol or dict, optional
         Ten shuffled folds by default.
     metrics : list of str, default=["accuracy"]
-        What tables are made of. Every metric is recorded.
+        Metrics to make tables of. All metrics are recorded.
     reference : str, optional
         Title of the method that the others are compared with. By default the first.
 
     See Also
     --------
     run_study : Runs it.
-    read_results : What a store has of it.
+    read_results : Reads its results from a store.
 
     Examples
     --------

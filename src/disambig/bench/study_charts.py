@@ -89,7 +89,7 @@ def dots_chart(scores: Any, metric: str = "accuracy", *, reference: str | None =
     metric : str, default="accuracy"
         Column of the records.
     reference : str, optional
-        Label of the method that stands out.
+        Label of the method to highlight.
 
     See Also
     --------
@@ -147,7 +147,7 @@ def ranks_chart(
     metric : str, default="accuracy"
         Column of the records.
     reference : str, optional
-        Label of the method that stands out.
+        Label of the method to highlight.
     alpha : float, default=0.05
         Level of significance of Nemenyi's test.
 
@@ -197,13 +197,13 @@ def epochs_chart(
     curves : mapping of str to array of shape (n_runs, n_epochs)
         Held-out accuracy of the variants, by label.
     title : str
-        What was trained on.
+        Title of the chart, such as the name of the dataset.
     reference : str, optional
-        Label of the variant that stands out.
+        Label of the variant to highlight.
     names : mapping of str to str, optional
-        What the legend calls a variant, where that is not its label.
+        Names of variants in the legend, if they differ from the labels.
     n_runs : int, optional
-        What the caption says the means are over, where the curves are such means themselves.
+        Number of runs to name in the caption, if the curves are already means.
 
     See Also
     --------

@@ -18,23 +18,23 @@ from disambig.metrics import METRICS
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """A plan and the records of its jobs.
+    """The results of a study: its plan and the records of its jobs.
 
     Attributes
     ----------
     plan : Plan
         The study and its jobs.
     records : dict of Record
-        By the keys of the jobs.
+        Records by the key of their job.
     notices : tuple of str
-        What was run again and why, or was made by other code; what was computed later.
+        Remarks on the records: what was run again and why, what was made by other code.
     gaps : tuple of str
         Metrics of the study that records lack, and why.
 
     See Also
     --------
     run_study : Makes it.
-    make_report : Tables, charts and findings of it.
+    make_report : Makes tables, charts and findings of it.
 
     Examples
     --------
@@ -176,14 +176,14 @@ def _with_every_metric(
 
 @dataclass(frozen=True, eq=False)
 class StoredResults:
-    """What a store has of a study.
+    """The results of a study that are in a store.
 
     Attributes
     ----------
     result : StudyResult
-        The jobs that have a record, and these; what failed is among them.
+        The jobs that have a record, including those that failed.
     n_missing : int
-        Jobs of the study without a record that can be read.
+        Number of jobs without a readable record.
     damaged : tuple of RecordError
         Records that cannot be read; their jobs count as missing.
 
@@ -218,19 +218,19 @@ class StoredResults:
 def read_results(
     study: Study, store: str | os.PathLike[str], *, max_jobs: int | None = None
 ) -> StoredResults:
-    """Return what a store has of a study; nothing is run, and nothing is written.
+    """Read the results of a study from a store; nothing is run or written.
 
-    Results that were made by other code are taken where there are none by the code that is here;
-    the notices say so.
+    Where there are no results by the installed code, those by other code are used; the notices say
+    so.
 
     Parameters
     ----------
     study : Study
-        Its data must be there, because a record is known by the data that it is about.
+        The study. Its data must be available, because records are identified by their data.
     store : path
         Folder of the records.
     max_jobs : int, default=100_000
-        A study of more is refused.
+        Refuse a study of more jobs.
 
     See Also
     --------
@@ -252,7 +252,7 @@ def read_results(
     if not recorded:
         raise StudyError(
             f"There is no record of {study.name!r} in {os.fspath(store)!r} that can be read. Run "
-            "the study first, or name the folder of its records by --store."
+            "the study first, or name the folder of its records with --store."
         )
     what_now = "They are shown as they were recorded; 'disambig study' runs them again."
     notices = (*found.code_notices(what_now), *found.metric_notices())

@@ -33,7 +33,7 @@ Published = Mapping[str, Mapping[str, tuple[float, float]]]
 def comparison_table(
     scores: Any, metric: str = "accuracy", *, reference: str, alpha: float = 0.05
 ) -> Table:
-    """Return a row for all data and a column for every method: mean ± standard deviation.
+    """Return a table of mean ± standard deviation: a row per dataset, a column per method.
 
     A bullet says that the reference is significantly better than this method, a circle that it is
     significantly worse, by the paired t-test over the runs that both have. The last row counts
@@ -126,7 +126,7 @@ def _comparison_notes(
     made = [tests[data, rival] for data in runs.data for rival in runs.rivals(reference)]
     if None in made:
         untested = f"{made.count(None)} of {len(made)}"
-        notes.append(f"Not tested, for want of two runs in common: {untested}.")
+        notes.append(f"Not tested, because two runs in common are needed: {untested}.")
     return notes + selection_notes(runs)
 
 

@@ -32,14 +32,14 @@ def row_blocks(
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class CandidateAudit:
-    """Facts about candidate sets. ``str()`` describes them.
+    """Statistics of candidate sets; ``str()`` gives them as text.
 
     Attributes
     ----------
     n_samples, n_classes : int
-        Shape of the sets.
+        Number of samples and of classes.
     size_histogram : dict of int to int
-        How many samples have how many candidates.
+        Number of samples by number of candidates.
     average_candidates : float
         Mean size of a set.
     singleton_share : float
@@ -52,9 +52,9 @@ class CandidateAudit:
     inseparable : list of tuples of labels
         Labels that always appear together: no method can tell them apart from these sets.
     never_alone : list of labels
-        Candidates that are never the only one.
+        Labels that are never the only candidate.
     never_candidates : list of labels
-        Classes that are in no set at all.
+        Classes that are not in any set.
     classes : list of labels
         Class names, in the order of ``cooccurrence``.
 
@@ -126,12 +126,12 @@ class CandidateAudit:
 
 
 def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
-    """Count what is in ``candidates`` and find what no method can learn from them.
+    """Describe candidate sets, and find labels that cannot be learned from them.
 
     Parameters
     ----------
     candidates : CandidateLabels
-        The sets to look at.
+        The sets to describe.
 
     See Also
     --------
@@ -180,10 +180,10 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
 
 @dataclass(frozen=True)
 class LabelInformation:
-    """How much of the labels is known; ``str()`` says it in two sentences.
+    """How much the candidate sets say about the labels; ``str()`` gives it in two sentences.
 
-    The known share is that of the information in full labels which the sets hold: 1 if every set
-    has one label, 0 if every set has all of them.
+    ``known_share`` is the information in the sets, as a share of that in full labels: 1 if every
+    set has one label, 0 if every set has all of them.
     """
 
     n_rows: int  # that have a set

@@ -14,7 +14,7 @@ from disambig.candidates.labels import CandidateLabels
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class PartialLabelDataset:
-    """A dataset in memory.
+    """Features, candidate sets and, for evaluation only, true labels.
 
     Attributes
     ----------
@@ -23,18 +23,18 @@ class PartialLabelDataset:
     X : ndarray of shape (n_samples, n_features)
         Features.
     candidates : CandidateLabels
-        Candidate sets; sets of one where the data comes with true labels only.
+        Candidate sets; each holds the true label alone if the data has no other candidates.
     true_labels : ndarray of shape (n_samples,) or None
         For evaluation; no method may read them.
     feature_names : list of str
         Names of the columns of ``X``.
     card : DatasetCard or None
-        What is known about it; None for your own file.
+        Source, licence and shape of a named dataset; None for your own file.
 
     See Also
     --------
     load_dataset : Reads one by its name, or from a file.
-    make_partial_label_dataset : Draws one.
+    make_partial_label_dataset : Makes a synthetic one.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def corrupt_to_average(
     classes: Iterable[Label] | None = None,
     random_state: RandomState = None,
 ) -> CandidateLabels:
-    """Give every sample false labels until sets have a given average size.
+    """Add false labels to every sample until the sets have a given average size.
 
     Sizes differ by at most one; their sum is ``round(average_candidates * n)``. False labels are
     uniform among the other classes.
@@ -96,7 +96,7 @@ def corrupt_to_average(
 
     See Also
     --------
-    corrupt_controlled : So many false labels in a share of the samples.
+    corrupt_controlled : A given number of false labels in a share of the samples.
     corrupt_by_flips : Every false label with one probability.
 
     Examples
@@ -193,7 +193,7 @@ def corrupt_by_flips(
     classes: Iterable[Label] | None = None,
     random_state: RandomState = None,
 ) -> CandidateLabels:
-    """Let every false label enter every set independently with probability ``q``.
+    """Add every false label to every set independently with probability ``q``.
 
     Parameters
     ----------
@@ -233,11 +233,11 @@ def corrupt_by_confusion(
     classes: Iterable[Label] | None = None,
     random_state: RandomState = None,
 ) -> CandidateLabels:
-    """Let false labels enter where a classifier confuses them with the truth.
+    """Add the false labels that a classifier confuses with the truth.
 
     Instance-dependent sets: the probability of a false label is proportional to what the
     classifier gives it on that sample, scaled so that a sample has ``rate * (c - 1)`` false labels
-    on average (fewer where a probability would pass one).
+    on average (fewer where a probability would exceed one).
 
     Parameters
     ----------
@@ -293,9 +293,9 @@ def leave_out_truth(
     rate: float,
     random_state: RandomState = None,
 ) -> CandidateLabels:
-    """Take the true label out of ``round(rate * n)`` sets, as unreliable annotators do.
+    """Remove the true label from ``round(rate * n)`` sets, as unreliable annotators would.
 
-    Where it was the only candidate, a false label drawn at random takes its place.
+    Where it was the only candidate, a random false label replaces it.
 
     Parameters
     ----------
@@ -324,8 +324,8 @@ def leave_out_truth(
     check_real("rate", rate, minimum=0, maximum=1)
     if candidates.weights is not None:
         raise CandidateError(
-            "The truth can be left out of sets without weights only. "
-            "Drop the weights by CandidateLabels.from_mask(y.to_sparse(), y.classes)."
+            "The truth can only be left out of sets without weights. To drop the weights: "
+            "CandidateLabels.from_mask(y.to_sparse(), y.classes)."
         )
     truth, names = _true_columns(labels, candidates.classes)
     contained = candidates.contains(names[truth])

@@ -1,4 +1,4 @@
-"""``CandidateLabels``: for every sample, the set of labels of which one is right."""
+"""``CandidateLabels``: for every sample, the set of labels that it may have."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -14,28 +14,28 @@ _ROWS_AT_A_TIME = 4096
 
 
 class CandidateLabels:
-    """Candidate sets of ``n`` samples over ``c`` classes. Immutable.
+    """Candidate sets: for every sample, the labels that it may have. Immutable.
 
     Use one of the ``from_...`` constructors; they accept sets, strings, masks, plain labels,
-    exclusions, annotator votes and nodes of a taxonomy. The container goes wherever scikit-learn
-    hands labels around: it has a ``shape`` and a length, slices by rows, and turns into a boolean
-    mask under ``numpy.asarray``.
+    exclusions, annotator votes and nodes of a taxonomy. scikit-learn accepts it wherever it
+    accepts labels: it has a ``shape`` and a length, can be indexed by rows, and
+    ``numpy.asarray`` turns it into a boolean mask.
 
     Parameters
     ----------
     mask : array-like or sparse array of shape (n_samples, n_classes)
-        True, or 1, where a class is a candidate of a sample.
+        True or 1 where a class is a candidate of a sample.
     classes : iterable of labels, optional
         Names of the columns, in order: hashable, distinct, not missing. By default 0 to c - 1, or
         the columns of a data frame. Columns of a frame that have these names are put in this order.
     weights : array-like or sparse array of shape (n_samples, n_classes), optional
-        What is known beforehand about each candidate (votes, an LLM's probabilities): finite, not
-        negative, zero outside the set, above zero somewhere in each row.
+        Prior weight of each candidate, such as votes or the probabilities of an LLM: finite, not
+        negative, zero outside the set, and above zero for some candidate of each sample.
 
     See Also
     --------
     as_candidates : Reads whatever a method accepts as ``y``.
-    audit_candidates : Says what the sets hold.
+    audit_candidates : Describes the sets.
     disambig.tabular.LabelColumns : Reads the sets from the columns of a table.
 
     Examples
@@ -123,7 +123,7 @@ class CandidateLabels:
         strings : iterable of str
             One string per sample. Blank pieces (``"cat||dog"``) are skipped.
         separator : str, default="|"
-            What stands between two labels.
+            Separator between two labels.
         classes : iterable of labels, optional
             All classes in column order. By default the labels that occur, sorted.
         """
@@ -135,7 +135,7 @@ class CandidateLabels:
     ) -> Self:
         """Make it from a dense or sparse matrix of 0 and 1: rows are samples, columns classes.
 
-        The parameters are those of the class. A data frame of booleans brings its column names.
+        Takes the same parameters as the class. The classes of a data frame are its columns.
         """
         return cls(mask, classes, weights=weights)
 
@@ -186,10 +186,10 @@ class CandidateLabels:
         items, annotators, labels : iterables of the same length
             The columns of the table: which item, by whom, which label.
         min_votes : int, default=1
-            Annotators a label needs to be a candidate; 1 is the union of all opinions.
+            Votes that a label needs to be a candidate; with 1 every label given is one.
         order : iterable of items, optional
-            The item of every row of the result, to match the rows of your features. By default
-            the items in the order in which they first appear.
+            The items in the order of the rows of your features. By default the order in which
+            they first appear.
         classes : iterable of labels, optional
             All classes in column order. By default the labels that occur, sorted.
         """
@@ -240,13 +240,13 @@ class CandidateLabels:
 
     @property
     def starts(self) -> IntArray:
-        """Where the candidates of every sample begin in ``pairs``."""
+        """Index in ``pairs`` at which the candidates of every sample begin."""
         ends: IntArray = self._csr().indptr
         return ends[:-1]
 
     @property
     def weights(self) -> Sparse | None:
-        """A copy of the weights as a CSR array, or None where none were given."""
+        """A copy of the weights as a CSR array, or None if there are none."""
         return None if self._weights is None else storage.as_csr(self._weights).copy()
 
     @property
@@ -282,17 +282,17 @@ class CandidateLabels:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
-            raise ValueError("Candidate sets are turned into an array by copying them.")
+            raise ValueError("Candidate sets can only be turned into an array by copying them.")
         return self.to_mask().astype(bool if dtype is None else dtype, copy=False)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
-            f"CandidateLabels cannot be changed; {name!r} was to be set. Make a new one instead."
+            f"CandidateLabels cannot be changed, so {name!r} cannot be set. Make a new one instead."
         )
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(
-            f"CandidateLabels cannot be changed; {name!r} was to be deleted. Make a new one."
+            f"CandidateLabels cannot be changed, so {name!r} cannot be deleted. Make a new one."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -353,7 +353,7 @@ class CandidateLabels:
     # Computations ----------------------------------------------------------------------------
 
     def pairs(self) -> tuple[IntArray, IntArray]:
-        """Return (sample, column) of every candidate, sample by sample."""
+        """Return two arrays, the sample and the column of every candidate, sample by sample."""
         csr = self._csr()
         return np.repeat(np.arange(len(self)), np.diff(csr.indptr)), csr.indices
 
@@ -374,9 +374,9 @@ class CandidateLabels:
         return storage.values_at(values, *self.pairs())
 
     def prior(self) -> Sparse:
-        """Return what is known before learning: rows sum to one, zero outside the sets.
+        """Return the prior probability of every label: rows sum to one, zero outside the sets.
 
-        The weights where they were given, equal shares where not.
+        Proportional to the weights if there are any, otherwise equal for all candidates.
         """
         shares = self._csr().astype(float)
         starts, sizes = shares.indptr[:-1], np.diff(shares.indptr)
@@ -388,7 +388,7 @@ class CandidateLabels:
         return shares
 
     def contains(self, labels: Iterable[Label]) -> BoolArray:
-        """Tell for every sample whether its label is one of its candidates."""
+        """Return for every sample whether the given label is one of its candidates."""
         columns = checks.known_columns_of(labels, self._classes)
         if len(columns) != len(self):
             raise CandidateError(
@@ -421,15 +421,15 @@ class CandidateLabels:
         return self._keep(~self._mark_columns(labels))
 
     def intersect(self, other: "CandidateLabels") -> Self:
-        """Keep what is a candidate on both sides; weights multiply, no weight counts as one."""
+        """Keep labels that are candidates in both; weights multiply, no weight counts as one."""
         return self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
 
     def union(self, other: "CandidateLabels") -> Self:
-        """Keep what is a candidate on either side; weights add up, no weight counts as one."""
+        """Keep labels that are candidates in either; weights add up, no weight counts as one."""
         return self._from_parts(build.parts_of_union(self._parts(), other._parts()))
 
     def with_classes(self, classes: Iterable[Label]) -> Self:
-        """Use another list of classes, in its order; all candidates must be in it."""
+        """Return the same sets over other classes, which must include all candidates."""
         return self._from_parts(build.put_on_classes(self._parts(), classes))
 
     def fingerprint_parts(self) -> tuple[Any, ...]:

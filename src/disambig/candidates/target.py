@@ -17,7 +17,7 @@ _COLLECTIONS = (set, frozenset, dict, list, tuple, np.ndarray)
 
 
 def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> CandidateLabels:
-    """Read ``y`` as candidate sets.
+    """Convert ``y`` to candidate sets.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def as_candidates(y: Any, *, classes: Iterable[Label] | None = None) -> Candidat
         plain labels, so that every set has one member. A matrix of integers 0 and 1 could be
         either and is refused.
     classes : iterable of labels, optional
-        Names for the columns of a mask that brings none.
+        Names of the columns of a mask, if it has none.
 
     See Also
     --------
@@ -80,7 +80,7 @@ def _plain_labels(y: Any) -> list[Any]:
     delimited = next((label for label in labels if isinstance(label, str) and "|" in label), None)
     if delimited is not None:
         warn_caller(
-            f"The label {delimited!r} is taken as one class. If it stands for several labels, "
+            f"The label {delimited!r} is taken as one class. If it means several labels, "
             "say y = CandidateLabels.from_strings(y)."
         )
     return labels

@@ -29,8 +29,8 @@ def audit(
 ) -> None:
     """Describe a table with ambiguous labels, before training.
 
-    How many labels rows have, labels that go together or cannot be told apart, what looks wrong,
-    and how much the ambiguity costs.
+    Shows how many labels rows have, which labels occur together or cannot be told apart, what
+    looks wrong, and how much information the ambiguity costs.
 
     Example: disambig audit vehicles.csv --labels label
 

@@ -1,4 +1,4 @@
-"""``disambig clean``: the label to believe in every row of a table of your own."""
+"""``disambig clean``: choose a label for every row of your own table."""
 
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +48,7 @@ def clean(
         int,
         learning_option(
             min=2,
-            help="Train this many models, each without a part of the rows, which it then judges.",
+            help="Number of folds; each is labelled by a model that was trained on the others.",
             metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
@@ -56,8 +56,8 @@ def clean(
         bool,
         learning_option(
             "--in-sample",
-            help="Train one model that judges the rows it has seen: quicker, and surer than it "
-            "should be.",
+            help="Train one model on all rows, and let it choose their labels: quicker, but "
+            "overconfident.",
         ),
     ] = False,
     errors_to_find: Annotated[
@@ -65,7 +65,7 @@ def clean(
         typer.Option(
             min=0,
             max=1,
-            help="Mark rows for a second look that hold this share of the expected errors.",
+            help="Mark as many rows for a second look as hold this share of the expected errors.",
             metavar="SHARE",
         ),
     ] = DEFAULT_ERRORS_TO_FIND,
@@ -75,9 +75,9 @@ def clean(
 ) -> None:
     """Choose a label for every row, and mark the doubtful ones.
 
-    The table comes back with all its rows and columns in order, and new columns at the end:
-    chosen_label, confidence, margin to the next candidate, second_look, candidate_confidences.
-    Interrupted, the same command goes on where it was.
+    Writes the table, all rows and columns in order, with new columns at the end: chosen_label,
+    confidence, margin to the next candidate, second_look and candidate_confidences. If a run is
+    interrupted, the same command continues it.
 
     Example: disambig clean vehicles.csv --labels label --out vehicles-clean.csv
 

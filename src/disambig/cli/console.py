@@ -172,7 +172,7 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
 # Tables of scores --------------------------------------------------------------------------------
 
 _DEVIATION = re.compile(r" ± \d+\.\d+")
-_NO_DEVIATIONS = "Standard deviations are in the files, for want of room here."
+_NO_DEVIATIONS = "Standard deviations do not fit here; they are in the files."
 _MARK = re.compile(r" ([•◦])$")
 
 

@@ -17,7 +17,7 @@ _INCLUDED, _MISSING = "included", "missing"
 
 def datasets(
     details: Annotated[
-        bool, typer.Option("--details", help="Show titles, and the folders of data that was found.")
+        bool, typer.Option("--details", help="Show titles, and where the data was found.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -43,7 +43,7 @@ def datasets(
 
 
 def _print_lines(places: dict["DatasetCard", str]) -> None:
-    table = make_table("dataset", "rows", "features", "classes", "labels a row", "data")
+    table = make_table("dataset", "rows", "features", "classes", "labels per row", "data")
     for card, place in places.items():
         is_ambiguous = card.average_candidates > 1
         table.add_row(

@@ -32,7 +32,10 @@ def example(
         find_writer(path)(frame, content)
         # One that is the same is of an earlier run, which may have been killed before its end.
         if path.exists() and path.read_bytes() != content.getvalue():
-            raise ParameterError(f"{path} is there already, and is left as it is. Name a folder.")
+            raise ParameterError(
+                f"{path} already exists and was left unchanged. Name another folder: disambig "
+                "example FOLDER."
+            )
     for name, frame in tables.items():
         write_table(frame, folder / name)
         say_path(f"{len(frame)} rows, {len(frame.columns)} columns:", folder / name)

@@ -11,20 +11,22 @@ from disambig.cli.console import Terminal, say, say_path
 
 def fetch(
     name: Annotated[
-        str, typer.Argument(help="Name of a dataset, see 'disambig datasets'.", metavar="NAME")
+        str,
+        typer.Argument(help="Name of a dataset; 'disambig datasets' lists them.", metavar="NAME"),
     ],
     folder: Annotated[
         Path | None,
-        typer.Option(help="Where to put the file; by default the cache.", metavar="FOLDER"),
+        typer.Option(help="Folder for the file; by default the cache.", metavar="FOLDER"),
     ] = None,
     url: Annotated[
         str | None,
         typer.Option(
-            help="Another address, of a mirror for example; by default those known.", metavar="URL"
+            help="Address to download from, such as a mirror; by default the known ones.",
+            metavar="URL",
         ),
     ] = None,
 ) -> None:
-    """Download a dataset, and check that it is the known file.
+    """Download a dataset, and check that the file is the expected one.
 
     Example: disambig fetch lost
     """
@@ -48,7 +50,7 @@ def fetch(
     say_path("The data is in", path, console)
     if "sha256:" not in card.hash:
         digest = file_digest(path.read_bytes(), "sha256")
-        known = f"It is the file known as {card.hash}. Its SHA-256, not known so far: {digest}"
+        known = f"It matches {card.hash}. Its SHA-256, which was not known before: {digest}"
         say(known, console, wrap=False)
     where = "" if folder is None else f", folder={str(folder)!r}"
     say("\nNext, in Python:\n  from disambig.datasets import load_dataset")

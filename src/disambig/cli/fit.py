@@ -1,4 +1,4 @@
-"""``disambig fit``: train on a table of your own."""
+"""``disambig fit``: train on your own table."""
 
 import time
 from pathlib import Path
@@ -50,8 +50,8 @@ def fit(
         int,
         learning_option(
             min=0,
-            help="Train this many more models, each without a part of the rows, to see how well "
-            "rows are predicted that a model has not seen; 0 leaves that out.",
+            help="Number of folds, to estimate how well unseen rows are predicted: trains one more "
+            "model for each. 0 skips the estimate.",
             metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
@@ -59,8 +59,8 @@ def fit(
 ) -> None:
     """Train a classifier on rows that have several candidate labels.
 
-    Prints what held-out rows say about it, without any true label; with --truth also the accuracy.
-    Interrupted, the same command goes on where it was.
+    Prints how well it predicts held-out rows, which needs no true labels; with --truth also the
+    accuracy. If a run is interrupted, the same command continues it.
 
     Example: disambig fit vehicles.csv --labels label --out model
 
@@ -120,7 +120,7 @@ def _say_next(file: str, model: Path, options: FileOptions) -> None:
     new = Path(file).with_name(f"new-{Path(file).name}")
     is_there = new.is_file()
     rows = [path_word(new), *option_words(options)] if is_there else ["NEW.csv"]
-    purpose = "predict labels" if is_there else "predict labels (NEW.csv stands for your new rows)"
+    purpose = "predict labels" if is_there else "predict labels (NEW.csv: your new rows)"
     say_next((purpose, ["predict", path_word(model), *rows, "--out", "predictions.csv"]))
 
 

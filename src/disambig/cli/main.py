@@ -127,8 +127,8 @@ def main() -> None:
             say("".join(traceback.format_exception(error)))
             sys.exit(1)
         _end(
-            f"This should not happen, and is a mistake in disambig: {type(error).__name__}: "
-            f"{error}. Please report it, with what DISAMBIG_DEBUG=1 shows.",
+            f"This should not happen. It is a bug in disambig: {type(error).__name__}: {error}. "
+            "Please report it, with what the command prints under DISAMBIG_DEBUG=1.",
             1,
         )
 
@@ -145,8 +145,8 @@ def _disk_message(error: OSError) -> tuple[str, int]:
     """Return what to say of an error of the system, and how to end."""
     if error.errno in _BAD_PATH and error.filename is not None:
         return (
-            f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another, or "
-            "check whether you may read and write there.",
+            f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Choose another "
+            "path, or check that you may read and write there.",
             2,
         )
     return str(error), 1  # a full disk, for example

@@ -1,4 +1,4 @@
-"""``disambig methods``: what methods there are, and when to take each."""
+"""``disambig methods``: what methods there are, and when to use each."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ def methods(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the methods, and when to take each.
+    """List the methods, and when to use each.
 
     Example: disambig methods
 
@@ -48,7 +48,7 @@ def methods(
 def _print_lines(ordered: list[type["PartialLabelClassifier"]]) -> None:
     console = Terminal()
     width = max(len(method.card.name) for method in ordered)
-    say(f"{'METHOD':<{width}}  TAKE IT", console)
+    say(f"{'METHOD':<{width}}  USE IT", console)
     for method in ordered:
         card = method.card
         text = card.when if card.role == "method" else f"as a baseline: {_lower(card.title)}"

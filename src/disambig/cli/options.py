@@ -95,7 +95,7 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help=f"A table: {one_of(each.suffixes[0] for each in FORMATS)}; - is standard input.",
+        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, or - for standard input.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
@@ -106,8 +106,8 @@ ExcelSafe = Annotated[
     bool,
     typer.Option(
         "--excel-safe",
-        help="Put an apostrophe before texts of a CSV or TSV that a spreadsheet would run as a "
-        "formula: those that begin with =, +, - or @ and are not numbers.",
+        help="In CSV and TSV, put an apostrophe before cells that a spreadsheet would run as "
+        "formulas: those that begin with =, +, - or @ and are not numbers.",
     ),
 ]
 
@@ -126,7 +126,7 @@ class FileOptions:
     format: Annotated[
         str | None,
         _file_option(
-            help="Format of FILE, where its name does not tell: "
+            help="Format of FILE, if its suffix does not say: "
             f"{one_of(each.name for each in FORMATS)}.",
             metavar="NAME",
         ),
@@ -134,7 +134,7 @@ class FileOptions:
     delimiter: Annotated[
         str | None,
         _file_option(
-            help="What stands between two cells of a text file, such as ';'.", metavar="CHARACTER"
+            help="Character between the cells of a text file, such as ';'.", metavar="CHARACTER"
         ),
     ] = None
     encoding: Annotated[
@@ -146,8 +146,8 @@ class FileOptions:
     max_memory: Annotated[
         str | None,
         _file_option(
-            help="Memory that FILE may need once it is unpacked, such as 8GB. By default 2GB, or "
-            "ten times its size.",
+            help="Most memory that FILE may take once it is unpacked, such as 8GB. By default 2GB, "
+            "or ten times the size of the file if that is more.",
             metavar="SIZE",
         ),
     ] = None
@@ -163,45 +163,46 @@ class LabelOptions:
     labels: Annotated[
         list[str] | None,
         _label_option(
-            help="Column that says cat|dog: one of these labels is right. A cell may also be a "
-            "JSON list, have weights (cat:0.7|dog:0.3), or say what is wrong (!cat: anything but "
-            "cat). Repeat the option for several columns. By default the column 'label'.",
+            help="Column of candidate labels: cat|dog means that one of the two is right. A cell "
+            "may also be a JSON list, have weights (cat:0.7|dog:0.3), or rule a label out (!cat: "
+            "anything but cat). Repeat the option for several columns. By default 'label'.",
             metavar="COLUMN",
         ),
     ] = None
     separator: Annotated[
-        str, _label_option(help="What stands between two labels in a cell.", metavar="TEXT")
+        str, _label_option(help="Separator between the labels of a cell.", metavar="TEXT")
     ] = "|"
     votes: Annotated[
         bool,
         _label_option(
-            "--votes", help="Each of the label columns is an annotator: count how many say what."
+            "--votes",
+            help="Treat each label column as an annotator, and count the votes for each label.",
         ),
     ] = False
     literal_labels: Annotated[
         bool,
         _label_option(
             "--literal-labels",
-            help="Take the signs !, : and [ as parts of the labels, and NA as a label.",
+            help="Treat !, : and [ as parts of the labels, and NA as a label.",
         ),
     ] = False
     empty: Annotated[
         Empty,
         _label_option(
-            help="A row without a label is a mistake (refuse), or may have any label (all)."
+            help="What to do with a row without a label: refuse it, or let it have any (all)."
         ),
     ] = Empty.refuse
     truth: Annotated[
         str | None,
         _label_option(
-            help="Column of true labels, where some are known; it may be mostly empty. Only used "
-            "to report how many are met.",
+            help="Column of true labels, where some are known; it may be mostly empty. Used "
+            "only to report the accuracy.",
             metavar="COLUMN",
         ),
     ] = None
     item: Annotated[
         str | None,
-        _long_option(help="Column that says which item was annotated.", metavar="COLUMN"),
+        _long_option(help="Column with the item that was annotated.", metavar="COLUMN"),
     ] = None
     annotator: Annotated[
         str | None, _long_option(help="Column with the annotator's name.", metavar="COLUMN")
@@ -212,12 +213,13 @@ class LabelOptions:
     annotations: Annotated[
         Path | None,
         _long_option(
-            help="The long table, if it is another file than FILE, which then holds the features.",
+            help="File of the long table, if it is not FILE; FILE then holds the features.",
             metavar="FILE",
         ),
     ] = None
     min_votes: Annotated[
-        int, _long_option(min=1, help="Annotators that a label needs to count.", metavar="COUNT")
+        int,
+        _long_option(min=1, help="Votes that a label needs to be a candidate.", metavar="COUNT"),
     ] = 1
 
     @property
@@ -226,11 +228,11 @@ class LabelOptions:
         return any((self.item, self.annotator, self.label, self.annotations))
 
     def refuse(self, *names: str, reason: str) -> None:
-        """Refuse options that were given and would mean nothing."""
+        """Refuse options that were given and would have no effect."""
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:
-                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave one of them out.")
+                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave it out.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,22 +242,22 @@ class FeatureOptions:
     features: Annotated[
         list[str] | None,
         _feature_option(
-            help="A column to learn from; repeat the option. By default all that can be used."
+            help="Column to learn from; repeat the option for several. By default all usable ones."
         ),
     ] = None
     ignore: Annotated[
-        list[str] | None, _feature_option(help="A column to leave out; repeat the option.")
+        list[str] | None, _feature_option(help="Column to leave out; repeat the option.")
     ] = None
     category: Annotated[
         list[str] | None,
         _feature_option(
-            help="A column of codes, such as postal codes, that are not numbers even if they look "
-            "like it; repeat the option."
+            help="Column of codes, such as postal codes, that are categories even if they look "
+            "like numbers; repeat the option."
         ),
     ] = None
     id: Annotated[
         str | None,
-        _feature_option(help="The column that names the rows; nothing is learned from it."),
+        _feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
 
 
@@ -264,20 +266,20 @@ class MethodOptions:
     """What learns, and how."""
 
     method: Annotated[
-        str, learning_option(help="What learns; 'disambig methods' lists them.", metavar="NAME")
+        str, learning_option(help="The method; 'disambig methods' lists them.", metavar="NAME")
     ] = DEFAULT_METHOD
     set: Annotated[
         list[str] | None,
         learning_option(
-            help="A parameter of the method, such as epochs=50; repeat the option.",
+            help="Parameter of the method, such as epochs=50; repeat the option.",
             metavar="NAME=VALUE",
         ),
     ] = None
     decisions: Annotated[
         Path | None,
         learning_option(
-            help="Table of rows that a person has settled: a column 'label', and a column 'row' "
-            "(counted from 1) or the one named by --id.",
+            help="Table of labels that a person has decided on: a column 'label', and a column "
+            "'row' (counted from 1) or the one given to --id.",
             metavar="FILE",
         ),
     ] = None
@@ -285,9 +287,9 @@ class MethodOptions:
         int | None,
         learning_option(
             min=1,
-            help="Models to train at once, each but the first in a process of its own with a copy "
-            "of the table. By default one for every core; the result does not depend on it, apart "
-            "from rounding in methods that are not networks.",
+            help="Models to train at once, in separate processes that each copy the table. By "
+            "default one per core. The result does not depend on it, apart from rounding in "
+            "methods without networks.",
             metavar="COUNT",
         ),
     ] = None
@@ -295,7 +297,7 @@ class MethodOptions:
         int,
         learning_option(
             min=0,
-            help="Seed of everything random: the same seed gives the same result.",
+            help="Random seed: the same seed gives the same result.",
             metavar="NUMBER",
         ),
     ] = 0

@@ -37,7 +37,9 @@ def predict(
     top: Annotated[
         int,
         typer.Option(
-            min=1, help="How many labels to name for a row, if there are as many.", metavar="COUNT"
+            min=1,
+            help="How many labels to give for a row, the most probable first.",
+            metavar="COUNT",
         ),
     ] = 1,
     prefix: Prefix = "",
@@ -46,8 +48,8 @@ def predict(
 ) -> None:
     """Predict the labels of new rows.
 
-    The table comes back with all its rows and columns in order, and new columns at the end:
-    predicted_label and probability, with --top also label_2, probability_2 and so on.
+    Writes the table, all rows and columns in order, with new columns at the end: predicted_label
+    and probability, with --top also label_2, probability_2 and so on.
 
     Example: disambig predict model new-vehicles.csv --out predictions.csv --top 2
 
@@ -77,4 +79,4 @@ def predict(
         say_path("The table with predictions:", out)
         page = path_word(f"{model.resolve().name}.html")
         words = ["report", path_word(model), "--out", page]
-        say_next(("see what the model makes of the rows it was trained on", words))
+        say_next(("make a page about the model and its training rows", words))

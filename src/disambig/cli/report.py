@@ -14,13 +14,13 @@ IdColumn = Annotated[
     str | None,
     typer.Option(
         "--id",
-        help="The column that names the rows in a file of decisions. By default the one "
-        "given to 'disambig clean', or else rows are counted from 1.",
+        help="Column that names the rows in a file of decisions. By default the one given to "
+        "'disambig clean'; without one, rows are counted from 1.",
         metavar="COLUMN",
     ),
 ]
 PageRows = Annotated[
-    int, typer.Option(min=1, help="Rows on the page, the most doubtful ones.", metavar="COUNT")
+    int, typer.Option(min=1, help="Rows on the page, the most doubtful first.", metavar="COUNT")
 ]
 
 
@@ -34,7 +34,7 @@ def report(
             "the folder with the results of one.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The page, one HTML file.", metavar="PAGE")],
+    out: Annotated[Path, typer.Option(help="The page to write, one HTML file.", metavar="PAGE")],
     file_options: FileOptions,
     id: IdColumn = None,  # noqa: A002  # as people call it
     rows: PageRows = DEFAULT_ROWS_SHOWN,
@@ -43,10 +43,10 @@ def report(
 ) -> None:
     """Write a page with charts and tables, one HTML file.
 
-    For a cleaned table: set sizes, labels that occur together, how training went, how sure the
-    labels are, label by label, and the most doubtful rows, which can be settled on the page. For a
-    study: tables with significance marks, curves, ranks, and what it takes to run it again. The
-    page works offline.
+    For a cleaned table: how sure the chosen labels are, overall and label by label, the sizes of
+    the candidate sets, labels that occur together, how training went, and the most doubtful rows,
+    which can be settled on the page. For a study: tables with significance marks, curves, ranks,
+    and how to run it again. The page works offline.
 
     Example: disambig report vehicles-clean.csv --out vehicles.html
 
@@ -59,7 +59,7 @@ def report(
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
     if not source.exists():
-        raise TableError(f"There is no {str(source)!r}. Check the path.")
+        raise TableError(f"There is no file or folder {str(source)!r}. Check the path.")
     is_model = source.is_dir() and (source / "model.json").exists()
     is_study = not is_model and (source.is_dir() or source.suffix.lower() == ".toml")
     if is_study:

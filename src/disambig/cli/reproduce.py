@@ -24,17 +24,20 @@ def reproduce(
         PaperStudy,
         typer.Argument(
             help="table: Table 2, real-world sets. curves: Figures 2 to 4, UCI sets with false "
-            "labels. ablation: Figure 5, NCPD without each of its ideas."
+            "labels. ablation: Figure 5, NCPD with parts left out."
         ),
     ],
     options: RunOptions,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Minutes instead of hours; says what it cuts.")
+        bool,
+        typer.Option(
+            "--quick", help="A smaller study: minutes instead of hours. It says what it cuts."
+        ),
     ] = False,
 ) -> None:
-    """Repeat an evaluation of the NCPD paper, and report.
+    """Repeat an evaluation of the NCPD paper.
 
-    What was done before is not run again.
+    Writes a report. Jobs that were done before are not run again.
 
     Example: disambig reproduce curves --quick --jobs 2
     """
@@ -43,12 +46,12 @@ def reproduce(
 
     study, missing = without_missing_data(paper_study(what, quick=quick))
     advice = tuple(
-        f"Missing: {card.title}. Get it by 'disambig fetch {card.name}', or from {card.source}, "
+        f"Missing: {card.title}. Get it with 'disambig fetch {card.name}', or from {card.source}, "
         "and set DISAMBIG_DATA to the folder that holds it."
         for card in missing
     )
     if study is None:
-        raise StudyError("\n".join(("None of the data is there.", *advice)))
+        raise StudyError("\n".join(("None of the datasets is on this machine.", *advice)))
     run_and_report(
         study,
         f"disambig reproduce {what}{' --quick' if quick else ''}",

@@ -24,22 +24,22 @@ def review(
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="File of JSON lines that decisions are appended to; those already in it count. By "
-            "default CLEAN with the suffix .decisions.jsonl.",
+            help="File of JSON lines for the decisions; those already in it are kept. By default "
+            "CLEAN with the suffix .decisions.jsonl.",
             metavar="FILE",
         ),
     ] = None,
     id: IdColumn = None,  # noqa: A002  # as people call it
     rows: PageRows = DEFAULT_ROWS_SHOWN,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Open the page in the browser of this machine.")
+        bool, typer.Option("--browser", help="Open the page in the default browser.")
     ] = False,
 ) -> None:
     """Settle the most doubtful rows in the browser, one by one.
 
-    The page is served on this machine only, at an address with a secret in it, until Ctrl-C. Every
-    decision is on disk before the page says so. Pass the file to 'disambig clean' or
-    'disambig fit': --decisions FILE.
+    The page is served on this machine only, at an address that contains a secret, until you press
+    Ctrl-C. Every decision is saved before the page confirms it. To use the decisions, pass the
+    file to 'disambig clean' or 'disambig fit' with --decisions FILE.
 
     Example: disambig review vehicles-clean.csv
     """
@@ -67,7 +67,7 @@ def review(
         if before:
             say_path(f"{row_count(before)} settled already, in", kept_in)
         say(f"Open {address}", wrap=False)
-        say("Ctrl-C ends the review.")
+        say("Press Ctrl-C to end the review.")
         if browser:
             import webbrowser
 
@@ -78,7 +78,7 @@ def review(
     )
     settled = len(log.settled())
     if not settled:
-        say("No row is settled.")
+        say("No rows have been settled.")
         return
     say_path(f"{row_count(settled)} settled, in", kept_in)
     # That command may have had any options, of which a cleaned table does not tell.

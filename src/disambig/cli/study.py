@@ -21,13 +21,13 @@ STORE = Path("out/records")
 _MOST_ROWS = 20
 Store = Annotated[
     Path,
-    typer.Option(help="Folder of the records; what has one is not run again.", metavar="FOLDER"),
+    typer.Option(help="Folder of records; a job with a record is not run again.", metavar="FOLDER"),
 ]
 MaxJobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="A study of more jobs is refused before anything is run. [default: 100000]",
+        help="Refuse a study of more jobs than this before running any. [default: 100000]",
         metavar="COUNT",
     ),
 ]
@@ -44,17 +44,23 @@ class RunOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help="Where jobs run: local, dask or ray. The last two are extras.", metavar="NAME"
+            help="Where jobs run: local, dask or ray. Dask and Ray are installed as extras.",
+            metavar="NAME",
         ),
     ] = "local"
     address: Annotated[
         str | None,
-        typer.Option(help="Of the Dask or Ray cluster, such as tcp://HOST:8786.", metavar="URL"),
+        typer.Option(
+            help="Address of the Dask or Ray cluster, such as tcp://HOST:8786.", metavar="URL"
+        ),
     ] = None
     store: Store = STORE
     max_jobs: MaxJobs = None
     out: Annotated[
-        Path, typer.Option(help="Tables and figures go into FOLDER/NAME.", metavar="FOLDER")
+        Path,
+        typer.Option(
+            help="Results go into a folder in FOLDER, named after the study.", metavar="FOLDER"
+        ),
     ] = Path("out")
     excel_safe: ExcelSafe = False
 
@@ -81,7 +87,7 @@ def run_and_report(
     if result.failed:
         say(
             f"{len(result.failed)} of {len(result.plan.jobs)} jobs failed. Their records in "
-            f"{options.store} say how; the same command tries them again.",
+            f"{options.store} say why; the same command tries them again.",
             console,
             wrap=False,
         )
@@ -96,14 +102,14 @@ def _check_folder(study: "Study", folder: Path, store: Path) -> None:
 
     if folder.resolve() == store.resolve():
         raise StudyError(
-            f"Results and records need two folders. Got {folder} for both. Choose another by --out "
-            "or --store, or another name for the study."
+            f"Results and records need two folders. Got {folder} for both. Choose another with "
+            "--out or --store, or another name for the study."
         )
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise StudyError(
             f"Results need a folder that can be written to. Got {folder}, but {nearest} cannot be "
-            "written to. Choose another by --out."
+            "written to. Choose another with --out."
         )
     check_report_folder(study, folder)
 
@@ -124,7 +130,7 @@ def _run(study: "Study", options: RunOptions, console: Terminal) -> "StudyResult
                 listener=view,
             )
     except KeyboardInterrupt:
-        say("Interrupted. What was done is kept; the same command goes on from there.", console)
+        say("Interrupted. Finished jobs are kept; the same command continues from there.", console)
         raise typer.Exit(130) from None
 
 
@@ -167,13 +173,13 @@ def _report(
 @with_option_groups
 def study(
     file: Annotated[
-        Path, typer.Argument(help="A TOML file; docs/studies.md says what goes in.", metavar="FILE")
+        Path, typer.Argument(help="A TOML file; docs/studies.md describes it.", metavar="FILE")
     ],
     options: RunOptions,
 ) -> None:
-    """Compare methods on datasets, as a file describes it, and report.
+    """Compare methods on datasets, as a file describes.
 
-    What was done before is not run again.
+    Writes a report. Jobs that were done before are not run again.
 
     Example: disambig study my-study.toml --jobs 4
     """

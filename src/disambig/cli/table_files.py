@@ -48,7 +48,7 @@ def load_table(
     }
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
-    labels.refuse(*labels.LONG_ONLY, reason="goes with a long table of annotations: --item")
+    labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
     columns["labels"] = LabelColumns(
         columns=tuple(labels.labels or ("label",)),
         separator=labels.separator,
@@ -98,13 +98,13 @@ def _with_annotations(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read labels from a long table of annotations, the same file or one beside it."""
     options.refuse(
-        *options.WIDE_ONLY, reason="does not go with a long table of annotations (--item)"
+        *options.WIDE_ONLY, reason="cannot be used with a long table of annotations (--item)"
     )
     item, annotator, label = options.item, options.annotator, options.label
     if item is None or label is None:
         raise ParameterError(
-            "A long annotator table needs --item and --label, the columns that say which item and "
-            "which label; --annotator says whose."
+            "A long table of annotations needs --item and --label, the columns of items and of "
+            "labels. --annotator, the column of annotators, is optional."
         )
     if options.annotations is None:
         if columns["id"] not in (None, item):
@@ -112,7 +112,7 @@ def _with_annotations(
         annotations, id_column = frame, item
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
-            warn_caller(f"Columns that differ within an item are left out: {join_names(varying)}.")
+            warn_caller(f"Left out columns that differ within an item: {join_names(varying)}.")
             columns["ignore"] = [name for name in columns["ignore"] if name not in varying]
     else:
         annotations = _read_beside(options.annotations, file_options)
@@ -166,7 +166,7 @@ def check_output(out: str, *, json: bool, source: str, delimiter: str | None) ->
     file_format = find_format(out)
     if file_format and file_format.holds_more and Path(out).resolve() == Path(source).resolve():
         raise TableError(
-            f"{out} is the file that is read. Its {file_format.holds_more} would be lost: give "
-            "--out another name."
+            f"{out} is the input file, and its {file_format.holds_more} would be lost. Give --out "
+            "another name."
         )
     return delimiter

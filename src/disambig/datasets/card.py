@@ -12,7 +12,7 @@ from disambig._core.parsing import parse_toml
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCard:
-    """Identity of a dataset.
+    """What is known about a named dataset: its shape, source, licence and hash.
 
     Attributes
     ----------

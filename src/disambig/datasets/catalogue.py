@@ -57,25 +57,25 @@ def load_dataset(
         A name from ``list_datasets``, or the path of a ``.mat`` or ``.npz``, or of a table:
         ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.xlsx``.
     folder : path, optional
-        Where the file of a real-world dataset is. By default the folder named by the environment
-        variable ``DISAMBIG_DATA``, then the downloads.
+        Folder with the file of a real-world dataset. By default the folder named by the
+        environment variable ``DISAMBIG_DATA``, then the download cache.
     with_id : bool, default=False
-        Keep a column that only numbers the rows. In a sorted file it gives the class away.
+        Keep a column that only numbers the rows. In a sorted file it reveals the class.
     check_hash : bool, default=True
-        Refuse a file that is not the known one.
+        Refuse a file whose hash is not that of the known file.
     labels : str, optional
         For a table: the column with the candidate labels, "label" by default.
     separator : str, optional
-        For a table: what stands between two labels, "|" by default.
+        For a table: the separator between labels, "|" by default.
     truth : str, optional
         For a table: the column with the true label, for evaluation.
     max_memory : int or str, optional
-        Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
-        default 2 GB, or ten times its size where that is more.
+        Most memory that the file may take once it is unpacked, in bytes or as ``"8GB"``. By
+        default 2 GB, or ten times the size of the file if that is more.
 
     See Also
     --------
-    list_datasets : The names, with what is known about each.
+    list_datasets : All named datasets.
     fetch_dataset : Downloads a real-world dataset.
     disambig.tabular.read_table : Reads a table with all its columns.
 
@@ -106,7 +106,7 @@ def load_dataset(
         if not path.exists():
             raise
         raise DatasetFormatError(
-            f"{path} cannot be read. Known are files ending in {', '.join(suffixes_of(FORMATS))}."
+            f"{path} cannot be read. Its name must end in {', '.join(suffixes_of(FORMATS))}."
         ) from None
     _refuse_options(card.name, **table_options)
     if card.is_embedded:

@@ -75,7 +75,7 @@ def fetch_dataset(
     url: str | None = None,
     progress: Any = None,
 ) -> Path:
-    """Download a dataset and return the path of its file; do nothing if it is there already.
+    """Download a dataset and return the path of its file, unless it is already there.
 
     The data belongs to its authors and is for academic purposes only: read ``card.licence``.
     Downloading needs the extra ``fetch``: ``pip install 'disambig[fetch]'``.
@@ -85,14 +85,15 @@ def fetch_dataset(
     dataset : str or DatasetCard
         Name, or card, of a real-world dataset.
     folder : path, optional
-        Where to put the file; another file of that name is left there, and refused. By default
-        the cache, where ``load_dataset`` looks and where a damaged file is replaced.
+        Folder for the file. A different file of the same name there is refused and left
+        unchanged. By default the cache, where ``load_dataset`` looks and where a damaged file is
+        replaced.
     url : str, optional
-        Another address, for example of a mirror; the content is checked all the same. By default
-        those of the card, one after the other.
+        Another address, such as a mirror; the content is checked all the same. By default the
+        addresses of the card, one after the other.
     progress : object, optional
-        A progress bar. For every address that is tried it is ``reset``, its ``total`` is set (0
-        where the server does not say), and ``update`` is called with the number of bytes that came.
+        A progress bar. For every address that is tried, ``reset`` is called, ``total`` is set (0
+        if the server does not say), and ``update`` is called with the number of new bytes.
 
     See Also
     --------
@@ -113,8 +114,8 @@ def fetch_dataset(
         return target
     if folder is not None and os.path.lexists(target):  # the cache is ours
         raise ParameterError(
-            f"{target} is there already, and is not the file that is known as {card.title}. It is "
-            "left as it is: move it away, or choose another folder."
+            f"{target} already exists, and is not the known file of {card.title}. It was "
+            "left unchanged: move it away, or choose another folder."
         )
     addresses = card.urls if url is None else (url,)
     for address in addresses:

@@ -27,15 +27,15 @@ def make_partial_label_dataset(
     overlap: float = 0.5,
     random_state: RandomState = None,
 ) -> PartialLabelDataset:
-    """Draw one Gaussian cloud per class, and candidate sets of a given average size.
+    """Make a synthetic dataset: one Gaussian cloud per class, sets of a given average size.
 
     Parameters
     ----------
     n_samples, n_features, n_classes : int
-        Shape; every class has about the same number of samples.
+        Number of samples, features and classes; classes are about equally frequent.
     average_candidates : float, default=2.0
-        Mean size of a candidate set, met to within one candidate in all; sizes differ by at most
-        one, false labels are uniform.
+        Mean size of a candidate set. Sizes differ by at most one, and false labels are drawn
+        uniformly.
     overlap : float, default=0.5
         Spread of a class, in units of half the typical distance between two class centres: two
         classes are confused with probability Phi(-1 / overlap), none at 0, 16 % at 1.
@@ -45,7 +45,7 @@ def make_partial_label_dataset(
     See Also
     --------
     load_dataset : Real data, by name or from a file.
-    disambig.candidates.corrupt_to_average : Makes such sets from labels of your own.
+    disambig.candidates.corrupt_to_average : Makes such sets from your own labels.
 
     Examples
     --------
@@ -85,10 +85,9 @@ def make_partial_label_dataset(
 
 
 def example_tables() -> "dict[str, pd.DataFrame]":
-    """Return a table to learn from and one to predict, by file name.
+    """Return an example table to learn from, and one to predict, by file name.
 
-    ``label`` holds one or two labels of which one is right, ``checked`` the right one for a few
-    rows.
+    The column ``label`` holds one or two candidate labels, ``checked`` the true label of some rows.
 
     See Also
     --------

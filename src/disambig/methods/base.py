@@ -26,23 +26,23 @@ Role = Literal["method", "candidate_baseline", "true_label_baseline"]
 
 @dataclass(frozen=True)
 class MethodCard:
-    """Identity of a method.
+    """Name, paper and description of a method.
 
     Attributes
     ----------
     name : str
         Short name for ``get_method`` and the command line; also the name of its module.
     title : str
-        One line for people.
+        A title of one line.
     when : str
-        When to take it, in a few words that go on after "take it".
+        When to use it, in a few words that continue "use it".
     paper, year, doi : str, int, str, optional
         Where it was published.
     deviations : tuple of str
-        Every way in which the code departs from the paper.
+        Every way in which the code differs from the paper.
     role : {"method", "candidate_baseline", "true_label_baseline"}, default="method"
-        What it is in a table. The last two are baselines, shown for scale: one is trained on the
-        candidates without disambiguation, the other on true labels.
+        Its role in tables. The last two are baselines: one is trained on the candidates without
+        disambiguation, the other on true labels.
     """
 
     name: str
@@ -67,9 +67,9 @@ class MethodCard:
 class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     """A scikit-learn classifier that learns from candidate sets.
 
-    A method writes ``_fit`` and ``_predict_proba`` (and ``_check_parameters`` if it has any) and
-    carries a ``card``. To be saved, it declares in ``_learned`` what it has learned. Everything
-    that users call is here.
+    The base class of all methods. A subclass defines ``_fit`` and ``_predict_proba`` (and
+    ``_check_parameters`` if it has parameters) and has a ``card``. To be saved, it lists its
+    learned attributes in ``_learned``. All public methods are defined here.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     See Also
     --------
     NetworkClassifier : The base of methods that train networks.
-    disambig.testing.check_partial_label_estimator : Checks a method of your own.
+    disambig.testing.check_partial_label_estimator : Checks your own method.
 
     Examples
     --------
-    A method of your own, which predicts for every row the mean of the candidate sets:
+    Your own method, which predicts the mean of the candidate sets for every row:
 
     >>> import numpy as np
     >>> from disambig import CandidateLabels
@@ -116,12 +116,12 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
             Training features.
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
-            Candidate sets; plain labels count as sets of one, candidates of weight zero as none.
+            Candidate sets. A plain label is a set of one; a candidate of weight zero is ignored.
 
         Returns
         -------
         self : object
-            Fitted method.
+            The fitted classifier.
         """
         with self._threads():
             self.candidate_confidence_ = self._fit(*self._begin_fit(X, y))
@@ -165,8 +165,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     def score(self, X: Any, y: Any) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
 
-        On plain true labels this is the accuracy. It needs no true labels, so grid search works
-        without any.
+        With true labels as ``y`` this is the accuracy. It does not need any, so grid search works
+        on candidate sets alone.
 
         Parameters
         ----------

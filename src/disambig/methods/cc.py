@@ -31,13 +31,12 @@ class CC(NetworkClassifier):
 
     .. math:: -\log \left( \sum_{j \in S} p_j \right)
 
-    Where candidate sets come about uniformly, as the paper assumes, minimising it leads to the
-    classifier that true labels would lead to. Its parameters and attributes are those of
-    ``NetworkClassifier``.
+    If candidate sets are drawn uniformly, as the paper assumes, minimising it gives the classifier
+    that true labels would give. Parameters and attributes are described at ``NetworkClassifier``.
 
     See Also
     --------
-    PRODEN : Learns from confidences of the last epoch.
+    PRODEN : One network, trained with its own confidences of the last epoch.
     NCPDClassifier : Two networks that teach each other.
     EMClassifier : The same likelihood with a linear model.
 
@@ -56,7 +55,7 @@ class CC(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="cc",
         title="A network that gives candidate sets the most probability",
-        when="to compare with another way of training a network",
+        when="to compare: a network that learns from the sets as a whole",
         paper="Feng, Lv, Han, Xu, Niu, Geng, An and Sugiyama, Provably Consistent Partial-Label "
         "Learning",
         year=2020,

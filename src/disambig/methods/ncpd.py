@@ -218,15 +218,15 @@ class NCPDClassifier(NetworkClassifier):
 
     up to :math:`t_r`, the ``ramp_epochs``, and one from there on.
 
-    Its other parameters and its attributes are those of ``NetworkClassifier``; ``history_`` has
-    ``T`` and the share of ``simple`` rows too.
+    The other parameters and the attributes are described at ``NetworkClassifier``; ``history_``
+    also has ``T`` and the share of ``simple`` rows.
 
     Parameters
     ----------
     ramp_epochs : int, default=100
         Epoch from which every loss counts as small (:math:`t_r`): half the ``epochs``.
     n_networks : int, default=2
-        Networks that cooperate. With more than two, each learns from the mean of the others.
+        Number of networks. With more than two, each learns from the mean of the others.
     cooperation : bool, default=True
         False trains one network on its own confidences, whatever ``n_networks`` says: the paper's
         "w/o NC".
@@ -235,9 +235,9 @@ class NCPDClassifier(NetworkClassifier):
 
     See Also
     --------
-    NCPDPlusClassifier : Its extension, with noisy inputs and a mix that suits the data.
-    PRODEN : One network and its own confidences.
-    CC : One network and the probability of the sets.
+    NCPDPlusClassifier : Extends NCPD with noisy inputs and a mix chosen by the data.
+    PRODEN : One network, trained with its own confidences.
+    CC : One network, trained to give the candidate sets the most probability.
 
     Examples
     --------
@@ -336,7 +336,7 @@ class NCPDClassifier(NetworkClassifier):
         Parameters
         ----------
         **changes : dict
-            Parameters that are to be different.
+            Parameters to change.
 
         Examples
         --------
@@ -372,7 +372,7 @@ class NCPDClassifier(NetworkClassifier):
         check_boolean("progressive", self.progressive)
         if self.cooperation and self.n_networks == 1:
             raise ParameterError(
-                "'n_networks' must be an integer >= 2, because one network has nobody to cooperate "
-                "with. Got 1: for a single network say cooperation=False."
+                "'n_networks' must be an integer >= 2, because one network has no other to "
+                "cooperate with. Got 1: for a single network give cooperation=False."
             )
         check_integer("n_networks", self.n_networks, minimum=1)

@@ -32,18 +32,18 @@ class ProgressiveIdentification(Rule):
 class PRODEN(NetworkClassifier):
     r"""Progressive identification of true labels: a network and its confidences of the last epoch.
 
-    Every row begins with equal confidences :math:`w_j` in its candidates :math:`S`. Each time that
-    the row is seen, the network learns from the confidences it has, by the loss
+    Every row begins with equal confidences :math:`w_j` in its candidates :math:`S`. Each time the
+    row is seen, the network learns from its stored confidences, with the loss
 
     .. math:: -\sum_{j \in S} w_j \log(p_j)
 
     and they are replaced by the network's own probabilities, restricted to the candidates:
-    :math:`w_j = p_j / \sum_{k \in S} p_k`. Its parameters and attributes are those of
+    :math:`w_j = p_j / \sum_{k \in S} p_k`. Parameters and attributes are described at
     ``NetworkClassifier``.
 
     See Also
     --------
-    CC : Gives the sets as a whole the most probability.
+    CC : One network, trained to give the candidate sets the most probability.
     NCPDClassifier : Two networks that teach each other.
 
     Examples
@@ -61,7 +61,7 @@ class PRODEN(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="proden",
         title="A network taught by its own confidences of the last epoch",
-        when="to compare with another way of training a network",
+        when="to compare: a network that learns from its own confidences",
         paper="Lv, Xu, Feng, Niu, Geng and Sugiyama, Progressive Identification of True Labels for "
         "Partial-Label Learning",
         year=2020,

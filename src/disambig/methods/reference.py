@@ -88,7 +88,7 @@ def certain(columns: IntArray, n_classes: int) -> Sparse:
 
 
 class OracleClassifier(SupervisedReference):
-    """Train on the true labels: a baseline for scale, not a method and not an upper bound.
+    """Train on the true labels. A baseline for comparison, not an upper bound.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class OracleClassifier(SupervisedReference):
 
 
 class AverageClassifier(SupervisedReference):
-    """Train on every candidate of every row, weighted to one per row: no disambiguation at all.
+    """Train on every candidate of every row, with weights that sum to one per row. A baseline.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class AverageClassifier(SupervisedReference):
 
 
 class RandomCandidateClassifier(SupervisedReference):
-    """Draw one candidate per row (by its weight) and train on it as if it were the truth.
+    """Train on one random candidate per row, drawn by its weight. A baseline.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class RandomCandidateClassifier(SupervisedReference):
     card: ClassVar[MethodCard] = MethodCard(
         name="random_candidate",
         title="Logistic regression on a random candidate",
-        when="for scale: no disambiguation, a candidate by lot",
+        when="for scale: no disambiguation, a random candidate",
         role="candidate_baseline",
     )
 

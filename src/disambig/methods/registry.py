@@ -13,11 +13,11 @@ from disambig.methods.base import PartialLabelClassifier
 
 
 def all_methods() -> dict[str, type[PartialLabelClassifier]]:
-    """Return every method by its name, in alphabetical order.
+    """Return the classes of all methods by name, in alphabetical order.
 
     See Also
     --------
-    get_method : One of them.
+    get_method : Returns one of them by its name.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def get_method(name: str) -> type[PartialLabelClassifier]:
     Parameters
     ----------
     name : str
-        Name of a method from ``all_methods``, or ``package.module:Class`` of one from elsewhere.
+        Name of a method from ``all_methods``, or ``package.module:Class`` for one outside disambig.
 
     See Also
     --------
-    all_methods : All names.
+    all_methods : Returns all of them.
 
     Examples
     --------

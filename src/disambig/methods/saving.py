@@ -81,12 +81,12 @@ class SaveLoadMixin(BaseEstimator):
     _framework: ClassVar[Literal["numpy", "torch"]] = "numpy"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted method to one file, from which nothing is ever unpickled.
+        """Save the fitted method to one file. Loading it never unpickles anything.
 
         Parameters
         ----------
         path : path
-            Where to; a file that is there is replaced.
+            The file to write; an existing file is replaced.
         """
         check_is_fitted(self)
         arrays, description = self._to_arrays()
@@ -105,14 +105,14 @@ class SaveLoadMixin(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the method that ``save`` wrote, fitted; a file of another method is refused.
+        """Load a fitted method that ``save`` wrote; a file of another method is refused.
 
         A ``random_state`` that was not an integer is not kept.
 
         Parameters
         ----------
         path : path
-            The file. Nothing in it is run, whoever wrote it.
+            The file. No code in it is run, so files from others are safe to load.
         """
         return cls._rebuilt(path, *cls._read(path))
 

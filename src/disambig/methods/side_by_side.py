@@ -23,23 +23,23 @@ def fit_many(
     *,
     at_once: int | None = None,
 ) -> Iterator[PartialLabelClassifier]:
-    """Return, one by one, a fitted copy of ``method`` for every task, in their order.
+    """Yield a fitted copy of ``method`` for every task, in order.
 
-    Cross-validation and repeated runs are made of such tasks. The results are those of fitting each
-    alone, to rounding; networks on a CUDA card train all tasks as one stack, many times faster.
-    Where tasks differ in their number of rows, rounding differs too, and what differs by a rounding
-    drifts apart over hundreds of epochs, as between two machines.
+    For cross-validation and repeated runs. The results equal those of fitting each task alone, up
+    to rounding; on a CUDA GPU, networks train all tasks as one stack, many times faster. Tasks with
+    different numbers of rows are rounded differently, and over hundreds of epochs such differences
+    grow, as between two machines.
 
     Parameters
     ----------
     method : PartialLabelClassifier
-        Copied for every task; itself left as it is.
+        Copied for every task; it is not changed itself.
     tasks : iterable of (X, y, seed)
-        What ``fit`` takes, and the ``random_state`` of the copy; None keeps the method's own. Each
-        has features of its own, because scaling follows the rows. Taken as they are needed.
+        The arguments of ``fit``, and the ``random_state`` of the copy; None keeps that of the
+        method. Read one by one, as they are needed.
     at_once : int, optional
-        Tasks that are trained side by side, where the method can. By default as many as pays: one
-        on the CPU, all of them on a CUDA card.
+        Number of tasks to train side by side, if the method can. By default one on the CPU, and
+        all of them on a CUDA GPU.
 
     See Also
     --------

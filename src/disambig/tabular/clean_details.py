@@ -92,8 +92,8 @@ def check_details_are_ours(table: str | os.PathLike[str]) -> None:
             beginning = file.read(_BYTES_OF_BEGINNING)
     if not _BEGINNING.match(beginning):
         raise TableError(
-            f"How the table comes about is written to {path}, and there is something else. It is "
-            "left as it is: move it away, or choose another name for the table."
+            f"Details of the cleaning are written to {path}, but something else is there. It was "
+            "left unchanged: move it away, or choose another name for the table."
         )
 
 

@@ -1,4 +1,4 @@
-"""A cleaned table: its rows with the label to believe in each, read or taken from a model."""
+"""A cleaned table: its rows with their chosen labels, read or taken from a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model
 
 _ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
 _MARKS = {"true": True, "false": False, "1": True, "0": False}
-_IN_SAMPLE = "a model that was trained on them, which is surer than it should be"
+_IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
 # Below this share of doubt nobody would look twice, whatever the other rows are like.
 _LEAST_DOUBT = 1e-3
 
@@ -40,24 +40,24 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class CleanedTable:
-    """Rows of a cleaned table, or those that a model was trained on.
+    """The rows of a cleaned table, or of the training table of a model, with their chosen labels.
 
     Attributes
     ----------
     candidates : CandidateLabels
-        The sets; their classes are strings.
+        The candidate sets; classes are strings.
     confidences : ndarray of shape (n_pairs,)
-        Of every candidate, in the order of ``candidates.pairs()``.
+        Confidence of every candidate, in the order of ``candidates.pairs()``.
     chosen : ndarray of shape (n_samples,)
-        The class that is chosen for every row, by its place among the classes.
+        Index of the chosen class of every row.
     second_look : ndarray of bool of shape (n_samples,)
-        Whether a row deserves one.
+        Whether the row is marked for a second look.
     values : DataFrame
-        Columns of the user's, as far as they are known.
+        The columns of the original table, as far as they are known.
     per_network : mapping from row to lists of numbers
-        Confidences of the candidates by each network, for the rows most worth a look.
+        Confidences of the candidates by each network, for the most doubtful rows.
     histories : sequence of mappings
-        Measures by epoch of every training behind this; None where one was not taken.
+        Measures by epoch of every model trained for this; None where one was not taken.
     provenance : Provenance
         Where the labels come from.
     id : str or None
@@ -102,7 +102,7 @@ class CleanedTable:
         return float((1 - self.confidence).sum())
 
     def doubtful_rows(self, most: int) -> IntArray:
-        """Return the rows that deserve a second look, the least sure first, and not too many."""
+        """Return the rows marked for a second look, least sure first, at most a given number."""
         return doubtful_first(self.confidence, self.second_look)[:most]
 
 
@@ -129,14 +129,14 @@ def read_cleaned(
     *,
     id: str | None = None,  # noqa: A002
 ) -> CleanedTable:
-    """Return the rows of a cleaned table, with what was decided about them.
+    """Read a cleaned table: its candidate sets, confidences and chosen labels.
 
     Parameters
     ----------
     frame : DataFrame
         What ``clean_table`` returned, or the file that ``disambig clean`` wrote.
     details : CleanDetails, optional
-        How it came about; they say which columns name rows, and how new columns are called.
+        How the table was made: the column that names the rows, and the prefix of new columns.
     id : str, optional
         Column that names the rows.
 
@@ -171,7 +171,7 @@ def read_cleaned(
     candidates, values = _read_confidences(cells, str(confidences.name))
     if details is not None and not (belong_to(details, cells) and _fit(details, candidates)):
         warn_caller(
-            "The details beside the table belong to another cleaning and are left out: how "
+            "The details beside the table belong to another cleaning and were ignored: how "
             "training went, and what each network said."
         )
         details = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from disambig._core.messages import plural, row_count
 from disambig._core.parameters import check_real
 from disambig._core.typing import FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
@@ -52,11 +53,13 @@ class CleanSummary(Measured):
     accuracy: Accuracy | None  # of the chosen labels, where true labels are known
 
     def __str__(self) -> str:
+        errors, doubtful = round(self.expected_errors), self.rows_for_a_second_look
         lines = [
             f"{self.rows:,} rows, {self.rows - self.rows_with_one_label:,} of them with several "
             "labels: one is chosen for each.",
-            f"About {self.expected_errors:,.0f} choices are expected to be wrong. "
-            f"{self.rows_for_a_second_look:,} rows deserve a second look (column second_look).",
+            f"About {plural(errors, 'choice')} {'is' if errors == 1 else 'are'} expected to be "
+            f"wrong. {row_count(doubtful)} deserve{'s' * (doubtful == 1)} a second look (column "
+            "second_look).",
         ]
         if self.accuracy is not None:
             lines.append(str(self.accuracy))
@@ -97,63 +100,62 @@ def clean_table(
     excel_safe: bool = False,
     listener: FitListener | None = None,
 ) -> pd.DataFrame:
-    """Return a table with the label to believe in every row, and how sure that is.
+    """Return a table with the most likely label of every row, and how sure it is.
 
     Parameters
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        Where the candidate labels are.
+        The column or columns of candidate labels.
     method : str or PartialLabelClassifier, default="ncpd_plus"
-        What learns: a name from ``all_methods``, or a method with parameters of your choice.
+        The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
-        Column of true labels, for the accuracy in what is reported and nothing else; it may be
-        mostly empty.
+        Column of true labels, used only to report the accuracy; it may be mostly empty.
     features, ignore : str or sequence of str, optional
-        Columns to learn from, if not all; columns to leave out.
+        Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
-        Columns whose values are codes, even if they look like numbers.
+        Columns of categories, even if their values look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
-        Labels of rows that a person has settled, as ``read_decisions`` gives them.
+        Labels that a person has decided on, by row position, as from ``read_decisions``.
     in_sample : bool, default=False
-        Whether one model of all rows judges them, instead of models that did not see the row.
+        Whether one model trained on all rows chooses their labels, instead of models that were
+        not trained on the row. Faster, but overconfident.
     errors_to_find : float, default=0.9
-        Share of the expected errors that the rows for a second look are to hold.
+        Share of the expected errors that the rows marked for a second look should hold.
     n_folds : int, default=5
-        Models that are trained, each on the rows of all folds but one.
+        Number of folds. The labels of each are chosen by a model trained on the others.
     random_state : int, default=0
-        Seed of everything.
+        Random seed.
     n_jobs : int or FitWorkers, default=1
-        Models to train at once, each but the first in a process of its own, which takes a copy of
-        the table; -1 is one for every core. The result does not depend on it, apart from rounding
-        in methods that are not networks. ``FitWorkers`` that were started before can serve several
-        calls.
+        Models to train at once, in separate processes that each copy the table; -1 for one per
+        core. The result does not depend on it, apart from rounding in methods without networks.
+        Pass ``FitWorkers`` to use the same processes for several calls.
     prefix : str, default=""
-        Put before the names of the new columns.
+        Prefix for the names of the new columns.
     out : path, optional
-        File to write the table to, "-" for standard output; a file that is there is replaced.
-        Beside it, ``OUT.details.json`` says how it came about. Until it is written, what is done
-        is kept in ``OUT.partial``: interrupted, the same call goes on from there.
+        File to write the table to, "-" for standard output; an existing file is replaced.
+        ``OUT.details.json`` beside it records how the table was made. Unfinished work is kept in
+        ``OUT.partial``: after an interruption, the same call continues from there.
     delimiter : str, optional
-        What stands between two cells of the file, if it is of text.
+        Delimiter of a CSV or TSV file.
     excel_safe : bool, default=False
-        Whether texts in the file are kept from being formulas in a spreadsheet (``write_table``).
+        Whether to keep a spreadsheet from reading cells as formulas; see ``write_table``.
     listener : FitListener, optional
-        Hears how far it is, and what was done.
+        Is told about progress, and about the result.
 
     Returns
     -------
     cleaned : DataFrame
-        All columns and rows as they were, then ``chosen_label``, ``confidence``, ``margin`` to the
+        All rows and columns of the table, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
 
     See Also
     --------
-    audit_table : A look at the table before.
-    read_decisions : Rows that a person has settled, to be given as ``decisions``.
+    audit_table : Describes the table before training.
+    read_decisions : Reads labels that a person has decided on, for ``decisions``.
     disambig.web.table_page : The cleaned table as a page.
 
     Examples

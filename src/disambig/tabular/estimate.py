@@ -28,9 +28,9 @@ class Measured(BaseModel):
 
 
 class Accuracy(Measured):
-    """Share of right predictions where the true label is known, with its 95 % interval.
+    """Share of correct labels among rows with a known true label, with its 95 % interval.
 
-    ``str()`` of it is a sentence.
+    ``str()`` gives it as a sentence.
     """
 
     share: Share
@@ -52,20 +52,20 @@ class Accuracy(Measured):
 
 
 class Estimate(Measured):
-    """What held-out rows say about a model.
+    """How well a model predicts held-out rows.
 
     Attributes
     ----------
     covering_rate : float
         Share of the rows whose predicted label is one of their candidates.
     blind_covering_rate : float
-        The same for labels drawn blindly: what the covering rate is to be compared with.
+        The same for labels drawn blindly, to compare the covering rate with.
     approximated_accuracy : float
         Mean share of the candidates' probability that the predicted label holds.
     n_rows, n_folds : int
-        Rows that were held out, and in how many folds.
+        Number of held-out rows, and of folds.
     accuracy : Accuracy or None
-        Where true labels are known.
+        Accuracy on the rows whose true label is known; None if there are none.
 
     See Also
     --------

@@ -44,12 +44,12 @@ class Fit(Protocol):
 
 
 class FitWorkers:
-    """Processes that train models beside this one; a context that ends them.
+    """Worker processes that train models; a context manager that ends them.
 
     Parameters
     ----------
     n_jobs : int, default=-1
-        Models to train at once, one of them in this process; -1 is one for every core.
+        Models to train at once, one of them in this process; -1 for one per core.
 
     See Also
     --------
@@ -247,7 +247,7 @@ class FitQueue(FitListener):
             self._under_way.clear()
         warn_caller(
             "Models cannot be trained in several processes here, so the rest is trained one by one "
-            f"({type(error).__name__}). If memory is short, say --jobs 1 (in Python n_jobs=1)."
+            f"({type(error).__name__}). If memory is short, use --jobs 1 (in Python n_jobs=1)."
         )
 
 

@@ -47,34 +47,33 @@ def fit_table(
     frame : DataFrame
         The table, as ``read_table`` gives it.
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        Where the candidate labels are.
+        The column or columns of candidate labels.
     method : str or PartialLabelClassifier, default="ncpd_plus"
-        What learns: a name from ``all_methods``, or a method with parameters of your choice.
+        The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
-        Column of true labels, for the accuracy and nothing else; it may be mostly empty.
+        Column of true labels, used only to report the accuracy; it may be mostly empty.
     features, ignore : str or sequence of str, optional
-        Columns to learn from, if not all; columns to leave out.
+        Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
-        Columns whose values are codes, even if they look like numbers.
+        Columns of categories, even if their values look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
-        Labels of rows that a person has settled, as ``read_decisions`` gives them.
+        Labels that a person has decided on, by row position, as from ``read_decisions``.
     n_folds : int, default=5
-        Models trained for the estimate, each on the rows of all folds but one; 0 leaves it out.
+        Number of folds for the estimate: one more model is trained for each. 0 skips it.
     random_state : int, default=0
-        Seed of everything.
+        Random seed.
     n_jobs : int or FitWorkers, default=1
-        Models to train at once, each but the first in a process of its own, which takes a copy of
-        the table; -1 is one for every core. The result does not depend on it, apart from rounding
-        in methods that are not networks. ``FitWorkers`` that were started before can serve several
-        calls.
+        Models to train at once, in separate processes that each copy the table; -1 for one per
+        core. The result does not depend on it, apart from rounding in methods without networks.
+        Pass ``FitWorkers`` to use the same processes for several calls.
     out : path, optional
-        Folder to save the model to; a model that is there is replaced, anything else refused. Until
-        it is saved, what is done is kept in ``OUT.partial``: interrupted, the same call goes on
+        Folder to save the model to. An existing model is replaced; anything else is refused.
+        Unfinished work is kept in ``OUT.partial``: after an interruption, the same call continues
         from there.
     listener : FitListener, optional
-        Hears how far it is.
+        Is told about progress.
 
     See Also
     --------

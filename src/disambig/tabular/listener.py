@@ -7,9 +7,9 @@ if TYPE_CHECKING:
 
 
 class FitListener:
-    """Hears how far a series of fits is; every method does nothing, write those you need.
+    """Base class to follow the progress of several fits: override the methods you need.
 
-    Several fits may be under way at once: ``title`` says which one it is about.
+    Several fits may run at once: ``title`` says which one a call is about.
 
     See Also
     --------
@@ -36,16 +36,16 @@ class FitListener:
     """
 
     def on_fits_start(self, n_fits: int) -> None:
-        """So many models are about to be trained."""
+        """Handle the start of all fits: ``n_fits`` models will be trained."""
 
     def on_fit_start(self, title: str) -> None:
-        """One of them begins."""
+        """Handle the start of the training of a model."""
 
     def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
-        """One epoch of a training of this model is done; only networks have any."""
+        """Handle the end of an epoch; only networks have epochs."""
 
     def on_fit_end(self, title: str) -> None:
-        """One of them is trained."""
+        """Handle the end of the training of a model."""
 
     def on_cleaned(self, summary: "BaseModel") -> None:
-        """Every row of a table has a label; ``summary`` is a ``CleanSummary``."""
+        """Handle the end of ``clean_table``; ``summary`` is a ``CleanSummary``."""

@@ -47,18 +47,18 @@ _LARGEST = 1_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """A fitted classifier with what turns the columns of a table into its features.
+    """A classifier fitted to a table, with the columns it uses and how they become features.
 
     Attributes
     ----------
     plan : ColumnPlan
         Which columns are features, and what they hold.
     transformer : FeatureTransformer
-        Fitted: fills in what is missing, scales numbers, spreads categories.
+        Fitted: fills in missing values, scales numbers, one-hot encodes categories.
     classifier : PartialLabelClassifier
-        Fitted on what the transformer gives.
+        Fitted to the features that the transformer makes.
     estimate : Estimate or None
-        How good it is likely to be.
+        How well it predicts held-out rows; None if that was not estimated.
 
     See Also
     --------
@@ -94,17 +94,17 @@ class TableModel:
         return self.probabilities_of(column_values(frame, self.plan))
 
     def predict(self, frame: pd.DataFrame, *, top: int = 1) -> pd.DataFrame:
-        """Return the most probable label of every row, and the ``top`` next ones if asked.
+        """Return the most probable label of every row, or the ``top`` most probable ones.
 
         Warns of categories that the training table did not have.
 
         Parameters
         ----------
         frame : DataFrame
-            A table with the columns of the training table; the order does not matter, and others
-            are not looked at.
+            A table with the feature columns of the training table, in any order; other columns
+            are ignored.
         top : int, default=1
-            How many labels to name for a row.
+            How many labels to return for each row.
 
         Returns
         -------
@@ -115,8 +115,8 @@ class TableModel:
         values = column_values(frame, self.plan)
         for name, unseen in self.transformer.unseen_categories(values).items():
             warn_caller(
-                f"Column {name!r} has values that the training table did not have, which tell "
-                f"nothing: {join_names(unseen)}."
+                f"Column {name!r} has values that the training table did not have; they are "
+                f"ignored: {join_names(unseen)}."
             )
         count = min(top, len(self.classes))
         parts = [
@@ -137,13 +137,13 @@ class TableModel:
         return self.classifier.predict_proba(self.transformer.transform(values))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model to a folder, from which nothing is ever unpickled.
+        """Write the model to a folder. Loading it never unpickles anything.
 
         Parameters
         ----------
         folder : path
-            A model that is there is replaced when the new one is complete; anything else is left
-            alone, and refused.
+            Where to write. An existing model is replaced once the new one is complete; anything
+            else is refused.
         """
         check_model_folder_is_free(folder)
         check_method_can_be_saved(self.classifier)
@@ -168,8 +168,8 @@ class TableModel:
                 _read_model(temporary)
             except ModelFileError as error:
                 raise ParameterError(
-                    "A model that is saved must be one that can be loaded and can predict. This "
-                    f"one is not: {error}"
+                    "A model can only be saved if it can be loaded again and can predict. This "
+                    f"one cannot: {error}"
                 ) from error
 
 
@@ -279,16 +279,16 @@ def check_method_can_be_saved(method: "PartialLabelClassifier") -> None:
 
 
 def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) -> TableModel:
-    """Return the model in a folder; nothing in it is run, whoever wrote it.
+    """Load the model in a folder. It is safe to load models from others: no code in it is run.
 
     Parameters
     ----------
     folder : path
-        What ``TableModel.save`` or ``disambig fit`` wrote.
+        The folder that ``TableModel.save`` or ``disambig fit`` wrote.
     only_predict : bool, default=False
-        Whether the model is asked for predictions and nothing else. Networks are then computed in
-        NumPy where that can be done, which saves the seconds that torch takes to import; their
-        probabilities are the same to rounding, in single precision.
+        Whether the model is used for predictions only. Networks are then computed in NumPy where
+        possible, which saves the seconds that torch takes to import; their probabilities are the
+        same up to rounding, in single precision.
 
     See Also
     --------

@@ -35,8 +35,8 @@ def chosen_method(
     made = _named(method, parameters or {}) if isinstance(method, str) else method
     if made.card.reads_true_labels:
         raise ParameterError(
-            f"{made.card.name} is trained on true labels, and is there for comparisons alone. "
-            "Choose another method; 'disambig methods' lists them."
+            f"{made.card.name} is trained on true labels and only meant for comparisons. Choose "
+            "another method; 'disambig methods' lists them."
         )
     return made
 
@@ -113,7 +113,7 @@ def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, 
         return candidates, []
     notice = (
         "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
-        "belongs to the label, say --literal-labels (in Python literal=True)."
+        "belongs to the label, use --literal-labels (in Python literal=True)."
     )
     return candidates, [notice]
 
@@ -125,7 +125,7 @@ def _check_labels_tell_something(candidates: CandidateLabels) -> None:
     shares = candidates.prior().data
     if np.allclose(shares, 1 / n_occurring, rtol=_ROUNDING, atol=0):
         raise TableError(
-            f"Something is learned from labels that a row cannot have. All {len(candidates):,} "
-            f"rows may have any of the {n_occurring:,} labels. Check the label columns and the "
-            "separator, or settle some rows by hand (--decisions, in Python decisions=)."
+            f"Nothing can be learned: all {len(candidates):,} rows may have any of the "
+            f"{n_occurring:,} labels. Check the label columns and the separator, or settle some "
+            "rows by hand (--decisions, in Python decisions=)."
         )

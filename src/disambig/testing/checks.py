@@ -23,16 +23,16 @@ Check = Callable[[Any], None]
 
 
 def check_partial_label_estimator(estimator: Any) -> None:
-    """Run every check on an unfitted estimator; the first that fails raises.
+    """Run all checks on an unfitted estimator; the first that fails raises an error.
 
     Parameters
     ----------
     estimator : PartialLabelClassifier or anything with its methods
-        With parameters that make it fast on about a hundred rows.
+        The estimator, with parameters that make it fast on about a hundred rows.
 
     See Also
     --------
-    partial_label_checks : The checks one by one, for a parametrised test.
+    partial_label_checks : Returns the single checks, for a parametrised test.
 
     Examples
     --------

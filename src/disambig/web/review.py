@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TOKEN_BYTES = 24
 _MAX_BODY = 100_000
 _SECONDS_FOR_BODY = 10
-_NOT_A_DECISION = "A decision has a row, a label and the label before."
+_NOT_A_DECISION = "A decision needs a row, a label and the label before."
 # Values of sec-fetch-site: typed into the browser, or asked for by the page itself.
 _SITES = ("none", "same-origin")
 _HEADERS = {
@@ -103,7 +103,7 @@ def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> 
         if not 1 <= row <= n_rows:
             return _error_response(f"The rows are 1 to {n_rows}.")
         if label is not None and label not in known:
-            return _error_response("There is no such label.")
+            return _error_response("This label is not one of the classes.")
         try:
             settled = await run_in_threadpool(log.settle, row - 1, label, before=before)
         except Conflict:

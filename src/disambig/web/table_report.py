@@ -23,7 +23,7 @@ _MOST_SIZES = 12
 _BINS = 20
 # The measures of a training that are drawn, and their names for readers.
 _MEASURES = {
-    "T": "share of small losses that count, T",
+    "T": "share of small losses used, T",
     "simple": "share of simple rows",
     "agreement": "agreement of the networks",
     "covering_rate": "covering rate",
@@ -31,7 +31,7 @@ _MEASURES = {
 
 
 def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_SHOWN) -> str:
-    """Return the report as one HTML file.
+    """Return the report of a cleaned table, or of a model, as one HTML file.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
     title : str
         The title of the page.
     most_rows : int, default=10,000
-        Rows to settle on the page, the most doubtful ones.
+        Most rows to show for review; the most doubtful come first.
 
     See Also
     --------
@@ -100,12 +100,12 @@ def _overview(rows: CleanedTable, audit: CandidateAudit) -> Markup:
     )
     parts = [element("ul", {"class": "facts"}, *items)]
     if rows.provenance.judged_by:
-        parts.append(element("p", None, f"Rows were judged by {rows.provenance.judged_by}."))
+        parts.append(element("p", None, f"Labels were chosen by {rows.provenance.judged_by}."))
     if rows.provenance.accuracy:
         parts.append(element("p", None, rows.provenance.accuracy))
     parts.append(
         note(
-            "A label of confidence c is expected to be wrong with probability 1 - c. That needs no "
+            "A label of confidence c is expected to be wrong with probability 1 - c. This needs no "
             "true labels; the estimate is only as good as the model's confidences.",
         )
     )
@@ -124,7 +124,7 @@ def _size_chart(audit: CandidateAudit) -> Markup:
         list(counts.values()),
         x_title="candidates per row",
         y_title="rows",
-        caption="Rows by number of candidates. With a single one there is nothing to choose.",
+        caption="Rows by number of candidates. A row with one candidate needs no choice.",
     )
 
 
@@ -134,12 +134,12 @@ def _pair_chart(audit: CandidateAudit) -> Markup:
     together = audit.cooccurrence[order][:, order].toarray()
     left_out = audit.n_classes - len(order)
     caption = (
-        "In how many rows two labels are candidates together; on the diagonal, in how many a label "
+        "Number of rows in which two labels are both candidates; on the diagonal, in which a label "
         "is a candidate. Labels that are always together cannot be told apart."
     )
     if left_out:
         caption += f" The {len(order)} most frequent labels; {left_out:,} others are left out."
-    return heat_map("Labels that go together", names, together.tolist(), caption=caption)
+    return heat_map("Labels that occur together", names, together.tolist(), caption=caption)
 
 
 def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Markup:
@@ -159,7 +159,7 @@ def _training(histories: Sequence[Mapping[str, Sequence[float | None]]]) -> Mark
         y_title="share",
         y_range=(0, 1),
         caption=f"As seen while training, with dropout; {whose}. A row is simple once a network "
-        "has singled out one candidate for it; the others are held at equal confidences. The "
+        "has singled out one candidate for it; other rows keep equal confidences. The "
         "covering rate is the share of predictions inside the candidate sets.",
     )
     return line_chart(chart)
@@ -189,7 +189,7 @@ def _confidence(rows: CleanedTable) -> Markup:
         "Confidence of the chosen label",
         labels,
         counts.tolist(),
-        x_title="confidence, from",
+        x_title="confidence (lower end of each bar)",
         y_title="rows",
         caption=f"{int(several.sum()):,} rows with several candidates.",
         tips=tips,

@@ -105,7 +105,7 @@ def test_without_cooperation_there_is_one_network_whatever_was_asked_for(n_netwo
 
 
 def test_one_network_cannot_cooperate():
-    message = "one network has nobody to cooperate with. Got 1: .* say cooperation=False"
+    message = "one network has no other to cooperate with. Got 1: .* give cooperation=False"
     with pytest.raises(ParameterError, match=message):
         quick(n_networks=1).fit(DATA.X, DATA.candidates)
 

@@ -46,7 +46,7 @@ from methods.ncpd.examples import EASY, NEW_X, X, Y, assert_same_bits, quick
         ({"scaling": MinMaxScaler}, r"Got the class MinMaxScaler: write MinMaxScaler\(\)"),
         (
             {"n_networks": 1},
-            "'n_networks' must be an integer >= 2, .* Got 1: for a single network say coop",
+            "'n_networks' must be an integer >= 2, .* Got 1: for a single network give coop",
         ),
         ({"n_networks": 0}, "'n_networks' must be an integer >= 1. Got 0"),
         (

@@ -128,5 +128,5 @@ def test_a_checkpoint_of_another_mix_is_refused(left_by_mix, changes):
 def test_a_checkpoint_that_contradicts_itself_is_refused(tmp_path, left_by_single, change):
     shutil.copy(left_by_single, tmp_path / "run")
     rewrite(tmp_path / "run", change)
-    with pytest.raises(ModelFileError, match="does not fit together .* Delete it to start anew"):
+    with pytest.raises(ModelFileError, match="is inconsistent .* Delete it to start again"):
         quick_single(**EVERY_PART, checkpoint=tmp_path / "run").fit(X, Y)

@@ -16,7 +16,7 @@ from disambig.methods.ncpd_plus.collapse import CollapseGuard
 from methods.ncpd.examples import NEW_X, X, Y, assert_same_bits
 from methods.ncpd_plus.plus_examples import SMALL, load_plus, quick_mix, quick_single
 
-NO_RAMP_LEFT = "parted from what it first learned, and no shorter ramp is left to try"
+NO_RAMP_LEFT = r"abandoned what it first learned \(collapsed\), and no shorter ramp is left to try"
 LOOKED_AT = 5
 
 
@@ -138,7 +138,7 @@ def collapse_in_mix(monkeypatch, has_collapsed):
 @pytest.mark.parametrize("where", ["scouts", "members"])
 def test_what_has_collapsed_is_left_out_of_a_mix(monkeypatch, where):
     collapse_in_mix(monkeypatch, lambda noisy, scouting: noisy and scouting == (where == "scouts"))
-    message = "NCPD\\+ leaves out of its mix: noisy, noisy_views. The training has parted from"
+    message = "NCPD\\+ leaves out of its mix: noisy, noisy_views. The training has abandoned"
     with pytest.warns(UserWarning, match=message) as caught:
         fitted = quick_mix().fit(X, Y)
     assert [warning.filename for warning in caught] == [__file__]

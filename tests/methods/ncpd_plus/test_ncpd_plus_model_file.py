@@ -80,7 +80,7 @@ def test_a_mix_of_ones_own_networks_needs_them_again(tmp_path):
 
     fitted = quick_mix(network=factory, epochs=6).fit(X, Y)
     fitted.save(tmp_path / "model")
-    with pytest.raises(ParameterError, match="holds networks of your own making"):
+    with pytest.raises(ParameterError, match="holds networks made by your own code"):
         load_plus(tmp_path / "model")
     assert_same_bits(load_plus(tmp_path / "model", network=factory), fitted)
 

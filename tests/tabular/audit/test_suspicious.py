@@ -49,7 +49,7 @@ def test_labels_joined_by_another_separator_are_found():
     finding = look_at(sets, separator_unused=True)["other_separator"]
     assert finding.count == 6
     assert finding.rows == (1, 3, 5, 7, 9)
-    assert "say --separator ';' (in Python separator=';')" in finding.advice
+    assert "use --separator ';' (in Python separator=';')" in finding.advice
 
 
 def test_labels_that_only_look_joined_are_fine_where_the_separator_was_used():

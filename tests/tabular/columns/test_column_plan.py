@@ -69,7 +69,7 @@ def test_remarks_are_cut_too():
     table = pd.DataFrame({f"day {i}": ["1/2/2024", "3/4/2024"] for i in range(100)})
     *_, notices = plan_columns(table)
     assert len(notices) == 6
-    assert notices[-1] == "The same goes, or the like, for 95 more columns."
+    assert notices[-1] == "The same, or similar, holds for 95 more columns."
 
 
 def test_chosen_features_are_taken_in_the_order_of_the_table(table):

@@ -209,7 +209,7 @@ def test_a_broken_quote_in_the_header_is_named(read):
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_a_wrong_delimiter_is_met_with_the_right_one(read, delimiter):
     shown = {"\t": "\\\\t", "|": "\\|"}.get(delimiter, delimiter)
-    with pytest.raises(TableError, match=f"into 3 columns: say --delimiter '{shown}'"):
+    with pytest.raises(TableError, match=f"into 3 columns: use --delimiter '{shown}'"):
         read("a;b;c\n1,5;2;x\n3;4,4;y\n".replace(";", delimiter))
 
 

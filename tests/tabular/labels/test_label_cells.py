@@ -101,8 +101,8 @@ def test_a_cell_that_is_not_json_in_a_column_of_json_is_a_problem(cell):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("cat|!", "'!' stands before the label"),
-        ("!!cat", "'!' stands before the label"),
+        ("cat|!", "'!' goes before the label"),
+        ("!!cat", "'!' goes before the label"),
         (":0.7", "belongs to no label"),
         ("!cat:0.7", "ruled out has no weight"),
         ({"!cat": 0.7}, "ruled out has no weight"),

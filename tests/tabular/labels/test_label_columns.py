@@ -131,7 +131,7 @@ def test_a_word_for_nothing_alone_in_a_cell_is_no_label(word):
     frame = frame_of("cat", word, f"{word}|dog")
     assert LabelColumns(empty="all").read(frame).to_sets()[1] == {"cat", "dog", word.strip()}
     message = (
-        rf"none in row 2\. .* The cell '{word}' counts as empty; if it is a label, say --liter"
+        rf"none in row 2\. .* The cell '{word}' counts as empty; if it is a label, use --liter"
     )
     with pytest.raises(TableError, match=message):
         LabelColumns().read(frame)
@@ -151,7 +151,7 @@ def test_an_annotator_who_wrote_a_word_for_nothing_has_not_voted():
 
 def test_a_weight_that_was_meant_for_a_part_of_the_label_is_pointed_out():
     message = (
-        r"as in 'grade:1', was read as a weight: say --literal-labels \(in Python literal=True"
+        r"as in 'grade:1', was read as a weight: use --literal-labels \(in Python literal=True"
     )
     with pytest.raises(TableError, match=message):
         LabelColumns().read(frame_of("grade:1|grade:2", "grade:2"))

@@ -69,7 +69,7 @@ def test_whoever_decides_is_told_what_others_decided_meanwhile(client, log):
     assert decide(client, 2, "cat").json() == {"settled": [[1, "dog"], [2, "cat"]]}
 
 
-WRONG = "A decision has a row, a label and the label before."
+WRONG = "A decision needs a row, a label and the label before."
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ WRONG = "A decision has a row, a label and the label before."
         ({"row": -1, "label": "cat", "before": None}, "The rows are 1 to 5."),
         ({"row": 6, "label": "cat", "before": None}, "The rows are 1 to 5."),
         ({"row": 10**30, "label": "cat", "before": None}, "The rows are 1 to 5."),
-        ({"row": 1, "label": "cow", "before": None}, "There is no such label."),
-        ({"row": 1, "label": "", "before": None}, "There is no such label."),
-        ({"row": 1, "label": "Cat", "before": None}, "There is no such label."),
-        ({"row": 1, "label": "\ud800", "before": None}, "There is no such label."),
+        ({"row": 1, "label": "cow", "before": None}, "This label is not one of the classes."),
+        ({"row": 1, "label": "", "before": None}, "This label is not one of the classes."),
+        ({"row": 1, "label": "Cat", "before": None}, "This label is not one of the classes."),
+        ({"row": 1, "label": "\ud800", "before": None}, "This label is not one of the classes."),
     ],
 )
 def test_what_is_no_decision_is_refused_and_nothing_is_written(client, log, content, error):

@@ -56,7 +56,7 @@ class AGGD(PartialLabelClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours in the graph; all others where there are fewer.
+        Number of neighbours in the graph; all other rows if there are fewer.
     similarity : float, default=1.0
         How much the graph must rebuild the features; lambda in the paper.
     smoothness : float, default=1.0
@@ -64,7 +64,7 @@ class AGGD(PartialLabelClassifier):
     penalty : float, default=0.05
         Weight of the size of the model; gamma in the paper.
     max_iter : int, default=10
-        Rounds, all of which are made.
+        Number of rounds.
     precision : {"auto", "single", "double"}, default="auto"
         Floating-point precision of the kernel; "auto" is single for more than 30,000 rows, unless
         the penalty is below 0.03. Single takes half the memory.
@@ -79,7 +79,7 @@ class AGGD(PartialLabelClassifier):
     objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
-        Rounds, always ``max_iter``.
+        Number of rounds, always ``max_iter``.
 
     See Also
     --------
@@ -103,7 +103,7 @@ class AGGD(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="aggd",
         title="Adaptive graph, confidences and kernel model together",
-        when="like SURE, where near rows should agree",
+        when="like SURE, where similar rows should have the same label",
         paper="Wang, Li and Zhang, Adaptive graph guided disambiguation for partial label "
         "learning, KDD",
         year=2019,

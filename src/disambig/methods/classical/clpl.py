@@ -50,7 +50,7 @@ class CLPL(PartialLabelClassifier):
         the losses of all rows, so that it matters less the more rows there are; 0 for none. It is
         1 / C for the C of support vector machines.
     max_iter : int, default=300
-        Steps of L-BFGS at most.
+        Maximum number of L-BFGS steps.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
 
@@ -59,9 +59,9 @@ class CLPL(PartialLabelClassifier):
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
     intercept_ : ndarray of shape (n_classes,)
-        What is added to the score of every class.
+        Intercept of the score of every class.
     n_iter_ : int
-        Steps of L-BFGS that were made.
+        Number of L-BFGS steps.
 
     See Also
     --------
@@ -85,7 +85,7 @@ class CLPL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="clpl",
         title="A convex loss of the mean score of the candidates",
-        when="for a linear model with one optimum",
+        when="for a linear model with a convex loss",
         paper="Cour, Sapp and Taskar, Learning from partial labels, JMLR",
         year=2011,
         deviations=(

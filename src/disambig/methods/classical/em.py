@@ -49,9 +49,9 @@ class EMClassifier(PartialLabelClassifier):
         log-likelihood of all rows, so that it matters less the more rows there are; 0 for none. It
         is the inverse variance of a normal prior of the coefficients.
     max_iter : int, default=200
-        Rounds at most.
+        Maximum number of rounds.
     steps_per_round : int, default=5
-        Steps of L-BFGS in a round at most.
+        Maximum number of L-BFGS steps in a round.
     tol : float, default=1e-6
         Stop after a round that lowers the objective by no more than this share of it.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -62,11 +62,11 @@ class EMClassifier(PartialLabelClassifier):
     coef_ : ndarray of shape (n_classes, n_features)
         Weights of the scaled features in the score of every class.
     intercept_ : ndarray of shape (n_classes,)
-        What is added to the score of every class.
+        Intercept of the score of every class.
     objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
-        Rounds that were made.
+        Number of rounds.
 
     See Also
     --------
@@ -90,7 +90,7 @@ class EMClassifier(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="em",
         title="Expectation-maximisation with a linear softmax model",
-        when="for a linear model that you can read, or sparse features",
+        when="for a linear model you can interpret, or sparse features",
         paper="Jin and Ghahramani, Learning with multiple labels, NIPS",
         year=2002,
         deviations=(

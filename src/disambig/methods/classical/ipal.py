@@ -36,7 +36,7 @@ class IPAL(PartialLabelClassifier):
        minimise :math:`\|x - \sum_r w_r x_r\|^2`. Divided by their sum, they are the edges of a
        graph :math:`H`.
     2. Confidences :math:`F` begin with equal shares :math:`F^0` of the candidates and are spread
-       until they stand still:
+       until they no longer change:
 
        .. math:: F \leftarrow \alpha H F + (1 - \alpha) F^0
 
@@ -52,18 +52,18 @@ class IPAL(PartialLabelClassifier):
     .. math:: 1 - \frac{\|x - \sum_{r \in N_c} w_r x_r\|^2}{\|x\|^2}
 
     or zero where that is negative. So the class of the smallest residual has the largest. Where no
-    class alone explains anything, neighbours vote with one voice each.
+    class alone explains anything, each neighbour has one vote.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours from which a row is rebuilt; all others where there are fewer.
+        Number of neighbours from which a row is rebuilt; all other rows if there are fewer.
     alpha : float, default=0.95
-        How much of the confidences comes from the neighbours, below 1 as some must stay.
+        Share of the confidences that comes from the neighbours, below 1.
     max_iter : int, default=100
-        Rounds of spreading, at most.
+        Maximum number of rounds of spreading.
     tol : float, default=1e-4
-        Stop where the confidences of all rows together (the root of the sum of squares) change by
+        Stop when the confidences of all rows together (the root of the sum of squares) change by
         less.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled first, fitted on the training rows.
@@ -73,7 +73,7 @@ class IPAL(PartialLabelClassifier):
     Attributes
     ----------
     n_iter_ : int
-        Rounds of spreading.
+        Number of rounds of spreading.
 
     See Also
     --------
@@ -97,7 +97,7 @@ class IPAL(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="ipal",
         title="Confidences spread over a graph of reconstructions",
-        when="with large sets and near rows alike, without torch",
+        when="with large sets where similar rows share labels; no torch",
         paper="Zhang and Yu, Solving the partial label learning problem: An instance-based "
         "approach, IJCAI",
         year=2015,

@@ -63,9 +63,9 @@ class LSBCMM(PartialLabelClassifier):
         against the log-likelihood of all rows; 0 for none. It is the inverse variance of a normal
         prior of the coefficients.
     max_iter : int, default=100
-        Rounds at most.
+        Maximum number of rounds.
     steps_per_round : int, default=5
-        Steps of L-BFGS in a round at most.
+        Maximum number of L-BFGS steps in a round.
     tol : float, default=0.001
         Stop after a round that raises the bound by no more than this share of it.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -78,7 +78,7 @@ class LSBCMM(PartialLabelClassifier):
     lower_bounds_ : ndarray of shape (rounds,)
         The bound after every round; it never falls.
     n_iter_ : int
-        Rounds that were made.
+        Number of rounds.
 
     See Also
     --------
@@ -101,7 +101,7 @@ class LSBCMM(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="lsbcmm",
         title="A mixture of regions, each with its own distribution of labels",
-        when="where classes fall into regions of few features",
+        when="where classes form separate regions in a few features",
         paper="Liu and Dietterich, A conditional multinomial mixture model for superset label "
         "learning, NIPS",
         year=2012,

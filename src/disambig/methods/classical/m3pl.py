@@ -31,7 +31,7 @@ _TOLERANCE_OF_LAST = 1e-4
 
 
 class M3PL(PartialLabelClassifier):
-    r"""Find the labels, one candidate a row, on which a linear machine has the largest margin.
+    r"""Find the labels, one candidate per row, on which a linear machine has the largest margin.
 
     Class j has the score :math:`f_j(x) = w_j \cdot x + b_j`. With a label :math:`y_i` among the
     candidates :math:`S_i` of every row i, the objective is
@@ -77,7 +77,7 @@ class M3PL(PartialLabelClassifier):
     growth : float, default=0.5
         C grows by the factor ``1 + growth`` from one value to the next.
     max_iter : int, default=20
-        Turns of fitting and assigning at one value of C, at most.
+        Maximum number of turns of fitting and assigning at one value of C.
     tol : float, default=1e-3
         Labels are settled, at one value of C, where assigning them anew lowers the objective by
         no more than this share of its distance from the objective of a machine whose coefficients
@@ -88,12 +88,12 @@ class M3PL(PartialLabelClassifier):
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
     unit_rows : bool, default=True
-        Whether rows are then scaled to length one, so that none has a larger say.
+        Whether rows are then scaled to length one, so that all weigh the same.
 
     Attributes
     ----------
     n_iter_ : int
-        Machines that were fitted.
+        Number of machines that were fitted.
 
     See Also
     --------

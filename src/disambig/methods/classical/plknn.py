@@ -42,14 +42,14 @@ class PLKNN(PartialLabelClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that vote; all of them where there are fewer.
+        Number of neighbours that vote; all rows if there are fewer.
     weights : {"distance", "uniform"}, default="distance"
         Whether nearer neighbours count more.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
         How features are scaled before distances are taken, fitted on the training rows.
     unit_rows : bool or "auto", default="auto"
         Whether rows are then scaled to length one, so that distance compares directions. On some
-        data of many features that helps much (Lost, BirdSong), on other it costs a little (MSRCv2);
+        data of many features this helps much (Lost, BirdSong), on other data it costs (MSRCv2);
         with one or two features nothing is left to compare. "auto" does it from ten features on.
 
     See Also
@@ -73,7 +73,7 @@ class PLKNN(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="plknn",
         title="Vote over the candidate sets of the nearest neighbours",
-        when="for an answer at once, or a first look at few features",
+        when="for a quick first result, or with few features",
         paper="Hüllermeier and Beringer, Learning from ambiguously labeled examples, "
         "Intelligent Data Analysis",
         year=2006,

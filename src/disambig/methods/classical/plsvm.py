@@ -57,7 +57,7 @@ class PLSVM(PartialLabelClassifier):
     penalty : float, default=0.01
         Strength of the penalty on the squared coefficients against the mean loss of a row.
     max_iter : int, default=1000
-        Steps at most.
+        Maximum number of steps.
     tol : float, default=0.0001
         Stop after a step, not before the tenth, that changes the objective by no more than this.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
@@ -72,7 +72,7 @@ class PLSVM(PartialLabelClassifier):
     objective_ : ndarray of shape (rounds,)
         The objective after every step; it may rise.
     n_iter_ : int
-        Steps that were made.
+        Number of steps.
 
     See Also
     --------
@@ -103,7 +103,7 @@ class PLSVM(PartialLabelClassifier):
         deviations=(
             "Steps use all rows at once, are at least ten, and end where the objective changes by "
             "1e-4 instead of the usual 1e-3.",
-            "The penalty is one choice for all data, 0.01; in the code that is passed on it is 1.",
+            "The penalty is one choice for all data, 0.01; in circulating code it is 1.",
             "Features are standardised; scaling='none' is the plain method.",
             "Where candidates carry weights, lower-weight candidates are penalised more.",
         ),

@@ -39,16 +39,16 @@ class SURE(PartialLabelClassifier):
     Parameters
     ----------
     reward : float, default=0.3
-        What a confident row earns; lambda in the paper.
+        Reward for a confident row; lambda in the paper.
     penalty : float, default=0.03
         Weight of the size of the model; beta in the paper. Later papers quote 0.05.
     start : {"uniform", "binary"}, default="uniform"
         Whether the first model is fitted to equal shares of the candidates, or to ones as in the
         original code.
     max_iter : int, default=50
-        Rounds at most.
+        Maximum number of rounds.
     tol : float, default=1e-3
-        Stop where the confidences of all rows together (the root of the sum of squares) change by
+        Stop when the confidences of all rows together (the root of the sum of squares) change by
         less.
     precision : {"auto", "single", "double"}, default="auto"
         Floating-point precision of the kernel; "auto" is single for more than 30,000 rows, unless
@@ -61,7 +61,7 @@ class SURE(PartialLabelClassifier):
     objective_ : ndarray of shape (rounds,)
         The objective after every round.
     n_iter_ : int
-        Rounds.
+        Number of rounds.
 
     See Also
     --------
@@ -84,7 +84,7 @@ class SURE(PartialLabelClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="sure",
         title="Kernel ridge regression guided by its own confidences",
-        when="up to some 20,000 rows, without torch",
+        when="up to about 20,000 rows, without torch",
         paper="Feng and An, Partial label learning with self-guided retraining, AAAI",
         year=2019,
         doi="10.1609/aaai.v33i01.33013542",
@@ -96,7 +96,7 @@ class SURE(PartialLabelClassifier):
             "seven values, and later papers quote 0.3 and 0.05.",
             "The quadratic problems of the confidences are solved in closed form.",
             "Above 30,000 rows the kernel is in single precision.",
-            "The rounds end where confidences stand still, and the model is the one fitted to the "
+            "The rounds end when confidences stop changing, and the model is the one fitted to the "
             "last of them.",
             "Where candidates carry weights, the start is in proportion to them.",
         ),

@@ -49,30 +49,29 @@ _RAMP_DIVISOR = 10
 
 
 class NCPDPlusClassifier(NCPDClassifier):
-    """NCPD with noisy inputs, two views, class shares held in place, and a mix that suits the data.
+    """NCPD with noisy inputs, two feature views, stable class shares and a mix chosen by the data.
 
     With ``select="auto"`` three configurations of these parts are trained for some epochs and
-    compared on a fifth of the rows, held out till then: weighed by the probability that they give
-    to the candidate sets there, so that no true label is needed. Those that are worth it go on with
-    all rows, and what they say is averaged by weight. With ``select="none"`` one configuration is
-    trained, the one that the parameters describe; with the parts off, as they are by default, and
-    ``guard=False`` that is NCPD to the bit.
+    compared on a fifth of the rows, held out until then. They are weighted by the probability that
+    they give to the candidate sets of these rows, so no true label is needed. Configurations with
+    enough weight continue with all rows, and their probabilities are averaged by weight. With
+    ``select="none"`` only the configuration that the parameters describe is trained; with the parts
+    off, as by default, and ``guard=False`` it is exactly NCPD.
 
-    Its other parameters are those of ``NCPDClassifier`` and ``NetworkClassifier``; networks are
-    smaller by default, and learn faster.
+    The other parameters are described at ``NCPDClassifier`` and ``NetworkClassifier``; by default
+    networks are smaller and the learning rate is higher.
 
     Parameters
     ----------
     select : {"auto", "none"}, default="auto"
         Whether the data choose the configuration. ``ramp_epochs``, ``decay``, ``second_view``,
-        ``swap_noise``, ``noise_from`` and ``prior_correction`` are then decided, and must be left
-        alone; ``early_stopping`` is not possible.
+        ``swap_noise``, ``noise_from`` and ``prior_correction`` are then chosen for you and must not
+        be set; ``early_stopping`` cannot be used.
     second_view : str or transformer, optional
-        A second way to scale the features, such as "quantile": networks see both results side by
-        side.
+        A second scaling of the features, such as "quantile"; networks see both side by side.
     swap_noise : float, default=0
-        Share of inputs that a training step takes from other rows of the mini-batch. Confidences
-        come from the inputs as they are.
+        Share of inputs that a training step replaces by those of other rows of the mini-batch.
+        Confidences are computed from the original inputs.
     noise_from : int, default=1
         First epoch with noise.
     prior_correction : float, default=0
@@ -80,50 +79,53 @@ class NCPDPlusClassifier(NCPDClassifier):
         which is the mean of :math:`1 / |S|`: 0 not at all, 1 fully. Above 0, weights of the
         candidates count in Eq. 1 too. See ``ClassShares`` and ``BalancedCooperation``.
     guard : bool, default=True
-        Whether a training that parts from its own first choices is stopped and begun again with
-        a ramp ten times shorter. A mix leaves out what that does not mend, and what collapses after
-        configurations were compared; where nothing is left, it is NCPD. See ``collapse.py``.
+        Whether to restart a training that abandons its own first choices (collapses), with a ramp
+        ten times shorter. A mix leaves out a configuration that collapses again, or after
+        configurations were compared; if none is left, NCPD is trained. See ``collapse.py``.
     miss_rate : float or "auto", default=0
         Share of the candidate sets that do not contain the right label. Above 0, or with "auto",
         which estimates it, sets that seem to miss the truth are found by networks that were not
         trained on them, and get one more candidate: see ``find_misses``. That takes about as long
         as two fits where nothing is found, and as five or more where something is.
     hidden : int or sequence of int, default=512
-        Units of the hidden layer, or of each of them.
+        Units of the hidden layer, or of each hidden layer.
     epochs : int, optional
-        Times that every row is seen; a third of them before configurations are compared. By default
-        30 before, and 85 in all for each of three members, 112 for each of two, 140 for one alone.
-        With ``select="none"`` 200.
+        Number of passes over the training rows, a third of them before configurations are compared.
+        By default 30 before, and in all 85 for each of three members, 112 for each of two, 140 for
+        one alone. With ``select="none"`` 200.
     learning_rate : float, default=0.004
-        Of Adam. With ``select="auto"`` it falls to zero once configurations have been compared.
+        Learning rate of Adam. With ``select="auto"`` it falls to zero once configurations have been
+        compared.
     dropout : float, default=0.25
-        Share of hidden units left out in a training step.
+        Dropout rate of the hidden units.
     checkpoint : path, optional
-        File to write the training to as it goes. With ``select="auto"`` the name that the files of
-        its trainings begin with; ``random_state`` must be an integer then.
+        File to save the training to as it runs. With ``select="auto"`` the prefix of several files;
+        ``random_state`` must then be an integer.
     callbacks : sequence of object, optional
-        Called with every running ``Training``, those of scouts too; see ``NetworkClassifier``.
+        Called with every running ``Training``, including those that are compared first; see
+        ``NetworkClassifier``.
     verbose : int, default=0
         1 shows progress bars and how the configurations compared.
 
     Attributes
     ----------
     selection_ : Selection
-        With ``select="auto"``: scores and weight of every configuration by its name, ``choice`` and
-        ``runner_up``; ``print(selection_)`` shows a table. Where all have collapsed, "ncpd" has all
+        With ``select="auto"``: scores and weight of every configuration by name, ``choice`` and
+        ``runner_up``; ``print(selection_)`` shows a table. If all have collapsed, "ncpd" has all
         the weight, and its scores are not known.
     members_ : dict of str to NCPDPlusClassifier
-        With ``select="auto"``: the fitted members of the mix, the heaviest first. In their order
-        ``predict_proba_per_network`` has the networks of all of them.
+        With ``select="auto"``: the fitted members of the mix, the one with the largest weight
+        first. ``predict_proba_per_network`` returns the networks of all of them in this order.
     misses_ : Misses
         With ``miss_rate``: the rate, and for every training row how probable it is that its set
         misses the truth, and the label that it would have then. ``candidate_confidence_`` and
         ``disambiguate`` stay inside the sets. Not kept in a file.
     history_ : History
-        As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
-        training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
-        mix that of the heaviest member. With ``validation`` it has the covering rate of the mix,
-        for as many epochs as a member alone would have; other measures end with the member.
+        As in ``NCPDClassifier``; with ``guard`` also ``kept``, the share of its first choices that
+        the training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``.
+        For a mix, the history of the member with the largest weight. With ``validation`` it has the
+        covering rate of the mix, for as many epochs as a single member would have; other measures
+        end with the member.
 
     See Also
     --------
@@ -145,7 +147,7 @@ class NCPDPlusClassifier(NCPDClassifier):
 
     card: ClassVar[MethodCard] = MethodCard(
         name="ncpd_plus",
-        title="NCPD with noise, views and held class shares, mixed to suit the data",
+        title="NCPD with noisy inputs, two views and stable class shares, mixed to suit the data",
         when="where accuracy counts most",
         paper="this package; extends NCPD",
     )
@@ -276,9 +278,9 @@ class NCPDPlusClassifier(NCPDClassifier):
         # A mix leaves such a training out.
         if any(not method._in_mix for method in given_up):
             warn_caller(
-                "Training has parted from what it first learned, and no shorter ramp is left to "
-                "try: its choices among the candidates are not to be trusted. Lower 'swap_noise', "
-                "which takes select='none', or say guard=False not to look."
+                "Training has abandoned what it first learned (collapsed), and no shorter ramp is "
+                "left to try: its choices among the candidates cannot be trusted. Lower "
+                "'swap_noise', with select='none'. To turn this check off: guard=False."
             )
         return {
             method: method._with_ramp(max(1, trainers[method].ramp_epochs // _RAMP_DIVISOR))

@@ -225,9 +225,9 @@ def _without_collapsed(
     if collapsed:
         instead = "" if left.weights else "Nothing else is left, so NCPD is trained instead. "
         warn_caller(
-            f"NCPD+ leaves out of its mix: {', '.join(collapsed)}. The training has parted from "
-            "what it first learned, so that its choices among the candidates are not to be "
-            f"trusted. {instead}Say guard=False not to look."
+            f"NCPD+ leaves out of its mix: {', '.join(collapsed)}. The training has abandoned "
+            "what it first learned (collapsed), so its choices among the candidates cannot be "
+            f"trusted. {instead}To turn this check off: guard=False."
         )
     return left
 

@@ -73,8 +73,7 @@ def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
     masses : ndarray of shape (models, rows)
         The probability that each model gives to each held-out candidate set as a whole.
     pseudo_rows : float
-        So many more rows are counted for every model, which keeps weights from few rows near to
-        each other.
+        Extra rows counted for every model, so that few rows do not give extreme weights.
     """
     n_models, n_rows = masses.shape
     masses = np.maximum(masses, SMALLEST_MASS)
@@ -94,7 +93,7 @@ _SMALLEST_WEIGHT = 0.2
 
 @dataclass(frozen=True)
 class ConfigurationScore:
-    """What one configuration is worth on the rows held out.
+    """How well one configuration does on the held-out rows.
 
     Attributes
     ----------
@@ -115,12 +114,12 @@ class ConfigurationScore:
 
 
 class Selection(Mapping[str, ConfigurationScore]):
-    """Scores by the name of the configuration, the heaviest first; ``print`` shows a table.
+    """Scores by configuration, the largest weight first; ``print`` shows a table.
 
     Parameters
     ----------
     scores : mapping of str to ConfigurationScore
-        Of every configuration that was tried.
+        Scores of every configuration that was tried.
 
     Attributes
     ----------

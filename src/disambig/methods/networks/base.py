@@ -52,10 +52,10 @@ _STEPS_OF_INFERENCE = 10
 
 
 class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
-    """Networks that are trained by a rule: what all methods on networks share.
+    """The base class of methods that train neural networks.
 
-    A method writes ``_make_rule``, which returns a ``Rule`` of the engine, and carries a ``card``.
-    If it has more parameters, its ``__init__`` names them all, because scikit-learn reads them
+    A subclass defines ``_make_rule``, which returns a ``Rule`` of the engine, and has a ``card``.
+    If it has other parameters, its ``__init__`` names all of them, because scikit-learn reads them
     there, and calls ``_store(locals())``; it may leave out some of those below. The other hooks
     have defaults: ``_network_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
     ``_to_be_repeated``.
@@ -63,45 +63,45 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     Parameters
     ----------
     hidden : int or sequence of int, default=1024
-        Units of the hidden layer, or of each of them.
+        Units of the hidden layer, or of each hidden layer.
     epochs : int, default=200
-        Times that every row is seen.
+        Number of passes over the training rows.
     batch_size : int, default=128
-        Most rows in a mini-batch. Rows are dealt evenly, so that no batch is much smaller.
+        Largest size of a mini-batch. Rows are divided evenly, so that no batch is much smaller.
     learning_rate : float, default=0.001
-        Of Adam.
+        Learning rate of Adam.
     decay : float, default=0
         Share of the epochs, at the end, over which the learning rate falls to zero.
     dropout : float, default=0.5
-        Share of hidden units left out in a training step, to the nearest 1/256.
+        Dropout rate of the hidden units, rounded to the nearest 1/256.
     activation : {"relu", "gelu", "mish", "silu", "tanh"}, default="relu"
-        Of the hidden units.
+        Activation of the hidden units.
     batch_norm : bool, default=True
         Whether hidden layers are normalised over the mini-batch.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="half"
         How features are scaled, fitted on the rows that are trained on; see ``FeatureScaler``.
     network : callable, optional
-        Makes networks of your own: called as ``network(n_features, n_classes)`` once for each, it
+        Makes your own networks: called as ``network(n_features, n_classes)`` once for each, it
         returns a ``torch.nn.Module`` from rows to logits. ``hidden``, ``dropout``, ``activation``
-        and ``batch_norm`` then mean nothing.
+        and ``batch_norm`` are then ignored.
     validation : float or (X, y), optional
-        Rows to watch, by their candidate sets: a share of the rows given to ``fit``, which are then
+        Validation rows with candidate sets: a share of the rows given to ``fit``, which are then
         not trained on, or other rows. Their covering rate is in ``history_``.
     early_stopping : int, optional
-        Stop when the best covering rate on ``validation`` is this many epochs ago, and keep the
-        networks of that epoch.
+        Stop after this many epochs without a better covering rate on ``validation``, and keep the
+        networks of the best epoch.
     checkpoint : path, optional
-        File to write the training to as it goes. If it is there, ``fit`` goes on from it, and
-        refuses it if it belongs to another method, other data or other parameters.
+        File to save the training to as it runs. If the file exists, ``fit`` continues from it; one
+        of another method, other data or other parameters is refused.
     checkpoint_every : int, default=10
-        Epochs between two writings of ``checkpoint``.
+        Number of epochs between two saves of ``checkpoint``.
     device : str, default="auto"
-        Where to compute: "auto" is a CUDA card where there is one, else the CPU.
+        Device to compute on; "auto" is a CUDA GPU if there is one, otherwise the CPU.
     random_state : int or NumPy generator, optional
-        Seed of first weights, order of rows and dropout.
+        Seed of the initial weights, the order of rows and dropout.
     callbacks : sequence of object, optional
-        Called with the running ``Training`` at ``on_fit_start``, ``on_epoch_end``, ``on_fit_end``
-        and, if it breaks off, ``on_interrupt``; an object needs only those it wants.
+        Objects with any of the methods ``on_fit_start``, ``on_epoch_end``, ``on_fit_end`` and, if
+        training is interrupted, ``on_interrupt``; each is called with the running ``Training``.
     verbose : int, default=0
         1 shows a progress bar, in a terminal or a notebook.
 
@@ -113,10 +113,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         Confidence of every candidate of every row given to ``fit``: the mean over the networks of
         their probabilities restricted to the candidates.
     history_ : History
-        Per epoch: measures of the method, ``agreement`` between the networks' predictions,
-        ``loss``, ``covering_rate``, share of rows whose most probable candidate has ``changed``,
-        all as seen while training, with dropout; ``validation_covering_rate`` if there is any.
-        Arrays by name, and ``to_frame()``.
+        Measures by epoch, as arrays by name or a data frame from ``to_frame()``: measures of the
+        method, ``agreement`` between the networks' predictions, ``loss``, ``covering_rate``, and
+        the share of rows whose most probable candidate has ``changed``, all as seen while training,
+        with dropout; ``validation_covering_rate`` if there are validation rows.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -127,7 +127,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
 
     Examples
     --------
-    A method of your own: networks learn from their own probabilities of the candidates.
+    Your own method: networks learn from their own probabilities of the candidates.
 
     >>> from disambig import CandidateLabels, NetworkClassifier
     >>> from disambig.engine.rule import Rule, Targets

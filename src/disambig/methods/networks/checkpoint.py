@@ -66,7 +66,7 @@ class Checkpoint:
         if is_other or shapes != {name: value.shape for name, value in tensors.items()}:
             raise ModelFileError(
                 f"The checkpoint {os.fspath(self._path)!r} belongs to a training on other data or "
-                "with other parameters. Delete it to start anew, or give another path."
+                "with other parameters. Delete it to start again, or give another path."
             )
         try:
             training.resume(tensors, [History(description["history"])])
@@ -74,8 +74,8 @@ class Checkpoint:
                 watcher.resume(memories[name])
         except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(
-                f"The checkpoint {os.fspath(self._path)!r} does not fit together ({error}). Delete "
-                "it to start anew."
+                f"The checkpoint {os.fspath(self._path)!r} is inconsistent ({error}). Delete it to "
+                "start again."
             ) from error
         if description["stopped"]:
             self._stop_is_written = True

@@ -53,7 +53,7 @@ class SavedNetworks(SaveLoadMixin):
         device: str = "auto",
         network: Callable[[int, int], Any] | None = None,
     ) -> Self:
-        """Return the classifier that ``save`` wrote; a file of another method is refused.
+        """Load a classifier that ``save`` wrote; a file of another method is refused.
 
         How it was fitted is not kept: ``validation``, ``early_stopping``, ``checkpoint`` and
         ``callbacks`` are at their defaults, and so is a ``random_state`` that was not an integer.
@@ -61,18 +61,18 @@ class SavedNetworks(SaveLoadMixin):
         Parameters
         ----------
         path : path
-            The file. Nothing in it is run, whoever wrote it.
+            The file. No code in it is run, so files from others are safe to load.
         device : str, default="auto"
-            Where to compute from now on.
+            Device to use from now on.
         network : callable, optional
-            What was given as ``network`` before; code is not kept in the file.
+            The ``network`` that the classifier was made with; the file does not contain code.
         """
         # What is wrong with the call is not the fault of the file.
         cls._with_parameters({}, device=device, network=network)
         tensors, description = cls._read(path, finite=network is None)
         if description.get("own_network") and network is None:
             raise ParameterError(
-                f"{os.fspath(path)!r} holds networks of your own making, and code is not kept in a "
+                f"{os.fspath(path)!r} holds networks made by your own code, which is not kept in a "
                 "file. Give the function that makes them: load(path, network=...)."
             )
         with ordinary_tensors():

@@ -26,7 +26,7 @@ _LONGEST_BAR = 30
 
 
 class Section(NamedTuple):
-    """A part of a report: aligned lines of a table, a numbered list, or sentences."""
+    """A section of a report: aligned lines of a table, a numbered list, or sentences."""
 
     heading: str
     lines: list[str]
@@ -42,22 +42,22 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # arrays do not compare to one answer
 class TableAudit:
-    """What a table holds, and what looks wrong in it; ``str()`` of it is a report in plain text.
+    """What a table contains and what looks wrong in it; ``str()`` gives a report in plain text.
 
     Attributes
     ----------
     n_rows : int
-        Rows of the table.
+        Number of rows.
     n_unlabelled : int
-        Rows without a label.
+        Number of rows without a label.
     features : mapping from str to tuple of str
-        The columns of each kind of features; empty if no features can be used.
+        The feature columns by kind; empty if no column can be used.
     notices : tuple of str
-        What a person should know about columns.
+        Remarks on columns, such as those that were left out.
     sets : CandidateAudit
         Facts about the candidate sets.
     weighted, negative : bool
-        Whether candidates have weights, or votes; whether labels were ruled out, as in "!cat".
+        Whether candidates have weights or votes; whether some labels are ruled out, as in "!cat".
     information : LabelInformation
         What the ambiguity costs.
     findings : tuple of Finding
@@ -135,7 +135,7 @@ class TableAudit:
         if self.weighted:
             sentences.append("Labels have weights or votes, which say how likely each is.")
         if self.negative:
-            sentences.append("Some rows say which labels they do not have.")
+            sentences.append("Some rows rule labels out, as in !cat.")
         sentences += [printable(notice) for notice in self.notices[:_MOST_NOTICES]]
         if len(self.notices) > _MOST_NOTICES:
             sentences.append(f"And {len(self.notices) - _MOST_NOTICES:,} more notes on columns.")
@@ -150,9 +150,7 @@ class TableAudit:
             Section(heading, _label_lines(self.sets), is_table=True),
             Section("Most often together", _pair_lines(self.sets)),
             Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
-            Section(
-                "What it costs that labels are not certain", str(self.information).splitlines()
-            ),
+            Section("What the ambiguity costs", str(self.information).splitlines()),
         ]
         return [section for section in sections if section.lines]
 

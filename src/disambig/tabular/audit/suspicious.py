@@ -113,7 +113,7 @@ def _one_label(labelled: LabelledRows) -> Iterator[Finding]:
             _NO_ROWS,
             "one_label",
             f"{quote_value(label)} is the only label in the whole table.",
-            "Check that this is the column of labels. Nothing can be learned from a single label.",
+            "Check that this is the label column. Nothing can be learned from a single label.",
             [[label]],
         )
 
@@ -125,7 +125,7 @@ def _labels_like_names(labelled: LabelledRows) -> Iterator[Finding]:
             _NO_ROWS,
             "labels_like_names",
             f"There are {labelled.n_occurring:,} different labels in {row_count(rows)}.",
-            "Check that the column holds labels, and not the names of rows.",
+            "Check that the column holds labels, not the names of the rows.",
         )
 
 
@@ -138,7 +138,7 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
             "other_separator",
             f"{row_count(len(rows))} may have several labels with {found.separator!r} between "
             f"them, such as {quote_value(found.labels[0])}, that were read as one.",
-            f"If so, say {option('separator', found.separator)}.",
+            f"If so, use {option('separator', found.separator)}.",
             [[label] for label in found.labels],
         )
 
@@ -156,7 +156,7 @@ def _spelled_alike(labelled: LabelledRows) -> Iterator[Finding]:
             "spelled_alike",
             "Labels differ only in capitals or spaces: "
             f"{_few(' and '.join(_with_count(x, counts) for x in group) for group in groups)}.",
-            "Write them in one way if they are the same.",
+            "If they mean the same, spell them the same way.",
             groups,
         )
 
@@ -170,7 +170,7 @@ def _slips(labelled: LabelledRows) -> Iterator[Finding]:
             labelled.rows_with(slip.rare for slip in slips),
             "misspelled",
             f"Rare labels may be misspelled: {_few(examples)}.",
-            "Correct them if so.",
+            "If so, correct them.",
             slips,
         )
 

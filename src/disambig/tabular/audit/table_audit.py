@@ -29,20 +29,20 @@ def audit_table(
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
 ) -> TableAudit:
-    """Look at a table before anything is trained on it.
+    """Describe a table with candidate labels, and report what looks wrong in it.
 
     Parameters
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        Where the candidate labels are.
+        The column or columns of candidate labels.
     truth : str, optional
-        Column of true labels, which is not looked at.
+        Column of true labels; it is left out of the features.
     features, ignore : str or sequence of str, optional
-        Columns to learn from, if not all; columns to leave out.
+        Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
-        Columns whose values are codes, even if they look like numbers.
+        Columns of categories, even if their values look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
 
@@ -114,7 +114,7 @@ def _unlabelled_rows(read: LabelsInTable) -> list[Finding]:
         advice = f"{they} may have any, as you said: next to nothing is learned from {them}."
     else:
         fill_in = "Fill it in, drop the row," if one else "Fill them in, drop these rows,"
-        advice = f"{fill_in} or say {option('empty', 'all')} if a row without one may have any."
+        advice = f"{fill_in} or use {option('empty', 'all')} if a row without one may have any."
     message = f"{row_count(len(rows))} {'has' if one else 'have'} no label.{read.note}"
     return [Finding.about(rows, "no_label", message, advice)]
 

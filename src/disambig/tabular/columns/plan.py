@@ -56,8 +56,8 @@ class FeatureColumns:
                 find_column(frame, name, what=what)
                 if name in reserved:
                     raise TableError(
-                        f"Column {name!r} was to be {what}, and is also something else: the labels "
-                        "to choose from, or the true ones. Name another."
+                        f"Column {name!r} cannot be {what}: it already holds the candidate labels "
+                        "or the true ones. Name another."
                     )
                 reserved.append(name)
         chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
@@ -170,7 +170,7 @@ def chosen_columns(
         both = [name for name in present if name in chosen & set(_as_names(others))]
         if both:
             raise TableError(
-                f"A column is a feature or it is not. {join_names(map(repr, both))} was chosen as "
+                f"A column is either a feature or not. {join_names(map(repr, both))} was chosen as "
                 f"a feature, and is also {role}: keep one."
             )
     return [name for name in present if name in chosen]
@@ -248,7 +248,7 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
     remarks = [kind.remark for kind in kinds.values() if kind.remark]
     more = len(remarks) - _MOST_REMARKS
     if more > 0:
-        remarks[_MOST_REMARKS:] = [f"The same goes, or the like, for {more:,} more columns."]
+        remarks[_MOST_REMARKS:] = [f"The same, or similar, holds for {more:,} more columns."]
     return notices + remarks
 
 

@@ -189,7 +189,7 @@ def _moments(cells: ColumnValues, column: PlannedColumn) -> AnyArray:
 def _misfit_error(cells: ColumnValues, bad: BoolArray, needed: str, advice: str) -> TableError:
     value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
     return TableError(
-        f"Column {cells.name!r} must hold {needed}, as those that its model learns from. Got "
+        f"Column {cells.name!r} must hold {needed}, as in the training table. Got "
         f"{quote_value(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
         f"nothing is known."
     )

@@ -222,7 +222,7 @@ def read_table(
 ) -> "pd.DataFrame":
     r"""Read a table from a file.
 
-    Its columns have different names, which are strings; there is at least one row.
+    The names of its columns are strings, all different; there is at least one row.
 
     Parameters
     ----------
@@ -232,20 +232,20 @@ def read_table(
         written; other formats keep their types. The arrays of a ``.mat`` or ``.npz`` become columns
         of features and a column ``label`` with lists of labels.
     format : str, optional
-        The format, such as "csv". By default what the suffix says, and CSV for standard input.
+        The format, such as "csv". By default that of the suffix, and CSV for standard input.
     delimiter : str, optional
-        What stands between two cells of a CSV or TSV, a comma or a tab by default.
+        Delimiter of a CSV or TSV; by default a comma or a tab.
     encoding : str, optional
-        Of a text file. By default UTF-8, or what a mark at the start of the file says.
+        Encoding of a text file. By default UTF-8, or what its byte order mark says.
     with_truth : bool, default=False
         Add a column ``truth`` with the true labels, where a ``.mat`` or ``.npz`` holds them.
     max_memory : int or str, optional
-        Refuse a file that needs more memory, in bytes or as ``"8GB"``, before it is expanded. By
-        default 2 GB, or ten times its size where that is more.
+        Most memory that the file may take once it is unpacked, in bytes or as ``"8GB"``. By
+        default 2 GB, or ten times the size of the file if that is more.
 
     See Also
     --------
-    write_table : The other way round.
+    write_table : Writes a table.
     disambig.datasets.load_dataset : Reads arrays of features and candidate sets.
 
     Examples
@@ -291,7 +291,7 @@ def write_table(
 ) -> None:
     """Write a data frame to a file or, for ``"-"``, to standard output.
 
-    A file that is there already is replaced once the new one is complete. The index is not written.
+    An existing file is replaced once the new one is complete. The index is not written.
 
     Parameters
     ----------
@@ -301,17 +301,17 @@ def write_table(
         Where it goes: a ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``), ``.parquet`` or ``.xlsx``
         file. Text is written in UTF-8.
     format : str, optional
-        The format. By default what the suffix says, and CSV for standard output.
+        The format, such as "csv". By default that of the suffix, and CSV for standard output.
     delimiter : str, optional
-        What stands between two cells of a CSV or TSV, a comma or a tab by default.
+        Delimiter of a CSV or TSV; by default a comma or a tab.
     excel_safe : bool, default=False
-        Put an apostrophe before every text of a CSV or TSV that a spreadsheet would take for a
-        formula, because it begins with ``=``, ``+``, ``-`` or ``@`` and is not a number. In other
-        formats no text is a formula.
+        In CSV and TSV, put an apostrophe before every cell that a spreadsheet would run as a
+        formula: those that begin with ``=``, ``+``, ``-`` or ``@`` and are not numbers. In other
+        formats text is never a formula.
 
     See Also
     --------
-    read_table : The other way round.
+    read_table : Reads a table.
 
     Examples
     --------

@@ -167,7 +167,7 @@ def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
             shown = "\\t" if other == "\t" else other
             raise TableError(
                 f"{name} has one column when it is separated by {delimiter!r}. It looks separated "
-                f"by {other!r}, into {widths.pop():,} columns: say --delimiter '{shown}' "
+                f"by {other!r}, into {widths.pop():,} columns: use --delimiter '{shown}' "
                 f"(in Python delimiter={other!r})."
             )
 

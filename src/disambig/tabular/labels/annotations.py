@@ -24,7 +24,7 @@ def read_annotations(
     min_votes: int = 1,
     literal: bool = False,
 ) -> tuple[list[str], CandidateLabels]:
-    """Return the items, and for each one the labels that annotators gave it; votes are weights.
+    """Read candidate sets from a long table of annotations; the votes become weights.
 
     Everything is compared as strings, so that the items 3, "3" and 3.0 are the same.
 
@@ -33,21 +33,21 @@ def read_annotations(
     long_frame : DataFrame
         One row per annotation. A row without a label is not a vote.
     item, label : str
-        The columns that say which item, and which label.
+        The columns of items and of labels.
     annotator : str or None
-        The column that says who; an annotator has one vote for each label of an item. With None
-        every row is a separate vote.
+        The column of annotators, who have one vote for each label of an item. With None every row
+        is a separate vote.
     order : iterable of items, optional
-        The item of every row of the result, as in a column of another table. By default the
+        The items to return, in this order, such as a column of another table. By default all
         items that have a label, in the order of their first rows.
     min_votes : int, default=1
-        Annotators a label needs to be a candidate.
+        Votes that a label needs to be a candidate.
     literal : bool, default=False
-        Take "NA" and the like as labels, and not as empty cells.
+        Whether "NA" and the like are labels, not empty cells.
 
     See Also
     --------
-    one_row_per_item : The features of the same table.
+    one_row_per_item : Reads the features of the same table.
     LabelColumns : For a table with one row per item; ``votes=True`` counts its columns.
 
     Examples
@@ -110,13 +110,13 @@ def one_row_per_item(
     long_frame : DataFrame
         One row per annotation, with the features of the item.
     item, label : str
-        The columns that say which item, and which label.
+        The columns of items and of labels.
     annotator : str or None
-        The column that says who, if there is one.
+        The column of annotators, if there is one.
 
     See Also
     --------
-    read_annotations : The labels of the same table.
+    read_annotations : Reads the labels of the same table.
 
     Examples
     --------

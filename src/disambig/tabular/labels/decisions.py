@@ -40,19 +40,18 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:  # noqa: A002
-    """Return the settled rows of a table, by position from 0, and their labels.
+    """Return the labels that a person has decided on, by row position counted from 0.
 
-    The file is appended to while rows are reviewed: a later decision on a row replaces an earlier
-    one, and an empty label takes it back.
+    A later decision on a row replaces an earlier one, and an empty label takes it back.
 
     Parameters
     ----------
     decisions_frame : DataFrame
-        A column "label", and a column "row", counted from 1, or one named ``id``.
+        A table with a column "label", and a column "row" (counted from 1) or the column ``id``.
     frame : DataFrame
-        The table that is decided on.
+        The table that the decisions are about.
     id : str, optional
-        The column, of both tables, that names the rows; compared as strings.
+        The column in both tables that names the rows; values are compared as strings.
 
     See Also
     --------

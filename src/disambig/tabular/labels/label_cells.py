@@ -25,7 +25,7 @@ LITERAL_OPTION = "--literal-labels (in Python literal=True)"
 _WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_PIECES = 2**16
 _JSON_STARTS = ("[", "{")
-_IF_LITERAL = f"If these signs belong to your labels, say {LITERAL_OPTION}."
+_IF_LITERAL = f"If these signs belong to your labels, use {LITERAL_OPTION}."
 # In a label, it would be read as a separator, a weight, a "not" or JSON.
 _NEEDS_JSON = re.compile(r"[|:]|^[!\[{]|^\s|\s$")
 
@@ -114,7 +114,7 @@ class CellReader:
                 return None
         raise LabelProblem(
             "Every cell of this column begins with '[' or '{', so it was read as JSON, and this "
-            f"one is not JSON. Correct it. If brackets belong to your labels, say {LITERAL_OPTION}."
+            f"one is not JSON. Correct it. If brackets belong to your labels, use {LITERAL_OPTION}."
         )
 
     def _read_list(self, values: Any) -> CellLabels:
@@ -157,7 +157,7 @@ def blank_cell_note(cells: Iterable[Any]) -> str:
     for cell in cells:
         if isinstance(cell, str) and cell.strip() and is_blank(cell):
             return (
-                f" The cell {quote_value(cell)} counts as empty; if it is a label, say "
+                f" The cell {quote_value(cell)} counts as empty; if it is a label, use "
                 f"{LITERAL_OPTION}."
             )
     return ""
@@ -253,7 +253,7 @@ def _read_piece(text: str) -> CellLabels:
     name = label[1:].strip()
     if not name or name.startswith("!"):
         raise LabelProblem(
-            f"'!' stands before the label that is ruled out, as in '!cat'. Got "
+            f"'!' goes before the label that is ruled out, as in '!cat'. Got "
             f"{quote_value(label)}. {_IF_LITERAL}"
         )
     return CellLabels(excluded=(name,))

@@ -53,28 +53,28 @@ class LabelsInTable:
 class LabelColumns:
     """Where the candidate labels of a table are, and how they are written.
 
-    A cell holds labels between separators (``cat|dog``), a list of them (of JSON or Python), or an
-    object from label to weight. ``cat:0.7|dog:0.3`` gives weights, ``!cat`` means anything but cat,
-    ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels become strings.
+    A cell holds labels with separators (``cat|dog``), a list of labels (in JSON or Python), or a
+    JSON object from label to weight. ``cat:0.7|dog:0.3`` gives weights, ``!cat`` means anything but
+    cat, ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels become strings.
 
     Parameters
     ----------
     columns : tuple of str, default=("label",)
-        The columns. A row has all the labels that one of them names; weights add up.
+        The label columns. The candidates of a row are the labels of all of them; weights add up.
     separator : str, default="|"
-        What stands between two labels of a cell.
+        Separator between the labels of a cell.
     literal : bool, default=False
-        Take "!", ":" and brackets as parts of the labels, and "NA" and the like as labels.
+        Whether "!", ":" and brackets are parts of the labels, and "NA" and the like are labels.
     votes : bool, default=False
-        Every column is an annotator with one vote for each label in its cell; the votes of a row
-        are counted and become weights.
+        Whether every column is an annotator, with one vote for each label in its cell. The votes
+        of a row are counted and become weights.
     classes : tuple of str, optional
         All classes, in order. By default the labels that occur, sorted.
     empty : {"refuse", "all"}, default="refuse"
-        What a row without a label means: it is refused, or may have any label.
+        What to do with a row without a label: refuse it, or let it have any label.
     max_memory : int or str, optional
-        Refuse rows that may have any label, or any but a few, where they need more memory, in bytes
-        or as ``"8GB"``. By default 2 GB.
+        Most memory that rows with any label, or any but a few, may take, in bytes or as
+        ``"8GB"``. By default 2 GB.
 
     See Also
     --------
@@ -131,15 +131,16 @@ class LabelColumns:
         )
 
     def read(self, frame: Any) -> CandidateLabels:
-        """Return the candidate sets of all rows of a data frame, to learn from.
+        """Return the candidate sets of all rows of a data frame.
 
-        Refuses rows without a label, unless they may have any, and labels that are all alike.
+        Raises ``TableError`` for rows without a label, unless they may have any, and for a table
+        with a single label.
         """
         labels = self.parse(frame)
         if labels.empty.any() and self.empty == "refuse":
             raise TableError(
                 f"Every row needs a label in {_column_list(self.columns)}. There is none in "
-                f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or say "
+                f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or use "
                 f"{option('empty', 'all')} if such a row may have any label."
                 f"{labels.note}"
             )
@@ -303,7 +304,7 @@ def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool 
         label = str(occurring[0])
         hint = (
             f" A number behind a colon, as in {quote_value(f'{label}:1')}, was read as a weight: "
-            f"say {LITERAL_OPTION} if it belongs to the label."
+            f"use {LITERAL_OPTION} if it belongs to the label."
         )
         raise TableError(
             f"A classifier needs at least two labels. All {len(candidates):,} rows have "

@@ -32,7 +32,7 @@ def row_labels(cell: CellLabels) -> RowLabels:
         raise LabelProblem(
             f"{quote_value(cell.weighted[0][0])} has a weight and "
             f"{quote_value(cell.plain[0])} has none. Give all labels of a row a weight (a number "
-            f"such as 0.7, not below 0), or none of them; say {LITERAL_OPTION} if ':' belongs to "
+            f"such as 0.7, not below 0), or none of them; use {LITERAL_OPTION} if ':' belongs to "
             "your labels."
         )
     excluded = frozenset(cell.excluded)
@@ -46,7 +46,7 @@ def row_labels(cell: CellLabels) -> RowLabels:
     if cell.plain or cell.weighted:
         raise LabelProblem(
             "All of its labels are ruled out by a '!', so none is left. Remove the label or the "
-            f"'!'; say {LITERAL_OPTION} if '!' belongs to your labels."
+            f"'!'; use {LITERAL_OPTION} if '!' belongs to your labels."
         )
     return RowLabels(all_but=(excluded,), excluded=excluded) if excluded else RowLabels()
 
@@ -80,7 +80,7 @@ def count_votes(cells: Iterable[RowLabels]) -> RowLabels:
         if cell.weighted:
             raise LabelProblem(
                 "An annotator has one vote for each label, and no weights. Remove the weights, or "
-                "do without votes: weights of several columns add up by themselves. Say "
+                "do without votes: weights of several columns add up by themselves. Use "
                 f"{LITERAL_OPTION} if ':' belongs to your labels."
             )
         for label in cell.labels:

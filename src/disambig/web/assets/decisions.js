@@ -32,7 +32,7 @@ class ServerDecisions {
     try {
       answer = await fetch(address, options);
     } catch {
-      throw new Error("disambig review does not answer. Start it again; saved decisions are in its file.");
+      throw new Error("disambig review is not running. Start it again; saved decisions are kept in its file.");
     }
     const content = await answer.json();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(content.error);

@@ -43,9 +43,9 @@
     const now = without(done);
     const facts = [
       [`${rows.length - done.length}`, `rows left of ${rows.length}`],
-      [now.toFixed(1), `labels expected to be wrong, ${errors.toFixed(1)} before`],
+      [now.toFixed(1), `labels expected to be wrong if your decisions are right, ${errors.toFixed(1)} before`],
       [percent(1 - now / total), `expected to be right, ${percent(1 - errors / total)} before`],
-      [without(rows).toFixed(1), "expected to be wrong once all rows here are settled"],
+      [without(rows).toFixed(1), "expected to be wrong once all rows here are settled correctly"],
     ];
     byId("gain").replaceChildren(
       ...facts.map(([figure, what]) => make("li", {}, make("strong", {}, figure), make("span", {}, what))),
@@ -74,7 +74,7 @@
     byId("other-label").hidden = row === null;
     byId("undo").disabled = undoable.length === 0;
     if (row === null) {
-      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No row needs to be checked";
+      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No rows need to be checked";
       byId("card-place").textContent = data.totals.doubtful > rows.length
         ? `${data.totals.doubtful - rows.length} less doubtful rows are not on this page.` : "";
       return;
@@ -149,7 +149,7 @@
   const skip = () => {
     if (current === null || busy) return;
     skipped.add(current.number);
-    say("Skipped; it comes back at the end.");
+    say("Skipped; the row comes back at the end.");
     show(next());
   };
 
