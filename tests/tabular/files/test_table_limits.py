@@ -82,6 +82,15 @@ def test_a_small_part_that_is_large_is_refused(workbook):
         read_table(path, max_memory="10MB")
 
 
+def test_more_styles_than_a_spreadsheet_can_have_are_refused(workbook):
+    fonts = "<fonts>" + "<font/>" * 500_000 + "</fonts>"
+    path = workbook(styles=f"<styleSheet {_MAIN}>{fonts}</styleSheet>")
+    with pytest.raises(
+        TableError, match=r"500,000 tags in its part 'xl/styles.xml'.* It has 500,0"
+    ):
+        read_table(path)
+
+
 def test_entities_and_endless_tags_are_refused(workbook):
     path = workbook()
     with zipfile.ZipFile(path) as old:
