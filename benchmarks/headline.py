@@ -95,7 +95,7 @@ def main() -> None:
         "data",
         "NCPD+",
         "NCPD",
-        "best rival",
+        "best of five rivals",
         "NCPD+ to it",
         "NCPD's networks on true labels",
     ]

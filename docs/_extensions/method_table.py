@@ -53,7 +53,7 @@ class MethodGuide(SphinxDirective):
         self.env.note_reread()  # cards and results change without the page
         figures = measured_figures()
         header = [
-            f"| method | take it | {' | '.join(map(dataset_title, DATASETS))} "
+            f"| method | use it | {' | '.join(map(dataset_title, DATASETS))} "
             "| seconds | GB | sparse | weights |",
             "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |",
         ]
