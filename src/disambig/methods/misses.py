@@ -52,6 +52,18 @@ class Misses:
         every class, its likeliest candidate.
     candidates : CandidateLabels
         The sets, with ``label`` added where it may well be the truth. Train with these.
+
+    See Also
+    --------
+    find_misses : Finds them.
+
+    Examples
+    --------
+    >>> from disambig import SURE, CandidateLabels, find_misses
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [2.0], [2.1], [2.2], [2.3]]
+    >>> y = CandidateLabels.from_labels(["cat"] * 4 + ["dog"] * 4)
+    >>> print(find_misses(SURE(), X, y, random_state=0).candidates == y)
+    True
     """
 
     rate: float
@@ -111,11 +123,17 @@ def find_misses(
     random_state : int, generator or None, default=None
         Seed of the folds and of the copies.
 
+    See Also
+    --------
+    NCPDPlusClassifier : Does this inside ``fit`` with ``miss_rate="auto"``.
+    disambig.candidates.leave_out_truth : Makes such sets, for tests.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, PLKNN, find_misses
     >>> X = [[0.0], [0.1], [0.2], [0.3], [0.4], [2.0], [2.1], [2.2], [2.3], [2.4]]
-    >>> y = CandidateLabels.from_labels(["cat"] * 5 + ["dog", "dog", "cat", "dog", "dog"])
+    >>> labels = ["cat"] * 5 + ["dog", "dog", "cat", "dog", "dog"]
+    >>> y = CandidateLabels.from_labels(labels)
     >>> found = find_misses(PLKNN(n_neighbors=3), X, y, random_state=0)
     >>> int(found.probability.argmax()), str(found.label[7])
     (7, 'dog')
