@@ -7,6 +7,7 @@ one more candidate, and judges are trained again: each round they learn from few
 label too many costs next to nothing, a truth that is missing costs a row.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -45,13 +46,14 @@ class Misses:
         Share of the sets that miss the truth, as estimated or as given.
     interval : tuple of two floats
         95 % of where the rate lies, by the number of rows. That judges may be wrong is not in it.
+        A rate that was given is both of its ends.
     probability : ndarray of shape (rows,)
         Of each set, the probability that it misses the truth.
     label : ndarray of shape (rows,)
         The label that each row would have then: the likeliest outside its set. Where a set holds
         every class, its likeliest candidate.
     candidates : CandidateLabels
-        The sets, with ``label`` added where it may well be the truth. Train with these.
+        The sets, with one more label where that may well be the truth. Train with these.
     """
 
     rate: float
@@ -61,11 +63,9 @@ class Misses:
     candidates: CandidateLabels
 
     def __str__(self) -> str:
-        low, high = (round(100 * end) for end in self.interval)
-        return (
-            f"About {100 * self.rate:.0f} % of the sets ({low} to {high}) do not contain the "
-            "right label."
-        )
+        low, high = self.interval
+        ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f})"
+        return f"About {100 * self.rate:.0f} % of the sets{ends} do not contain the right label."
 
 
 def check_miss_rate(miss_rate: Any) -> None:
@@ -124,11 +124,11 @@ def find_misses(
     check_miss_rate(miss_rate)
     check_integer("n_folds", n_folds, minimum=2)
     seed, method_seed = spawn_seeds(random_state, 2)
-    copy = clone(method)
-    if "random_state" in copy.get_params():
-        copy.set_params(random_state=method_seed)
-    X, candidates = copy._begin_fit(X, y)
-    return find_misses_side_by_side([copy], [(X, candidates)], miss_rate, [seed], n_folds)[0]
+    judge = clone(method)
+    if "random_state" in judge.get_params():
+        judge.set_params(random_state=method_seed)
+    data = judge._begin_fit(X, y)
+    return find_misses_side_by_side([judge], [data], miss_rate, [seed], n_folds)[0]
 
 
 def find_misses_side_by_side(
@@ -145,6 +145,8 @@ def find_misses_side_by_side(
             f"Got {min(len(candidates) for _, candidates in data)}. Leave 'miss_rate' out."
         )
     known = None if miss_rate == "auto" else float(miss_rate)
+    # Who gives a rate is believed; where it is 0, there is nothing to be found.
+    smallest = known or _SMALLEST_RATE
     folds = [
         make_generator(seed).permutation(len(candidates)) % n_folds
         for seed, (_, candidates) in zip(seeds, data, strict=True)
@@ -159,7 +161,8 @@ def find_misses_side_by_side(
         for n, of_table in zip(in_doubt, judged, strict=True):
             said[n] = of_table
             models[n] = fit_set_model(of_table, data[n][1], miss_rate=known)
-        in_doubt = [n for n in in_doubt if n in before or models[n].miss_rate >= _SMALLEST_RATE]
+        if round_number == 1:
+            in_doubt = [n for n in in_doubt if models[n].miss_rate >= smallest]
         for n in in_doubt:
             sets[n] = _widen(data[n][1], models[n])
         if round_number >= _ROUNDS:
@@ -186,7 +189,7 @@ def _judge(
     held_out = []
     for method, X, candidates, folds in tables:
         for fold in range(folds.max() + 1):
-            judges.append(clone(method))
+            judges.append(copy.copy(method))  # a clone would not know that it is a judge
             data.append((X[folds != fold], candidates[folds != fold]))
             held_out.append((X, folds == fold))
     fit_copies(judges, data)
