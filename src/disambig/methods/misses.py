@@ -10,6 +10,7 @@ label too many costs next to nothing, a truth that is missing costs a row.
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +55,23 @@ class Misses:
         every class, its likeliest candidate.
     candidates : CandidateLabels
         The sets, with one more label where that may well be the truth. Train with these.
+
+    See Also
+    --------
+    find_misses : Makes it.
+
+    Examples
+    --------
+    >>> from disambig import SURE, find_misses
+    >>> from disambig.candidates import leave_out_truth
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> data = make_partial_label_dataset(200, 5, 3, random_state=0)
+    >>> y = leave_out_truth(
+    ...     data.candidates, data.true_labels, rate=0.2, random_state=0
+    ... )
+    >>> found = find_misses(SURE(), data.X, y, random_state=0)
+    >>> print(found)
+    About 17 % of the sets (10 to 23) do not contain the right label.
     """
 
     rate: float
@@ -70,11 +88,8 @@ class Misses:
 
 def check_miss_rate(miss_rate: Any) -> None:
     """Refuse what is neither a share nor "auto"."""
-    is_share = (
-        isinstance(miss_rate, int | float | np.integer | np.floating)
-        and not isinstance(miss_rate, bool)
-        and 0 <= miss_rate < 1
-    )
+    is_number = isinstance(miss_rate, Real) and not isinstance(miss_rate, bool)
+    is_share = is_number and 0 <= miss_rate < 1
     if not is_share and not (isinstance(miss_rate, str) and miss_rate == "auto"):
         raise ParameterError(
             "'miss_rate' must be a number from 0 to below 1, the share of the sets that do not "
@@ -111,11 +126,17 @@ def find_misses(
     random_state : int, generator or None, default=None
         Seed of the folds and of the copies.
 
+    See Also
+    --------
+    Misses : What it returns.
+    NCPDPlusClassifier : Finds them by itself, with ``miss_rate``.
+
     Examples
     --------
     >>> from disambig import CandidateLabels, PLKNN, find_misses
     >>> X = [[0.0], [0.1], [0.2], [0.3], [0.4], [2.0], [2.1], [2.2], [2.3], [2.4]]
-    >>> y = CandidateLabels.from_labels(["cat"] * 5 + ["dog", "dog", "cat", "dog", "dog"])
+    >>> labels = ["cat"] * 5 + ["dog", "dog", "cat", "dog", "dog"]
+    >>> y = CandidateLabels.from_labels(labels)
     >>> found = find_misses(PLKNN(n_neighbors=3), X, y, random_state=0)
     >>> int(found.probability.argmax()), str(found.label[7])
     (7, 'dog')
@@ -139,10 +160,11 @@ def find_misses_side_by_side(
     n_folds: int = 5,
 ) -> list[Misses]:
     """Return what ``find_misses`` finds in each of several tables, judged side by side."""
-    if min(len(candidates) for _, candidates in data) < n_folds:
+    fewest = min(len(candidates) for _, candidates in data)
+    if fewest < n_folds:
         raise CandidateError(
-            f"To judge every row by others takes at least {n_folds} rows. "
-            f"Got {min(len(candidates) for _, candidates in data)}. Leave 'miss_rate' out."
+            f"To judge every row by others takes at least {n_folds} rows. Got {fewest}. Give more, "
+            "lower the 'n_folds' of find_misses, or leave the 'miss_rate' of NCPD+ at 0."
         )
     known = None if miss_rate == "auto" else float(miss_rate)
     # Who gives a rate is believed; where it is 0, there is nothing to be found.
