@@ -192,7 +192,7 @@ def test_ncpd_plus_learns_from_widened_sets_and_chooses_inside_the_given_ones(se
     loaded = NCPDPlusClassifier.load(tmp_path / "model")
     np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-6)
     model.set_params(miss_rate=0.0).fit(X, SETS)
-    assert not hasattr(model, "misses_")
+    assert model.misses_ is None
 
 
 def test_ncpd_plus_finds_misses_side_by_side_as_alone():
@@ -211,4 +211,5 @@ def test_a_model_file_from_before_misses_were_found_can_be_read(tmp_path):
     model.save(tmp_path / "model")
     loaded = NCPDPlusClassifier.load(tmp_path / "model")
     assert loaded.miss_rate == 0
+    assert loaded.misses_ is None
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -116,10 +116,10 @@ class NCPDPlusClassifier(NCPDClassifier):
     members_ : dict of str to NCPDPlusClassifier
         With ``select="auto"``: the fitted members of the mix, the heaviest first. In their order
         ``predict_proba_per_network`` has the networks of all of them.
-    misses_ : Misses
+    misses_ : Misses or None
         With ``miss_rate``: the rate, and for every training row how probable it is that its set
         misses the truth, and the label that it would have then. ``candidate_confidence_`` and
-        ``disambiguate`` stay inside the sets. Not kept in a file.
+        ``disambiguate`` stay inside the sets. None without, and not kept in a file.
     history_ : History
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, how many of its first choices the
         training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``. Of a
@@ -168,7 +168,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     guard: bool
     miss_rate: Any
     selection_: Selection
-    misses_: Misses
+    misses_: Misses | None = None
     members_: "dict[str, NCPDPlusClassifier]"
 
     def __init__(
@@ -326,12 +326,12 @@ class NCPDPlusClassifier(NCPDClassifier):
     ) -> list[Sparse]:
         if methods[0].miss_rate == 0:
             return cls._fit_to_sets(methods, data)
-        for method, misses in zip(methods, cls._find_misses(methods, data), strict=True):
-            method.misses_ = misses
+        found = cls._find_misses(methods, data)
         cls._fit_to_sets(
-            methods,
-            [(X, method.misses_.candidates) for method, (X, _) in zip(methods, data, strict=True)],
+            methods, [(X, misses.candidates) for (X, _), misses in zip(data, found, strict=True)]
         )
+        for method, misses in zip(methods, found, strict=True):
+            method.misses_ = misses
         return [method._confidences(*rows) for method, rows in zip(methods, data, strict=True)]
 
     @classmethod
