@@ -67,12 +67,10 @@ def scores_of(name: str, rate: float, seeds: Sequence[int]) -> Scores:
     return scores
 
 
-def measure(
-    names: Sequence[str], rates: Sequence[float], seeds: Sequence[int], file: Path
-) -> dict[str, Scores]:
+def measure(names: Sequence[str], seeds: Sequence[int], file: Path) -> dict[str, Scores]:
     """Return the scores by set and rate; write them to a file as they come."""
     jobs = int(os.environ.get("DISAMBIG_JOBS", "1"))
-    tasks = [(name, rate) for rate in rates for name in names]
+    tasks = [(name, rate) for rate in RATES for name in names]
     found: dict[str, Scores] = {}
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(scores_of, *task, seeds): task for task in tasks}
@@ -80,7 +78,7 @@ def measure(
             name, rate = running[done]
             found[f"{name} {rate:g}"] = done.result()
             file.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return {f"{name} {rate:g}": found[f"{name} {rate:g}"] for name in names for rate in rates}
+    return {f"{name} {rate:g}": found[f"{name} {rate:g}"] for name in names for rate in RATES}
 
 
 def row_of(name: str, rate: float, scores: Scores) -> list[str]:
@@ -121,11 +119,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page goes")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--rates", type=float, nargs="+", default=RATES)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     arguments = parser.parse_args()
     file = arguments.folder / "misses.json"
-    found = measure(arguments.sets, arguments.rates, arguments.seeds, file)
+    found = measure(arguments.sets, arguments.seeds, file)
     header = ("data", "misses", "sets believed", "miss_rate=auto", "difference", "estimated rate")
     rows = [row_of(key.split()[0], float(key.split()[1]), s) for key, s in found.items()]
     words = missed(found)

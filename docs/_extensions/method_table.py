@@ -1,6 +1,7 @@
 """Which method to take when, by what was measured; and papers and departures, from the cards."""
 
 import re
+from typing import get_args
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -9,6 +10,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from disambig.datasets.card import dataset_title
 from disambig.methods import PartialLabelClassifier, all_methods
+from disambig.methods.base import Role
 from method_figures import DATASETS, Figures, measured_figures
 
 Method = type[PartialLabelClassifier]
@@ -19,7 +21,7 @@ _CODE = re.compile(r"\b\w+=(?:'[^']*'|\"[^\"]*\"|[\w.]+)")
 
 def _in_order(figures: dict[str, Figures]) -> list[Method]:
     """Return ours, then methods before baselines, the most accurate first."""
-    roles = ("method", "candidate_baseline", "true_label_baseline")
+    roles = get_args(Role)
 
     def place(method: Method) -> tuple[bool, int, float]:
         name = method.card.name

@@ -360,8 +360,9 @@ def test_before_a_tenth_is_done_nothing_is_said_of_the_time_left(
     run: Run, clock: list[float]
 ) -> None:
     log = Log()
-    of_many = {f"{key} {n}": job for key, job in run.result.plan.by_key.items() for n in range(10)}
-    log.view.on_start(SimpleNamespace(by_key=of_many), {}, [])  # type: ignore[arg-type]
+    by_key = run.result.plan.by_key
+    others = {f"{key} {n}": job for key, job in by_key.items() for n in range(9)}
+    log.view.on_start(SimpleNamespace(by_key=by_key | others), {}, [])  # type: ignore[arg-type]
     clock[0] += 100
     ended = [(planned, with_cost(record, 1.0)) for planned, record in run.result.jobs()]
     for planned, record in ended[:-1]:  # of all methods

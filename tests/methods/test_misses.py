@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -5,7 +7,9 @@ from sklearn.exceptions import NotFittedError
 from disambig import SURE, CandidateLabels, NCPDPlusClassifier, find_misses
 from disambig._core.errors import CandidateError, ParameterError
 from disambig.candidates import corrupt_controlled, leave_out_truth
+from disambig.methods import fit_many
 from disambig.methods.misses import find_misses_side_by_side
+from disambig.methods.ncpd_plus import estimator
 from methods.ncpd_plus.plus_examples import quick_mix
 
 JUDGE = SURE()
@@ -55,6 +59,19 @@ def test_the_method_is_left_as_it_is_and_the_seed_decides():
 def test_a_known_rate_is_taken():
     found = find_misses(JUDGE, X, SETS, miss_rate=0.3, random_state=0)
     assert found.rate == 0.3
+    assert found.interval == (0.3, 0.3)
+    assert str(found) == "About 30 % of the sets do not contain the right label."
+
+
+def test_a_known_rate_is_believed_however_small():
+    found = find_misses(JUDGE, X, SETS, miss_rate=0.02, random_state=0)
+    assert found.candidates.contains(TRUTH).mean() > SETS.contains(TRUTH).mean() + 0.05
+
+
+def test_labels_of_one_class_miss_nothing():
+    found = find_misses(JUDGE, X[:10], ["cow"] * 10, random_state=0)
+    assert found.rate == 0
+    assert found.label.tolist() == ["cow"] * 10
 
 
 def test_a_label_that_is_added_weighs_as_much_as_the_set_is_doubted():
@@ -100,20 +117,99 @@ def test_a_bad_rate_is_refused(rate):
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(CandidateError, match=r"takes at least 5 rows. Got 4. Leave 'miss_rate'"):
+    with pytest.raises(CandidateError, match=r"takes at least 5 rows. Got 4. Give more, lower"):
         find_misses(JUDGE, X[:4], SETS[:4])
+
+
+def tolerant_plus(select, **parameters):
+    """Return NCPD+ that finds misses, as a mix or alone, quick enough for a test."""
+    few = {"hidden": 16, "epochs": 15, "batch_size": 64, "learning_rate": 0.05}
+    ramp = {} if select == "auto" else {"ramp_epochs": 5}
+    return quick_mix(select=select, miss_rate="auto", **few, **ramp, **parameters)
+
+
+class Counter:
+    """A callback that counts fits."""
+
+    def __init__(self):
+        self.fits = 0
+
+    def on_fit_end(self, _):
+        self.fits += 1
+
+
+@pytest.mark.parametrize("select", ["auto", "none"])
+def test_callbacks_follow_the_fit_and_not_its_judges(select):
+    tolerant, believing = Counter(), Counter()
+    tolerant_plus(select, callbacks=[tolerant]).fit(X, COMPLETE)
+    tolerant_plus(select, callbacks=[believing]).set_params(miss_rate=0.0).fit(X, COMPLETE)
+    assert tolerant.fits == believing.fits > 0
+
+
+@pytest.mark.parametrize("select", ["auto", "none"])
+def test_a_checkpoint_is_gone_on_from_with_the_same_sets(select, tmp_path):
+    first, again = (
+        tolerant_plus(select, checkpoint=tmp_path / "fit").fit(X, SETS) for _ in range(2)
+    )
+    assert again.misses_.candidates == first.misses_.candidates
+    np.testing.assert_array_equal(again.predict_proba(X), first.predict_proba(X))
+    alone = tolerant_plus(select).fit(X, SETS)
+    np.testing.assert_array_equal(alone.predict_proba(X), first.predict_proba(X))
+
+
+def test_a_checkpoint_needs_a_seed_to_meet_the_same_sets(tmp_path):
+    model = tolerant_plus("none", checkpoint=tmp_path / "fit").set_params(random_state=None)
+    with pytest.raises(ParameterError, match="'checkpoint' with 'miss_rate' needs an integer"):
+        model.fit(X, SETS)
+
+
+@pytest.mark.parametrize("select", ["auto", "none"])
+def test_rows_are_watched_by_their_own_sets(select):
+    with pytest.raises(ParameterError, match=r"Got validation=0.2: give a pair \(X, y\)"):
+        tolerant_plus(select, validation=0.2).fit(X, SETS)
+    model = tolerant_plus(select, validation=(X[:40], SETS[:40])).fit(X[40:], SETS[40:])
+    assert len(model.misses_.probability) == len(X) - 40
+    watched = SETS[:40].contains(model.predict(X[:40])).mean()
+    assert model.history_["validation_covering_rate"][-1] == pytest.approx(watched)
+
+
+def test_judges_that_collapse_are_not_warned_of(monkeypatch):
+    # Not in members.py, so that the mix itself leaves nothing out.
+    monkeypatch.setattr(estimator, "has_collapsed", lambda _: True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tolerant_plus("auto").fit(X, SETS)
 
 
 @pytest.mark.parametrize("select", ["auto", "none"])
 def test_ncpd_plus_learns_from_widened_sets_and_chooses_inside_the_given_ones(select, tmp_path):
-    few = {"hidden": 16, "epochs": 15, "batch_size": 64, "learning_rate": 0.05}
-    ramp = {} if select == "auto" else {"ramp_epochs": 5}
-    model = quick_mix(select=select, miss_rate="auto", **few, **ramp).fit(X, SETS)
+    model = tolerant_plus(select).fit(X, SETS)
     misses = model.misses_
     assert misses.probability[MISSING].mean() > 5 * misses.probability[~MISSING].mean()
     assert (model.predict(X)[MISSING] == TRUTH[MISSING]).mean() > 0.8
     assert SETS.contains(model.disambiguate()).all()
-    loaded = NCPDPlusClassifier.load(model.save(tmp_path / "model") or tmp_path / "model")
+    model.save(tmp_path / "model")
+    loaded = NCPDPlusClassifier.load(tmp_path / "model")
     np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-6)
     model.set_params(miss_rate=0.0).fit(X, SETS)
-    assert not hasattr(model, "misses_")
+    assert model.misses_ is None
+
+
+def test_ncpd_plus_finds_misses_side_by_side_as_alone():
+    tasks = [(X, SETS, 1), (X, COMPLETE, 2)]
+    together = list(fit_many(tolerant_plus("auto"), tasks, at_once=2))
+    for (features, sets, seed), model in zip(tasks, together, strict=True):
+        alone = tolerant_plus("auto", random_state=seed).fit(features, sets)
+        assert model.misses_.candidates == alone.misses_.candidates
+        np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-3)
+
+
+def test_a_model_file_from_before_misses_were_found_can_be_read(tmp_path):
+    model = quick_mix().fit(X, SETS)
+    for written in (model, *model.members_.values()):
+        del written._fitted_with["miss_rate"]
+    model.save(tmp_path / "model")
+    loaded = NCPDPlusClassifier.load(tmp_path / "model")
+    assert loaded.miss_rate == 0
+    assert loaded.misses_ is None
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -64,7 +64,8 @@ def test_the_posterior_is_that_of_bayes(example):
 
 def test_a_known_rate_is_kept(example):
     said, candidates, _ = example
-    assert fit_set_model(said, candidates, miss_rate=0.4).miss_rate == 0.4
+    often = fit_set_model(said, candidates, miss_rate=0.4)
+    assert (often.miss_rate, often.standard_error) == (0.4, 0)
     never = fit_set_model(said, candidates, miss_rate=0)
     assert never.miss_rate == 0
     assert never.standard_error == 0
@@ -100,6 +101,17 @@ def test_a_set_of_all_classes_misses_nothing():
     model = fit_set_model(said, candidates, miss_rate=0.5)
     assert (model.miss_probability[:2] == 0).all()
     assert model.miss_probability[2] > 0
+
+
+def test_where_all_sets_hold_all_classes_no_rate_is_estimated():
+    model = fit_set_model(
+        np.array([[0.9, 0.1], [0.2, 0.8]]), CandidateLabels.from_mask([[1, 1]] * 2)
+    )
+    assert (model.miss_rate, model.standard_error) == (0, 0)
+
+
+def test_rows_that_tell_nothing_leave_the_rate_open():
+    assert set_model._standard_error(np.full(3, 0.5), 0.5) == np.inf
 
 
 def test_it_ends_where_it_does_not_settle(example, monkeypatch):

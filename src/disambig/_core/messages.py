@@ -59,18 +59,19 @@ def join_names(
 def quoted_list(labels: Iterable[object], most: int = _MOST_LABELS) -> str:
     """Return labels for a sentence: ``'a', 'b' and 'c'``, the first ones of many."""
     every = list(labels)
-    return _enumerate([quote_value(label) for label in every[:most]], len(every) - most)
+    return join_with_and([quote_value(label) for label in every[:most]], len(every) - most)
 
 
 def row_list(rows: Sequence[int], count: int) -> str:
     """Return where to look, for the first of ``count`` rows: ``rows 3, 5 and 7 more``."""
-    shown = _enumerate([f"{row:,}" for row in rows], count - len(rows))
+    shown = join_with_and([f"{row:,}" for row in rows], count - len(rows))
     return f"row {shown}" if count == 1 else f"rows {shown}"
 
 
-def _enumerate(shown: list[str], more: int) -> str:
-    last = f"{more:,} more" if more > 0 else shown.pop()
-    return f"{', '.join(shown)} and {last}" if shown else last
+def join_with_and(shown: Sequence[str], more: int = 0) -> str:
+    """Return an enumeration: ``a, b and c``, or ``a, b and 7 more``."""
+    *others, last = (*shown, f"{more:,} more") if more > 0 else shown
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def row_name(row: int) -> str:

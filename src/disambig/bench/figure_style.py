@@ -128,11 +128,12 @@ def dark_color(color: str) -> str | None:
             return dark.lower()
         if color == _pale(light, _PAPER):
             return _pale(dark, _DARK_PAPER)
-    white, *others = to_rgb(color)
-    if any(part != white for part in others):
+    red, green, blue = to_rgb(color)
+    if not red == green == blue:
         return None
+    lightness = red
     ends = zip(to_rgb(_DARK_INK), to_rgb(_DARK_PAPER), strict=True)
-    red, green, blue = (ink + white * (paper - ink) for ink, paper in ends)
+    red, green, blue = (ink + lightness * (paper - ink) for ink, paper in ends)
     return to_hex((red, green, blue))
 
 

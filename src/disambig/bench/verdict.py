@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from disambig._core.messages import plural
+from disambig._core.messages import join_with_and, plural
 from disambig.bench.comparisons import WinTieLoss, pairwise_tests
 from disambig.bench.run_table import DECIMALS, RunTable
 from disambig.bench.statistics import corrected_t_test
@@ -35,7 +35,7 @@ def in_one_sentence(
             groups[relation].append(_name(runs, rival) + (where if len(runs.data) > 1 else ""))
     of_all = f" of {plural(len(runs.data), runs.unit)}" if len(runs.data) > 1 else ""
     said = [
-        f"{relation} {_joined(names)}{'' if relation == _LEVEL else of_all}"
+        f"{relation} {join_with_and(names)}{'' if relation == _LEVEL else of_all}"
         for relation, names in groups.items()
         if names
     ]
@@ -62,8 +62,3 @@ def _name(runs: RunTable, method: str) -> str:
     name = runs.display_name(method)
     data, *more = runs.data
     return name if more else f"{name} ({runs.mean(data, method):.{DECIMALS}f})"
-
-
-def _joined(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

@@ -64,7 +64,6 @@ class _Tally(StudyListener):
         self._time_left = TimeLeft()
         self._failed = 0
         self._to_do = 0  # in this run
-        self._ended = 0  # of these
         self._methods_met: set[str] = set()
         self._running: set[str] = set()
         self._pending: dict[str, PlannedJob] = {}
@@ -91,7 +90,6 @@ class _Tally(StudyListener):
     def on_job_end(self, planned: "PlannedJob", record: "Record") -> None:
         """Count what has ended; say at once what failed."""
         self._running.discard(record.key)
-        self._ended += 1
         self._methods_met.add(planned.method_title)
         self._pending.pop(record.key, None)
         if record.is_done:
@@ -118,7 +116,7 @@ class _Tally(StudyListener):
         starting processes.
         """
         pending = self._pending.values()
-        is_early = self._ended < _SHARE_TO_JUDGE_BY * self._to_do
+        is_early = self._to_do - len(pending) < _SHARE_TO_JUDGE_BY * self._to_do
         if is_early or any(one.method_title not in self._methods_met for one in pending):
             return None
         return self._time_left.seconds(pending, time.monotonic() - self._started)

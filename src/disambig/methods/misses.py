@@ -7,8 +7,10 @@ one more candidate, and judges are trained again: each round they learn from few
 label too many costs next to nothing, a truth that is missing costs a row.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,25 +47,31 @@ class Misses:
         Share of the sets that miss the truth, as estimated or as given.
     interval : tuple of two floats
         95 % of where the rate lies, by the number of rows. That judges may be wrong is not in it.
+        A rate that was given is both of its ends.
     probability : ndarray of shape (rows,)
         Of each set, the probability that it misses the truth.
     label : ndarray of shape (rows,)
         The label that each row would have then: the likeliest outside its set. Where a set holds
         every class, its likeliest candidate.
     candidates : CandidateLabels
-        The sets, with ``label`` added where it may well be the truth. Train with these.
+        The sets, with one more label where that may well be the truth. Train with these.
 
     See Also
     --------
-    find_misses : Finds them.
+    find_misses : Makes it.
 
     Examples
     --------
-    >>> from disambig import SURE, CandidateLabels, find_misses
-    >>> X = [[0.0], [0.1], [0.2], [0.3], [2.0], [2.1], [2.2], [2.3]]
-    >>> y = CandidateLabels.from_labels(["cat"] * 4 + ["dog"] * 4)
-    >>> print(find_misses(SURE(), X, y, random_state=0).candidates == y)
-    True
+    >>> from disambig import SURE, find_misses
+    >>> from disambig.candidates import leave_out_truth
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> data = make_partial_label_dataset(200, 5, 3, random_state=0)
+    >>> y = leave_out_truth(
+    ...     data.candidates, data.true_labels, rate=0.2, random_state=0
+    ... )
+    >>> found = find_misses(SURE(), data.X, y, random_state=0)
+    >>> round(found.rate, 1)
+    0.2
     """
 
     rate: float
@@ -73,20 +81,15 @@ class Misses:
     candidates: CandidateLabels
 
     def __str__(self) -> str:
-        low, high = (round(100 * end) for end in self.interval)
-        return (
-            f"About {100 * self.rate:.0f} % of the sets ({low} to {high}) do not contain the "
-            "right label."
-        )
+        low, high = self.interval
+        ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f})"
+        return f"About {100 * self.rate:.0f} % of the sets{ends} do not contain the right label."
 
 
 def check_miss_rate(miss_rate: Any) -> None:
     """Refuse what is neither a share nor "auto"."""
-    is_share = (
-        isinstance(miss_rate, int | float | np.integer | np.floating)
-        and not isinstance(miss_rate, bool)
-        and 0 <= miss_rate < 1
-    )
+    is_number = isinstance(miss_rate, Real) and not isinstance(miss_rate, bool)
+    is_share = is_number and 0 <= miss_rate < 1
     if not is_share and not (isinstance(miss_rate, str) and miss_rate == "auto"):
         raise ParameterError(
             "'miss_rate' must be a number from 0 to below 1, the share of the sets that do not "
@@ -125,8 +128,8 @@ def find_misses(
 
     See Also
     --------
-    NCPDPlusClassifier : Does this inside ``fit`` with ``miss_rate="auto"``.
-    disambig.candidates.leave_out_truth : Makes such sets, for tests.
+    Misses : What it returns.
+    NCPDPlusClassifier : Finds them by itself, with ``miss_rate``.
 
     Examples
     --------
@@ -142,11 +145,11 @@ def find_misses(
     check_miss_rate(miss_rate)
     check_integer("n_folds", n_folds, minimum=2)
     seed, method_seed = spawn_seeds(random_state, 2)
-    copy = clone(method)
-    if "random_state" in copy.get_params():
-        copy.set_params(random_state=method_seed)
-    X, candidates = copy._begin_fit(X, y)
-    return find_misses_side_by_side([copy], [(X, candidates)], miss_rate, [seed], n_folds)[0]
+    judge = clone(method)
+    if "random_state" in judge.get_params():
+        judge.set_params(random_state=method_seed)
+    data = judge._begin_fit(X, y)
+    return find_misses_side_by_side([judge], [data], miss_rate, [seed], n_folds)[0]
 
 
 def find_misses_side_by_side(
@@ -157,12 +160,15 @@ def find_misses_side_by_side(
     n_folds: int = 5,
 ) -> list[Misses]:
     """Return what ``find_misses`` finds in each of several tables, judged side by side."""
-    if min(len(candidates) for _, candidates in data) < n_folds:
+    fewest = min(len(candidates) for _, candidates in data)
+    if fewest < n_folds:
         raise CandidateError(
-            f"To judge every row by others takes at least {n_folds} rows. "
-            f"Got {min(len(candidates) for _, candidates in data)}. Leave 'miss_rate' out."
+            f"To judge every row by others takes at least {n_folds} rows. Got {fewest}. Give more, "
+            "lower the 'n_folds' of find_misses, or leave the 'miss_rate' of NCPD+ at 0."
         )
     known = None if miss_rate == "auto" else float(miss_rate)
+    # Who gives a rate is believed; where it is 0, there is nothing to be found.
+    smallest = known or _SMALLEST_RATE
     folds = [
         make_generator(seed).permutation(len(candidates)) % n_folds
         for seed, (_, candidates) in zip(seeds, data, strict=True)
@@ -177,7 +183,8 @@ def find_misses_side_by_side(
         for n, of_table in zip(in_doubt, judged, strict=True):
             said[n] = of_table
             models[n] = fit_set_model(of_table, data[n][1], miss_rate=known)
-        in_doubt = [n for n in in_doubt if n in before or models[n].miss_rate >= _SMALLEST_RATE]
+        if round_number == 1:
+            in_doubt = [n for n in in_doubt if models[n].miss_rate >= smallest]
         for n in in_doubt:
             sets[n] = _widen(data[n][1], models[n])
         if round_number >= _ROUNDS:
@@ -204,7 +211,7 @@ def _judge(
     held_out = []
     for method, X, candidates, folds in tables:
         for fold in range(folds.max() + 1):
-            judges.append(clone(method))
+            judges.append(copy.copy(method))  # a clone would not know that it is a judge
             data.append((X[folds != fold], candidates[folds != fold]))
             held_out.append((X, folds == fold))
     fit_copies(judges, data)

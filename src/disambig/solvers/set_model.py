@@ -39,8 +39,8 @@ class SetModel(NamedTuple):
     miss_rate : float
         Share of the sets that do not contain the truth.
     standard_error : float
-        Of the miss rate, where it was estimated: from the number of rows and from how well they
-        tell; that the judge may be wrong is not in it.
+        Of the miss rate, from the number of rows and from how well they tell; that the judge may be
+        wrong is not in it. 0 where the rate was given.
     posterior : ndarray of shape (rows, classes)
         Probability of every class, given what was said of the row and its set.
     miss_probability : ndarray of shape (rows,)
@@ -82,20 +82,17 @@ def fit_set_model(
     inside = candidates.to_mask()
     log_weights = _log_weights(candidates)
     log_probabilities = np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
-    best, most = None, -np.inf
-    for factor in _SHARPER:
+    if inside.all():
+        miss_rate = 0.0  # a set of all classes misses nothing
+
+    def explained(factor: float) -> tuple[SetModel, float]:
         sharpened = softmax(factor * log_probabilities, axis=1)
         doubted = (1 - doubt) * sharpened + doubt / candidates.shape[1]
-        model, likelihood = _explain(
-            np.log(np.maximum(doubted, _SMALLEST_PROBABILITY)) + log_weights,
-            mask,
-            inside,
-            miss_rate,
-        )
-        if likelihood > most:
-            best, most = model, likelihood
-    assert best is not None
-    return best
+        log_said = np.log(np.maximum(doubted, _SMALLEST_PROBABILITY)) + log_weights
+        return _explain(log_said, mask, inside, miss_rate)
+
+    model, _ = max(map(explained, _SHARPER), key=lambda of_factor: of_factor[1])
+    return model
 
 
 def _explain(
@@ -122,8 +119,8 @@ def _explain(
         if likelihood < before + _TOLERANCE:
             break
         before = likelihood
-    model = SetModel(float(rate), _standard_error(missing, rate), posterior, missing, joins)
-    return model, likelihood
+    error = _standard_error(missing, rate) if miss_rate is None else 0.0
+    return SetModel(float(rate), error, posterior, missing, joins), likelihood
 
 
 def _log_weights(candidates: CandidateLabels) -> FloatArray:
@@ -150,6 +147,6 @@ def _log_likelihood(mask: sparse.csr_array, joins: FloatArray) -> FloatArray:
 
 def _standard_error(missing: FloatArray, rate: float) -> float:
     """Return the standard error of the rate by the curvature of the likelihood."""
-    scores = missing / rate - (1 - missing) / (1 - rate) if 0 < rate < 1 else np.zeros(1)
+    scores = missing / rate - (1 - missing) / (1 - rate)
     information = float(scores @ scores)
-    return information**-0.5 if information > 0 else 0.0
+    return information**-0.5 if information > 0 else np.inf

@@ -115,7 +115,8 @@ def test_it_has_all_parameters_of_ncpd_and_its_own_size_and_pace():
     others = {name for name, value in theirs.items() if ours[name] != value}
     assert others == {"dropout", "epochs", "hidden", "learning_rate"}
     assert set(ours) - set(theirs) == {
-        "select", "second_view", "swap_noise", "noise_from", "prior_correction", "guard"
+        "select", "second_view", "swap_noise", "noise_from", "prior_correction", "guard",
+        "miss_rate",
     }  # fmt: skip
 
 

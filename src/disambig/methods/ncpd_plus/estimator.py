@@ -4,7 +4,7 @@ import copy
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -86,7 +86,8 @@ class NCPDPlusClassifier(NCPDClassifier):
         Share of the candidate sets that do not contain the right label. Above 0, or with "auto",
         which estimates it, sets that seem to miss the truth are found by networks that were not
         trained on them, and get one more candidate: see ``find_misses``. That takes about as long
-        as two fits where nothing is found, and as five or more where something is.
+        as two fits where nothing is found, and as five or more where something is. It is not
+        written to a ``checkpoint``, and callbacks do not follow it.
     hidden : int or sequence of int, default=512
         Units of the hidden layer, or of each hidden layer.
     epochs : int, optional
@@ -116,10 +117,10 @@ class NCPDPlusClassifier(NCPDClassifier):
     members_ : dict of str to NCPDPlusClassifier
         With ``select="auto"``: the fitted members of the mix, the one with the largest weight
         first. ``predict_proba_per_network`` returns the networks of all of them in this order.
-    misses_ : Misses
+    misses_ : Misses or None
         With ``miss_rate``: the rate, and for every training row how probable it is that its set
         misses the truth, and the label that it would have then. ``candidate_confidence_`` and
-        ``disambiguate`` stay inside the sets. Not kept in a file.
+        ``disambiguate`` stay inside the sets. None without, and not kept in a file.
     history_ : History
         As in ``NCPDClassifier``; with ``guard`` also ``kept``, the share of its first choices that
         the training has kept (1 is all, 0 as many as by chance), and whether it has ``collapsed``.
@@ -151,12 +152,14 @@ class NCPDPlusClassifier(NCPDClassifier):
         when="where accuracy counts most",
         paper="this package; extends NCPD",
     )
+    # The sets that a miss rate leads to are learned from, and they are in the data.
     _NOT_LEARNED_FROM: ClassVar[frozenset[str]] = NCPDClassifier._NOT_LEARNED_FROM | {
+        "miss_rate",
         "second_view",
         "select",
     }
     _title = "NCPD+"
-    # Whether this is a scout or a member of a mix.
+    # Whether this is a scout, a judge or a member of a mix.
     _in_mix: bool = False
 
     select: str
@@ -167,7 +170,7 @@ class NCPDPlusClassifier(NCPDClassifier):
     guard: bool
     miss_rate: Any
     selection_: Selection
-    misses_: Misses
+    misses_: Misses | None = None
     members_: "dict[str, NCPDPlusClassifier]"
 
     def __init__(
@@ -217,6 +220,10 @@ class NCPDPlusClassifier(NCPDClassifier):
         check_miss_rate(self.miss_rate)
         if self.select == "auto":
             self._check_nothing_is_decided_twice()
+        if self.miss_rate != 0:
+            self._check_rows_are_watched_by_their_own_sets()
+        if self.select == "auto" or self.miss_rate != 0:
+            self._check_a_second_call_meets_the_same_trainings()
 
     def _check_nothing_is_decided_twice(self) -> None:
         for name, default in _DECIDED.items():
@@ -231,9 +238,20 @@ class NCPDPlusClassifier(NCPDClassifier):
                 "'early_stopping' follows one training, and select='auto' runs several. Leave it "
                 "out, or say select='none'."
             )
-        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+
+    def _check_rows_are_watched_by_their_own_sets(self) -> None:
+        if isinstance(self.validation, Real):
             raise ParameterError(
-                "'checkpoint' with select='auto' needs an integer as 'random_state', so that a "
+                "'miss_rate' adds candidates to sets, and rows are to be watched by the sets that "
+                f"they came with. Got validation={self.validation!r}: give a pair (X, y) of other "
+                "rows, or leave one of the two out."
+            )
+
+    def _check_a_second_call_meets_the_same_trainings(self) -> None:
+        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+            reason = "select='auto'" if self.select == "auto" else "'miss_rate'"
+            raise ParameterError(
+                f"'checkpoint' with {reason} needs an integer as 'random_state', so that a "
                 f"second call meets the same trainings. Got {self.random_state!r}."
             )
 
@@ -310,12 +328,12 @@ class NCPDPlusClassifier(NCPDClassifier):
     ) -> list[Sparse]:
         if methods[0].miss_rate == 0:
             return cls._fit_to_sets(methods, data)
-        for method, misses in zip(methods, cls._find_misses(methods, data), strict=True):
-            method.misses_ = misses
+        found = cls._find_misses(methods, data)
         cls._fit_to_sets(
-            methods,
-            [(X, method.misses_.candidates) for method, (X, _) in zip(methods, data, strict=True)],
+            methods, [(X, misses.candidates) for (X, _), misses in zip(data, found, strict=True)]
         )
+        for method, misses in zip(methods, found, strict=True):
+            method.misses_ = misses
         return [method._confidences(*rows) for method, rows in zip(methods, data, strict=True)]
 
     @classmethod
@@ -326,7 +344,12 @@ class NCPDPlusClassifier(NCPDClassifier):
 
         Only copies of one configuration can be trained side by side.
         """
-        believing = [clone(method).set_params(miss_rate=0.0) for method in methods]
+        # What belongs to the fit that the user asked for does not follow those of judges.
+        of_one_fit = {"validation": None, "early_stopping": None, "checkpoint": None}
+        believing = [
+            clone(method).set_params(miss_rate=0.0, callbacks=None, **of_one_fit)
+            for method in methods
+        ]
         judges = {"own": dict(enumerate(believing))}
         if methods[0].select == "auto":
             judges = make_judges(believing, data)

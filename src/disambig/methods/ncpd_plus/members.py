@@ -104,8 +104,7 @@ def compare_scouts(
     methods: Sequence[Member], data: Sequence[tuple[Features, CandidateLabels]]
 ) -> list[Selection]:
     """Return how the configurations compare for every classifier, and train no members."""
-    tasks = _tasks(methods, data)
-    return [_compared(*task) for task in zip(tasks, _fit_scouts(tasks), strict=True)]
+    return _compare_scouts(_tasks(methods, data))
 
 
 def make_judges(
@@ -117,14 +116,13 @@ def make_judges(
     member has: to tell a wrong set from others it need not be as accurate as a mix.
     """
     judges: dict[str, dict[int, Member]] = {}
-    for n, (task, selection) in enumerate(
-        zip(_tasks(methods, data), compare_scouts(methods, data), strict=True)
-    ):
+    tasks = _tasks(methods, data)
+    for n, (task, selection) in enumerate(zip(tasks, _compare_scouts(tasks), strict=True)):
         given = task.method.epochs
         epochs = _JUDGE_EPOCHS if given is None else max(1, round(_JUDGE_SHARE * given))
         parameters = CONFIGURATIONS[selection.choice].parameters(task.pace.scouting)
+        parameters |= {"decay": _JUDGE_DECAY}
         judge = _configured(task, selection.choice, "judge", epochs, **parameters)
-        judge.set_params(decay=_JUDGE_DECAY, validation=None, checkpoint=None, callbacks=None)
         judges.setdefault(selection.choice, {})[n] = judge
     return judges
 
@@ -174,6 +172,10 @@ def _fit_scouts(tasks: Sequence[_Task[Member]]) -> list[dict[str, Member]]:
             [(task.X[task.scout_rows], task.candidates[task.scout_rows]) for task in tasks],
         )
     return scouts
+
+
+def _compare_scouts(tasks: Sequence[_Task[Member]]) -> list[Selection]:
+    return [_compared(*task) for task in zip(tasks, _fit_scouts(tasks), strict=True)]
 
 
 def _compared(task: _Task[Member], scouts: dict[str, Member]) -> Selection:
