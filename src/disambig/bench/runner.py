@@ -5,7 +5,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from disambig.bench.study_results import StudyResult, find_records
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_FORGOTTEN = 3
+_MOST_DEATHS = 1
 
 
 class StudyListener:
@@ -129,7 +130,7 @@ class _Runner:
     waiting: deque[list[PlannedJob]] = field(default_factory=deque)
     under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
     elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
-    forgotten: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
+    lost: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
     sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
 
     def run(self) -> StudyResult:
@@ -221,12 +222,15 @@ class _Runner:
                 self._keep(planned, self.store.write(record, predictions))
 
     def _is_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
-        if len(batch) > 1 or not isinstance(error, CancelledError):
-            return len(batch) > 1
-        # A cluster that was restarted forgets calls; that is not the fault of the job.
+        if len(batch) > 1:
+            return True
         key = batch[0].job.key
-        self.forgotten[key] += 1
-        return self.forgotten[key] <= _MOST_FORGOTTEN
+        self.lost[key] += 1
+        if isinstance(error, CancelledError):
+            # A cluster that was restarted forgets calls; that is not the fault of the job.
+            return self.lost[key] <= _MOST_FORGOTTEN
+        # Somebody may have killed its process; if it dies again, the job is at fault.
+        return isinstance(error, BrokenExecutor) and self.lost[key] <= _MOST_DEATHS
 
     def _keep(self, planned: PlannedJob, record: Record) -> None:
         self.claims.release(planned.job.key)
