@@ -73,5 +73,5 @@ def _accuracy_of_baselines() -> dict[str, dict[str, float]]:
     }
 
 
-def _read(name: str) -> dict:  # type: ignore[type-arg]
-    return json.loads((RESULTS / name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+def _read(name: str) -> dict:  # type: ignore[type-arg]  # whatever a script kept
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]  # the same

@@ -85,8 +85,8 @@ class NCPDPlusClassifier(NCPDClassifier):
     miss_rate : float or "auto", default=0
         Share of the candidate sets that do not contain the right label. Above 0, or with "auto",
         which estimates it, sets that seem to miss the truth are found by networks that were not
-        trained on them, and get one more candidate: see ``find_misses``. That takes about as long
-        as two fits where nothing is found, and as five or more where something is. It is not
+        trained on them, and get one more candidate: see ``find_misses``. That takes several times
+        as long as a fit. It is not
         written to a ``checkpoint``, and callbacks do not follow it.
     hidden : int or sequence of int, default=512
         Units of the hidden layer, or of each hidden layer.
