@@ -108,6 +108,7 @@ def clean(
             **columns,
             method=method_of(learning),
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
+            use_truth=learning.use_truth,
             in_sample=in_sample,
             errors_to_find=errors_to_find,
             n_folds=folds,

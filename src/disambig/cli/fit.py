@@ -84,6 +84,7 @@ def fit(
             **columns,
             method=method,
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
+            use_truth=learning.use_truth,
             n_folds=folds,
             random_state=learning.seed,
             n_jobs=workers,

@@ -195,8 +195,8 @@ class LabelOptions:
     truth: Annotated[
         str | None,
         _label_option(
-            help="Column of true labels, where some are known; it may be mostly empty. Used "
-            "only to report the accuracy.",
+            help="Column of true labels, where some are known; it may be mostly empty. Nothing is "
+            "learned from them unless you ask for it.",
             metavar="COLUMN",
         ),
     ] = None
@@ -283,6 +283,14 @@ class MethodOptions:
             metavar="FILE",
         ),
     ] = None
+    use_truth: Annotated[
+        bool,
+        learning_option(
+            "--use-truth",
+            help="Also learn from --truth: rows whose true label is known are trained on with that "
+            "label alone. The accuracy still comes from rows that were held out.",
+        ),
+    ] = False
     jobs: Annotated[
         int | None,
         learning_option(

@@ -66,15 +66,19 @@ class CleanSummary(Measured):
         return "\n".join(lines)
 
 
-def summarise_cleaning(task: TableTask, cleaned: pd.DataFrame) -> CleanSummary:
+def summarise_cleaning(
+    task: TableTask, cleaned: pd.DataFrame, *, in_sample: bool = False
+) -> CleanSummary:
     """Return what cleaning did; ``cleaned`` is what ``clean_task`` returned for the task."""
     chosen = cleaned["chosen_label"].to_numpy()
+    # A model that has learned the true labels cannot be judged by them.
+    truth = None if in_sample and task.training is not task.candidates else task.truth
     return CleanSummary(
         rows=len(cleaned),
         rows_with_one_label=int((task.candidates.sizes == 1).sum()),
         rows_for_a_second_look=int(cleaned["second_look"].sum()),
         expected_errors=float((1 - cleaned["confidence"]).sum()),
-        accuracy=None if task.truth is None else known_accuracy(task.truth, chosen),
+        accuracy=None if truth is None else known_accuracy(truth, chosen),
     )
 
 
@@ -89,6 +93,7 @@ def clean_table(
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
+    use_truth: bool = False,
     in_sample: bool = False,
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int = DEFAULT_FOLDS,
@@ -120,6 +125,10 @@ def clean_table(
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
         Labels that a person has decided on, by row position, as from ``read_decisions``.
+    use_truth : bool, default=False
+        Whether models also learn from ``truth``: rows whose true label is known are trained on
+        with that label alone. The accuracy still comes from rows that were held out; with
+        ``in_sample`` there are none, and no accuracy is reported.
     in_sample : bool, default=False
         Whether one model trained on all rows chooses their labels, instead of models that were
         not trained on the row. Faster, but overconfident.
@@ -188,6 +197,7 @@ def clean_table(
         categories=categories,
         id=id,
         decisions=decisions,
+        use_truth=use_truth,
     )
     listener = listener or FitListener()
     folds = None if in_sample else n_folds
@@ -203,7 +213,7 @@ def clean_table(
             work=work,
         )
         cleaned: pd.DataFrame = append_columns(frame, cleaning.columns, prefix)
-        summary = summarise_cleaning(task, cleaning.columns)
+        summary = summarise_cleaning(task, cleaning.columns, in_sample=in_sample)
         if out is not None:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
         if out is not None and os.fspath(out) != STANDARD_STREAM:

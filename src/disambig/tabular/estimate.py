@@ -1,20 +1,13 @@
-"""How good a model is likely to be, judged on rows that it was not trained on.
+"""How good a model is likely to be, judged on rows that it was not trained on."""
 
-The only module for tables that reads true labels, and for nothing but the accuracy.
-"""
+from typing import Annotated, Self
 
-from typing import Annotated, Any, Self
-
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from disambig._core.errors import TableError
-from disambig._core.messages import describe_table_rows, did_you_mean
-from disambig._core.typing import AnyArray, BoolArray, FloatArray
-from disambig.candidates.checks import known_columns_of
+from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
-from disambig.tabular.table_cells import texts_of
+from disambig.tabular.true_labels import is_known
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -110,27 +103,6 @@ class Estimate(Measured):
         return "\n".join(lines)
 
 
-def read_truth(column: Any, classes: AnyArray, *, literal: bool) -> tuple[AnyArray, list[str]]:
-    """Return true labels, None where there is none, and what a person should know about them."""
-    labels = texts_of(column, what="a true label", literal=literal)
-    known = _is_known(labels)
-    unknown = np.zeros(len(labels), dtype=bool)
-    unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
-    if not unknown.any():
-        return labels, []
-    label = labels[int(unknown.argmax())]
-    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
-    if unknown[known].all():
-        raise TableError(
-            f"The true labels in column {column.name!r} must be among the labels that occur as "
-            f"candidates. None of them is: {which} Check that this is the column you meant."
-        )
-    return labels, [
-        f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
-        f"count as errors: {which}"
-    ]
-
-
 def estimate_quality(
     candidates: CandidateLabels,
     probabilities: FloatArray,
@@ -153,7 +125,7 @@ def estimate_quality(
 
 def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
     """Return the accuracy where the true label is known, or None if it is nowhere."""
-    known = _is_known(truth)
+    known = is_known(truth)
     if not known.any():
         return None
     right, n_rows = int((truth[known] == predicted[known]).sum()), int(known.sum())
@@ -165,7 +137,3 @@ def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
     # Rounding may put an end of the interval a hair inside a share of 0 or 1.
     low, high = min(float(interval.low), share), max(float(interval.high), share)
     return Accuracy(share=share, low=max(0.0, low), high=min(1.0, high), n_rows=n_rows)
-
-
-def _is_known(truth: AnyArray) -> BoolArray:
-    return np.array([label is not None for label in truth], dtype=bool)

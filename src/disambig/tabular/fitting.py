@@ -34,6 +34,7 @@ def fit_table(
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
+    use_truth: bool = False,
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
     n_jobs: int | FitWorkers = 1,
@@ -51,7 +52,7 @@ def fit_table(
     method : str or PartialLabelClassifier, default="ncpd_plus"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
-        Column of true labels, used only to report the accuracy; it may be mostly empty.
+        Column of true labels, to report the accuracy; it may be mostly empty.
     features, ignore : str or sequence of str, optional
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
@@ -60,6 +61,9 @@ def fit_table(
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
         Labels that a person has decided on, by row position, as from ``read_decisions``.
+    use_truth : bool, default=False
+        Whether models also learn from ``truth``: rows whose true label is known are trained on
+        with that label alone. The accuracy still comes from rows that were held out.
     n_folds : int, default=5
         Number of folds for the estimate: one more model is trained for each. 0 skips it.
     random_state : int, default=0
@@ -109,6 +113,7 @@ def fit_table(
         categories=categories,
         id=id,
         decisions=decisions,
+        use_truth=use_truth,
     )
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "per_network": False}

@@ -135,6 +135,7 @@ class FoldFit:
     plan: ColumnPlan
     values: pd.DataFrame
     candidates: CandidateLabels
+    training: CandidateLabels
     classifier: PartialLabelClassifier
     train: IntArray
     test: IntArray
@@ -146,7 +147,7 @@ class FoldFit:
         _report_epochs(classifier, listener, self.title)
         values = self.values.iloc[self.train]
         model, features = untrained_model(self.plan, values, classifier)
-        classifier.fit(features, self.candidates[self.train])
+        classifier.fit(features, self.training[self.train])
         values, held_out = self.values.iloc[self.test], self.candidates[self.test]
         if self.per_network:
             per_network = confidences_per_network(model, values, held_out)
@@ -205,6 +206,7 @@ class Folds:
                 plan=task.plan,
                 values=task.values,
                 candidates=task.candidates,
+                training=task.training,
                 classifier=_copy_for_one_fit(method, len(train), fold_seed, work, f"fold-{number}"),
                 train=train,
                 test=test,
@@ -256,7 +258,7 @@ def fit_all_rows(
     classifier = _copy_for_one_fit(method, len(task.candidates), seed, work, "whole")
     _report_epochs(classifier, listener, title)
     model, features = untrained_model(task.plan, task.values, classifier)
-    classifier.fit(features, task.candidates)
+    classifier.fit(features, task.training)
     listener.on_fit_end(title)
     # Whoever followed this fit has nothing to do with the next one.
     given = method.get_params(deep=False).items()

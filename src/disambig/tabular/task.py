@@ -14,7 +14,6 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
-from disambig.tabular.estimate import read_truth
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -22,6 +21,7 @@ from disambig.tabular.labels.label_columns import (
     check_labels_differ,
     sets_of_rows,
 )
+from disambig.tabular.true_labels import read_truth, settle_known
 
 _ROUNDING = 1e-9
 # These are code, files or views of a single fit: whoever trains many models sets them.
@@ -56,8 +56,9 @@ class TableTask:
 
     plan: ColumnPlan
     values: pd.DataFrame  # of the planned columns, ready for a transformer
-    candidates: CandidateLabels
-    truth: AnyArray | None  # for the accuracy alone; None in rows where it is not known
+    candidates: CandidateLabels  # what predictions are judged against
+    training: CandidateLabels  # what models are trained on: the same, unless truth is used
+    truth: AnyArray | None  # None in rows where it is not known
     n_decisions: int  # rows that a person has settled
 
 
@@ -71,6 +72,7 @@ def prepare_task(
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
+    use_truth: bool = False,
 ) -> TableTask:
     """Read labels and features from a table; the parameters are those of ``fit_table``.
 
@@ -89,16 +91,22 @@ def prepare_task(
     if decisions:
         candidates = settle(candidates, decisions)
         check_labels_differ(candidates)
-    _check_labels_tell_something(candidates)
     true_labels = None
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
-        true_labels, truth_notices = read_truth(frame[truth], candidates.classes, literal=literal)
+        true_labels, truth_notices = read_truth(
+            frame[truth], candidates.classes, literal=literal, learned=use_truth
+        )
         notices += truth_notices
+    training = candidates
+    if use_truth:
+        training = settle_known(candidates, true_labels)
+        check_labels_differ(training)
+    _check_labels_tell_something(training)
     plan, values, column_notices = columns.plan(candidates)
     for notice in (*notices, *column_notices):
         warn_caller(notice)
-    return TableTask(plan, values, candidates, true_labels, len(decisions or ()))
+    return TableTask(plan, values, candidates, training, true_labels, len(decisions or ()))
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:

@@ -173,6 +173,7 @@ def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings
         list(map(repr, task.values.columns)),
         pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
         task.candidates,
+        task.training,
     )
 
 

@@ -1,0 +1,69 @@
+"""True labels of some rows of a table: to judge by, and to learn from where that is asked for.
+
+Models are trained without them unless somebody asks for it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from disambig._core.errors import ParameterError, TableError
+from disambig._core.messages import describe_table_rows, did_you_mean
+from disambig._core.typing import AnyArray, BoolArray
+from disambig.candidates.checks import known_columns_of
+from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.labels.decisions import settle
+from disambig.tabular.table_cells import texts_of
+
+
+def is_known(truth: AnyArray) -> BoolArray:
+    """Return in which rows the true label is known."""
+    return np.array([label is not None for label in truth], dtype=bool)
+
+
+def read_truth(
+    column: Any, classes: AnyArray, *, literal: bool, learned: bool = False
+) -> tuple[AnyArray, list[str]]:
+    """Return true labels, None where there is none, and what a person should know about them.
+
+    ``learned`` says whether models are to learn from them.
+    """
+    labels = texts_of(column, what="a true label", literal=literal)
+    known = is_known(labels)
+    if learned and not known.any():
+        raise TableError(
+            f"--use-truth (in Python use_truth=True) needs true labels. Column {column.name!r} "
+            "has none. Fill in some, or leave the option out."
+        )
+    unknown = np.zeros(len(labels), dtype=bool)
+    unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
+    if not unknown.any():
+        return labels, []
+    label = labels[int(unknown.argmax())]
+    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
+    if unknown[known].all():
+        raise TableError(
+            f"The true labels in column {column.name!r} must be among the labels that occur as "
+            f"candidates. None of them is: {which} Check that this is the column you meant."
+        )
+    kept = " Nothing is learned from them: their rows keep their candidates." if learned else ""
+    return labels, [
+        f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
+        f"count as errors: {which}{kept}"
+    ]
+
+
+def settle_known(candidates: CandidateLabels, truth: AnyArray | None) -> CandidateLabels:
+    """Return candidate sets in which every row whose true label is known has that label alone.
+
+    It need not have been one of the row's candidates. A row keeps its set where the true label is
+    not one of the classes: a model could not predict it.
+    """
+    if truth is None:
+        raise ParameterError(
+            "--use-truth (in Python use_truth=True) needs a column of true labels. Name it by "
+            "--truth (in Python truth=), or leave the option out."
+        )
+    rows = np.flatnonzero(is_known(truth))
+    rows = rows[known_columns_of(truth[rows].tolist(), candidates.classes) >= 0]
+    return settle(candidates, dict(zip(rows.tolist(), truth[rows].tolist(), strict=True)))
