@@ -56,12 +56,15 @@ def test_the_details_are_beside_the_table(table):
     assert all(len(own) == 2 for own in said["opinions"].values())
 
 
-def test_the_truth_gives_the_accuracy_and_nothing_else(table):
-    accepted("clean", table, "--out=clean.csv", "--method=plknn", "--folds=2", "--truth=truth")
-    rows = rows_of("clean.csv")
-    right = sum(row["chosen_label"] == row["truth"] for row in rows)
+def test_the_truth_is_chosen_and_judges_choices_made_without_it(table):
+    words = ("clean", table, "--method=plknn", "--folds=2")
+    accepted(*words, "--out=blind.csv", "--ignore=truth")
+    accepted(*words, "--out=clean.csv", "--truth=truth")
+    assert all(row["chosen_label"] == row["truth"] for row in rows_of("clean.csv"))
+    right = sum(row["chosen_label"] == row["truth"] for row in rows_of("blind.csv"))
     assert details()["accuracy"]["share"] == pytest.approx(right / 60)
     assert details()["accuracy"]["n_rows"] == 60
+    assert (details()["true_labels"], details()["use_truth"]) == (60, False)
     assert details()["features"] == {"number": ["length", "width"], "category": ["colour"]}
 
 

@@ -386,7 +386,7 @@ def test_code_cannot_be_given_as_a_parameter(table, run_main):
 def test_the_files_beside_a_table_are_separated_like_it(table, run_main):
     three_clouds().to_csv(table, sep=";", index=False)
     Path("decisions.csv").write_text("row;label\n2;fox\n")
-    words = ("clean", table, "--delimiter", ";", "--truth", "truth", "--out", "clean.csv", *QUICK)
+    words = ("clean", table, "--delimiter", ";", "--ignore", "truth", "--out", "clean.csv", *QUICK)
     assert run_main(*words, "--decisions", "decisions.csv").code == 0
     assert pd.read_csv("clean.csv", sep=";")["chosen_label"][1] == "fox"
 

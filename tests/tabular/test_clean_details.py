@@ -18,11 +18,22 @@ from disambig.tabular.clean_details import (
     read_details,
     write_details,
 )
-from disambig.tabular.estimate import Accuracy
+from disambig.tabular.estimate import Accuracy, accuracy_of
+from disambig.tabular.evidence import Evidence, measure_reliability
 from disambig.tabular.task import TableTask, prepare_task
 from tabular.small_tables import quick_network
 
+CHECKED = np.array([True, False, True])
+EVIDENCE = Evidence(
+    rows=3,
+    blind_guess=0.4,
+    weighted=False,
+    expected=0.55,
+    checked=accuracy_of(2, 3),
+    reliability=measure_reliability(np.array([0.6, 0.55, 0.5]), CHECKED),
+)
 SETTINGS = {
+    "evidence": EVIDENCE,
     "folds": 2,
     "seed": 3,
     "errors_to_find": 0.9,
@@ -56,7 +67,9 @@ def cleaning(per_network, histories=(), second_look=(True, False, True, True)) -
             "candidate_confidences": CELLS,
         }
     )
-    return Cleaning(columns, np.array(per_network, dtype=np.float32), tuple(histories))
+    of_networks = np.array(per_network, dtype=np.float32)
+    choice, confidence = columns["chosen_label"].to_numpy(), columns["confidence"].to_numpy()
+    return Cleaning(columns, of_networks, tuple(histories), choice, confidence)
 
 
 NOTHING = np.empty((0, 8))
@@ -79,6 +92,16 @@ def test_details_come_back_from_their_file(tmp_path):
     assert path == details_path(tmp_path / "clean.csv") == tmp_path / "clean.csv.details.json"
     assert [file.name for file in tmp_path.iterdir()] == ["clean.csv.details.json"]
     assert read_details(path) == details
+
+
+def test_details_that_say_nothing_of_the_evidence_are_still_read(tmp_path):
+    path = write_details(described(cleaning(NOTHING)), tmp_path / "clean.csv")
+    said = json.loads(path.read_text())
+    for name in ("evidence", "true_labels", "use_truth"):
+        del said[name]
+    path.write_text(json.dumps(said))
+    details = read_details(path)
+    assert (details.evidence, details.true_labels, details.use_truth) == (None, 0, False)
 
 
 def test_the_file_says_what_was_done(tmp_path):

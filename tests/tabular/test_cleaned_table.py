@@ -84,12 +84,13 @@ def test_the_least_sure_rows_come_first_and_equal_ones_in_the_order_of_the_table
 
 def cleaned_by_network() -> tuple[pd.DataFrame, CleanDetails]:
     frame = three_clouds(30)
+    frame["truth"] = frame["truth"].where(frame.index >= 25, "")
     task = prepare_task(frame, truth="truth")
     cleaning = clean_task(task, quick_network(), n_folds=2, listener=FitListener())
-    summary = summarise_cleaning(task, cleaning.columns)
+    summary = summarise_cleaning(task, cleaning)
     details = describe_cleaning(
-        task, quick_network(), cleaning, accuracy=summary.accuracy, folds=2, seed=0,
-        errors_to_find=0.9, prefix="", labels=["label"], id=None,
+        task, quick_network(), cleaning, accuracy=summary.accuracy, evidence=summary.evidence,
+        folds=2, seed=0, errors_to_find=0.9, prefix="", labels=["label"], id=None,
     )  # fmt: skip
     return pd.concat([frame, cleaning.columns], axis=1), details
 

@@ -55,6 +55,12 @@ def _accuracy(frame):
     return model.estimate.accuracy.share
 
 
+def test_a_decision_that_is_not_the_truth_is_pointed_out():
+    assert FRAME["truth"][4] == "dog"
+    with pytest.warns(UserWarning, match="decided on is not the true one in row 5: 'fox' was"):
+        prepare_task(FRAME, truth="truth", decisions={3: FRAME["truth"][3], 4: "fox"})
+
+
 def test_to_use_the_truth_takes_a_column_with_some():
     with pytest.raises(ParameterError, match="--use-truth .* needs a column of true labels"):
         fit_table(FRAME, ignore=["truth"], use_truth=True, method=neighbours())

@@ -18,6 +18,8 @@ from disambig._core.parsing import read_small_file
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.tabular.estimate import Accuracy
+from disambig.tabular.evidence import Evidence
+from disambig.tabular.true_labels import is_known
 
 if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
     import pandas as pd
@@ -47,6 +49,8 @@ class Cleaning:
     columns: "pd.DataFrame"  # what it adds to the table
     per_network: AnyArray  # confidences by each network, as in ``OutOfFoldPredictions``
     histories: tuple[Mapping[str, Sequence[float]], ...]  # measures by epoch of every training
+    model_choice: AnyArray  # before true labels that are known were put in its place
+    model_confidence: FloatArray  # of that choice
 
 
 class CleanDetails(BaseModel):
@@ -59,6 +63,10 @@ class CleanDetails(BaseModel):
     kind: Literal["disambig cleaning"] = _KIND
     version: Literal[1] = _VERSION
     disambig: str = __version__
+    # Of the rows with several candidates; older files say nothing of it.
+    evidence: Evidence | None = None
+    true_labels: int = 0  # rows whose true label was known, and chosen
+    use_truth: bool = False  # whether models learned from them
     method: str
     parameters: dict[str, str]  # those of the method that are not None
     folds: int | None  # models that judged rows they had not seen; None for one that had
@@ -70,7 +78,7 @@ class CleanDetails(BaseModel):
     features: dict[str, list[str]]  # columns that were learned from, by what they hold
     decisions: int  # rows that a person had settled
     fingerprint: str  # of the confidences: tells whether these details belong to a table
-    accuracy: Accuracy | None  # of the chosen labels, where true labels are known
+    accuracy: Accuracy | None  # of the model's choices, where true labels are known
     histories: list[dict[str, list[float | None]]]  # measures by epoch of every training
     # By row, counted from 1: confidences of the candidates by each network.
     per_network: Annotated[dict[int, list[list[Share]]], Field(alias="opinions")]
@@ -103,6 +111,7 @@ def describe_cleaning(
     cleaning: Cleaning,
     *,
     accuracy: Accuracy | None,
+    evidence: Evidence | None,
     folds: int | None,
     seed: int,
     errors_to_find: float,
@@ -122,6 +131,9 @@ def describe_cleaning(
         features=task.plan.by_kind(),
         fingerprint=_fingerprint(cleaning.columns["candidate_confidences"]),
         accuracy=accuracy,
+        evidence=evidence,
+        true_labels=0 if task.truth is None else int(is_known(task.truth).sum()),
+        use_truth=task.uses_truth,
         histories=[_without_nan(history) for history in cleaning.histories],
         per_network=_rounded_per_network(task, cleaning),
         decisions=task.n_decisions,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from disambig._core.errors import warn_caller
 from disambig._core.messages import plural, row_count
 from disambig._core.parameters import check_real
 from disambig._core.typing import FloatArray, Sparse
@@ -22,6 +23,7 @@ from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
+from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
@@ -38,6 +40,7 @@ from disambig.tabular.out_of_fold import (
 )
 from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
+from disambig.tabular.true_labels import choose_known, is_known
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 _DECIMALS = 6
@@ -46,39 +49,64 @@ _DECIMALS = 6
 class CleanSummary(Measured):
     """What cleaning did."""
 
+    evidence: Evidence | None  # None if no row has several labels
     rows: Count
     rows_with_one_label: int
+    rows_with_true_label: int  # which is chosen there
+    true_labels_not_chosen: int | None  # by the model; None if it had learned them
     rows_for_a_second_look: int
     expected_errors: float  # among the chosen labels, going by their confidences
-    accuracy: Accuracy | None  # of the chosen labels, where true labels are known
+    accuracy: Accuracy | None  # of the model's choices, where true labels are known
 
     def __str__(self) -> str:
         errors, doubtful = round(self.expected_errors), self.rows_for_a_second_look
-        lines = [
+        lines = [] if self.evidence is None else [str(self.evidence)]
+        lines += [
             f"{self.rows:,} rows, {self.rows - self.rows_with_one_label:,} of them with several "
             "labels: one is chosen for each.",
             f"About {plural(errors, 'choice')} {'is' if errors == 1 else 'are'} expected to be "
             f"wrong. {row_count(doubtful)} deserve{'s' * (doubtful == 1)} a second look (column "
             "second_look).",
         ]
+        if self.rows_with_true_label:
+            lines.append(self._true_labels())
         if self.accuracy is not None:
             lines.append(str(self.accuracy))
         return "\n".join(lines)
 
+    def _true_labels(self) -> str:
+        known = self.rows_with_true_label
+        where = f"In {row_count(known)} the true label is known, and chosen"
+        if self.true_labels_not_chosen is None:
+            return f"{where}. The model has learned from these rows, and cannot be judged by them."
+        return f"{where}; the model had chosen another in {self.true_labels_not_chosen:,} of them."
+
 
 def summarise_cleaning(
-    task: TableTask, cleaned: pd.DataFrame, *, in_sample: bool = False
+    task: TableTask, cleaning: Cleaning, *, in_sample: bool = False
 ) -> CleanSummary:
-    """Return what cleaning did; ``cleaned`` is what ``clean_task`` returned for the task."""
-    chosen = cleaned["chosen_label"].to_numpy()
+    """Return what cleaning did; ``cleaning`` is what ``clean_task`` returned for the task."""
+    cleaned, chosen, truth = cleaning.columns, cleaning.model_choice, task.truth
+    if truth is None:
+        truth = np.full(len(cleaned), None)
+    known = is_known(truth)
     # A model that has learned the true labels cannot be judged by them.
-    truth = None if in_sample and task.training is not task.candidates else task.truth
+    has_seen = in_sample and task.uses_truth
+    judged = ~known if has_seen else np.ones(len(cleaned), dtype=bool)
     return CleanSummary(
+        evidence=gather_evidence(
+            task.candidates[judged],
+            chosen[judged],
+            cleaning.model_confidence[judged],
+            truth[judged],
+        ),
         rows=len(cleaned),
         rows_with_one_label=int((task.candidates.sizes == 1).sum()),
+        rows_with_true_label=int(known.sum()),
+        true_labels_not_chosen=None if has_seen else int((truth[known] != chosen[known]).sum()),
         rows_for_a_second_look=int(cleaned["second_look"].sum()),
         expected_errors=float((1 - cleaned["confidence"]).sum()),
-        accuracy=None if truth is None else known_accuracy(truth, chosen),
+        accuracy=known_accuracy(truth[judged], chosen[judged]),
     )
 
 
@@ -116,7 +144,8 @@ def clean_table(
     method : str or PartialLabelClassifier, default="ncpd_plus"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
-        Column of true labels, used only to report the accuracy; it may be mostly empty.
+        Column of true labels; it may be mostly empty. A true label that is known is the chosen
+        one; the accuracy is that of the model, which did not know it.
     features, ignore : str or sequence of str, optional
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
@@ -213,7 +242,9 @@ def clean_table(
             work=work,
         )
         cleaned: pd.DataFrame = append_columns(frame, cleaning.columns, prefix)
-        summary = summarise_cleaning(task, cleaning.columns, in_sample=in_sample)
+        summary = summarise_cleaning(task, cleaning, in_sample=in_sample)
+        if summary.evidence is not None and summary.evidence.warning:
+            warn_caller(summary.evidence.warning)
         if out is not None:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
         if out is not None and os.fspath(out) != STANDARD_STREAM:
@@ -222,6 +253,7 @@ def clean_table(
                 method,
                 cleaning,
                 accuracy=summary.accuracy,
+                evidence=summary.evidence,
                 folds=folds,
                 seed=random_state,
                 errors_to_find=errors_to_find,
@@ -257,8 +289,13 @@ def clean_task(
             predicted = folds.predictions()
             per_network, histories = predicted.per_network, predicted.histories
             confidences = with_prior(task.candidates, predicted.probabilities)
-    columns = _new_columns(task.candidates, confidences, errors_to_find)
-    return Cleaning(columns, per_network, histories)
+    choice = task.candidates.choose(confidences)
+    confidence = group_maxima(task.candidates.values_of(confidences), task.candidates.starts)
+    candidates = task.candidates
+    if task.truth is not None:
+        candidates, confidences = choose_known(candidates, confidences, task.truth)
+    columns = _new_columns(candidates, confidences, errors_to_find)
+    return Cleaning(columns, per_network, histories, choice, confidence)
 
 
 def _new_columns(

@@ -128,7 +128,11 @@ def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
     known = is_known(truth)
     if not known.any():
         return None
-    right, n_rows = int((truth[known] == predicted[known]).sum()), int(known.sum())
+    return accuracy_of(int((truth[known] == predicted[known]).sum()), int(known.sum()))
+
+
+def accuracy_of(right: int, n_rows: int) -> Accuracy:
+    """Return the share of rows that are right, with its 95 % interval (Wilson)."""
     from scipy import stats  # slow to import
 
     test = stats.binomtest(right, n_rows)

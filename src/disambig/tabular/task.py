@@ -21,7 +21,7 @@ from disambig.tabular.labels.label_columns import (
     check_labels_differ,
     sets_of_rows,
 )
-from disambig.tabular.true_labels import read_truth, settle_known
+from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
 _ROUNDING = 1e-9
 # These are code, files or views of a single fit: whoever trains many models sets them.
@@ -61,6 +61,11 @@ class TableTask:
     truth: AnyArray | None  # None in rows where it is not known
     n_decisions: int  # rows that a person has settled
 
+    @property
+    def uses_truth(self) -> bool:
+        """Whether models are trained on the true labels that are known."""
+        return self.training is not self.candidates
+
 
 def prepare_task(
     frame: pd.DataFrame,
@@ -97,7 +102,7 @@ def prepare_task(
         true_labels, truth_notices = read_truth(
             frame[truth], candidates.classes, literal=literal, learned=use_truth
         )
-        notices += truth_notices
+        notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates
     if use_truth:
         training = settle_known(candidates, true_labels)

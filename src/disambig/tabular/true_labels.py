@@ -3,17 +3,19 @@
 Models are trained without them unless somebody asks for it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, did_you_mean
-from disambig._core.typing import AnyArray, BoolArray
+from disambig._core.messages import describe_table_rows, did_you_mean, quote_value
+from disambig._core.typing import AnyArray, BoolArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.labels.decisions import settle
-from disambig.tabular.table_cells import texts_of
+from disambig.tabular.table_cells import text_of, texts_of
 
 
 def is_known(truth: AnyArray) -> BoolArray:
@@ -51,6 +53,44 @@ def read_truth(
         f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
         f"count as errors: {which}{kept}"
     ]
+
+
+def contradicted_decisions(truth: AnyArray, decisions: Mapping[int, object]) -> list[str]:
+    """Return a notice on the rows where a person has decided on another label than the true one."""
+    differs = np.zeros(len(truth), dtype=bool)
+    for row, label in decisions.items():
+        differs[row] = truth[row] is not None and truth[row] != text_of(label)
+    if not differs.any():
+        return []
+    row = int(differs.argmax())
+    return [
+        f"The label decided on is not the true one in {describe_table_rows(differs)}: "
+        f"{quote_value(decisions[row])} was decided, {quote_value(truth[row])} is true. "
+        "Cleaning chooses the true label. Correct one of them."
+    ]
+
+
+def choose_known(
+    candidates: CandidateLabels, confidences: Sparse, truth: AnyArray
+) -> tuple[CandidateLabels, Sparse]:
+    """Return sets that hold every known true label, and confidences that are 1 for it.
+
+    A true label need not be one of the row's candidates, nor of the classes. The sets have no
+    weights.
+    """
+    known = is_known(truth)
+    labels = truth[known].tolist()
+    classes = list(dict.fromkeys([*candidates.classes.tolist(), *labels]))
+    shape = (len(candidates), len(classes))
+    columns = known_columns_of(labels, np.array(classes, dtype=object))
+    true_cells = sparse.csr_array(
+        (np.ones(len(labels)), (np.flatnonzero(known), columns)), shape=shape
+    )
+    mask, others = candidates.to_sparse().astype(float), confidences.copy()
+    for matrix in (mask, others):
+        matrix.resize(shape)
+    others = sparse.diags_array((~known).astype(float)) @ others
+    return CandidateLabels((mask + true_cells) > 0, classes), (others + true_cells).tocsr()
 
 
 def settle_known(candidates: CandidateLabels, truth: AnyArray | None) -> CandidateLabels:
