@@ -10,10 +10,12 @@ import pytest
 
 from disambig.bench.charts import Dot, DotPanel, LineChart, RanksChart, Series
 from disambig.bench.line_styles import N_MARKERS, LineStyle, method_styles, nth_style
+from disambig.tabular.evidence import measure_reliability
 from disambig.web.charts.comparisons import dot_chart, rank_diagram
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
 from disambig.web.charts.marks import marker, path_through
+from disambig.web.charts.reliability import reliability_diagram
 from web.page_parts import HOSTILE, Elements, as_tree, assert_safe, numbers, of_class
 
 AXES = {"x_title": "size", "y_title": "rows"}
@@ -395,3 +397,22 @@ def test_bars_at_the_ends_of_lines_stand_beside_the_plot_and_replace_the_band():
     low, high = map(float, re.match(r"M[\d.]+ ([\d.]+)V([\d.]+)", bar.get("d")).groups())
     assert (low, high) == (pytest.approx(216 - 186 * 0.5), pytest.approx(216 - 186 * 0.9))
     assert "± 1 standard error" in "".join(tree.find("ul").itertext())
+
+
+def test_a_point_of_the_reliability_diagram_is_on_the_line_where_confidences_are_right():
+    confidence = np.array([0.75] * 4 + [0.55] * 2)
+    right = np.array([True, True, True, False, False, False])
+    chart = reliability_diagram(measure_reliability(confidence, right))
+    assert_safe(chart)
+    tree = as_tree(chart)
+    (line,) = (one for one in tree.iter("line") if "stroke-dasharray" in one.attrib)
+    x1, y1, x2, y2 = numbers(line, "x1", "y1", "x2", "y2")
+    wrong, sure = sorted(numbers(one, "cx", "cy") for one in tree.iter("circle"))
+    assert sure == pytest.approx((x1 + 0.75 * (x2 - x1), y1 + 0.75 * (y2 - y1)), abs=0.02)
+    assert wrong == pytest.approx((x1 + 0.55 * (x2 - x1), y1), abs=0.02)
+    tips = [one.get("data-tip") for one in of_class(tree, "mark")]
+    assert tips[1].splitlines() == [
+        "confidence 0.7 to 0.8, on average 0.750",
+        "right: 0.750 (0.301 to 0.954, 95 %)",
+        "rows: 4",
+    ]

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from disambig import CandidateLabels
 from disambig.tabular.cleaned_table import Provenance, rows_of_model
+from disambig.tabular.evidence import gather_evidence
 from disambig.tabular.task import prepare_task
 from disambig.web.table_report import table_page
 from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds
@@ -21,8 +23,8 @@ def section(html: str, name: str) -> str:
     return found[0] if found else ""
 
 
-def facts(html: str) -> dict[str, str]:
-    listed = re.findall(r"<li><strong>(.*?)</strong><span>(.*?)</span>", section(html, "overview"))
+def facts(html: str, name: str = "overview") -> dict[str, str]:
+    listed = re.findall(r"<li><strong>(.*?)</strong><span>(.*?)</span>", section(html, name))
     return {what: figure for figure, what in listed}
 
 
@@ -35,6 +37,32 @@ def test_the_overview_counts_rows_and_what_is_expected():
         "chosen labels expected to be wrong": "1.2",  # .3 + .5 + .45
         "rows worth a second look": "3",
     }
+
+
+def test_the_page_opens_with_the_evidence_of_rows_with_several_candidates():
+    html = table_page(five_rows(), title="Five")
+    assert re.search(r"<section id=\"(.*?)\"", html)[1] == "evidence"
+    assert facts(html, "evidence") == {
+        "blind guess: one of the candidates at random": "0.444",  # 1/2 + 1/3 + 1/2 of 3
+        "expected: the mean confidence of the model&#39;s choices": "0.583",  # .7 + .5 + .55 of 3
+        "checked: no true label is known (--truth names their column)": "-",
+    }
+    assert "Stated confidence" not in html
+
+
+def test_checked_rows_are_on_the_page_with_a_warning_where_they_disagree():
+    sets = CandidateLabels.from_strings(["a|b"] * 60)
+    truth = np.array(["b"] * 50 + ["a"] * 10, dtype=object)
+    evidence = gather_evidence(sets, np.array(["a"] * 60), np.full(60, 0.9), truth)
+    html = table_page(five_rows(evidence=evidence), title="Five")
+    assert "0.167" in facts(html, "evidence").values()
+    assert "6.0 choices were expected to be wrong, and 50 are" in section(html, "evidence")
+    assert "Expected calibration error 0.733" in section(html, "confidence")
+
+
+def test_there_is_no_evidence_where_every_row_has_one_candidate():
+    html = table_page(five_rows([{"cat": 1.0}, *[{"dog": 1.0}] * 4]), title="Five")
+    assert section(html, "evidence") == ""
 
 
 def test_every_label_has_its_numbers():

@@ -15,6 +15,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
 from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
+from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.table_cells import CLEAN_COLUMNS, find_column, text_of
@@ -62,6 +63,8 @@ class CleanedTable:
         Where the labels come from.
     id : str or None
         The column of ``values`` that names the rows.
+    evidence : Evidence or None
+        How many labels are right, where the cleaning has said so.
 
     See Also
     --------
@@ -90,6 +93,7 @@ class CleanedTable:
     histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
     provenance: Provenance = Provenance()
     id: str | None = None
+    evidence: Evidence | None = None
 
     @property
     def confidence(self) -> FloatArray:
@@ -195,6 +199,7 @@ def read_cleaned(
         per_network=per_network,
         histories=details.histories,
         provenance=_provenance(details),
+        evidence=details.evidence,
     )
 
 
@@ -202,7 +207,7 @@ def _provenance(details: CleanDetails) -> Provenance:
     out_of_fold = f"{details.folds} models, each on rows that it had not seen"
     return Provenance(
         judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
-        accuracy="" if details.accuracy is None else str(details.accuracy),
+        accuracy=_accuracy(details),
         about={
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
@@ -210,10 +215,19 @@ def _provenance(details: CleanDetails) -> Provenance:
             "share of expected errors marked": f"{details.errors_to_find:g}",
             "labels from": ", ".join(details.labels) or "a table of annotations",
             "rows settled by hand": f"{details.decisions:,}",
+            "true labels known and chosen": f"{details.true_labels:,}"
+            + (", learned from too" if details.use_truth else ""),
             **_features_about(details.features),
             "disambig": details.disambig,
         },
     )
+
+
+def _accuracy(details: CleanDetails) -> str:
+    if details.accuracy is None:
+        return ""
+    chosen = " That counts what the model chose; these rows now have their true label."
+    return f"{details.accuracy}{chosen if details.true_labels else ''}"
 
 
 def _features_about(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:

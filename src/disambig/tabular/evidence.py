@@ -65,7 +65,7 @@ class Evidence(Measured):
         if self.reliability is None or self.checked is None or not self.reliability.disagrees:
             return ""
         found = self.reliability
-        p_value = "below 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
+        p_value = "< 0.001" if found.p_value < 0.001 else f"= {found.p_value:.3f}"
         direction = "high" if found.errors > found.expected_errors else "low"
         return (
             f"In the {row_count(self.checked.n_rows)} with several candidates whose true label is "

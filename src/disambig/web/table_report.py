@@ -12,10 +12,13 @@ from disambig.bench.wording import MISSING
 from disambig.candidates.audit import CandidateAudit, audit_candidates
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.web.charts.grids import bar_chart, heat_map
 from disambig.web.charts.lines import line_chart
+from disambig.web.charts.reliability import reliability_diagram
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
-from disambig.web.markup import details_list, element, fragment, note, table_html
+from disambig.web.evidence_section import evidence_section
+from disambig.web.markup import details_list, element, fact_list, fragment, note, table_html
 from disambig.web.shell import Section, render_page
 
 _MOST_CLASSES = 25
@@ -61,14 +64,18 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
     """
     audit = audit_candidates(rows.candidates)
     of_sets = element("div", {"class": "charts"}, _size_chart(audit), _pair_chart(audit))
-    sections = [
+    evidence = rows.evidence or gather_evidence(
+        rows.candidates, rows.candidates.classes[rows.chosen], rows.confidence
+    )
+    sections = [] if evidence is None else [evidence_section(evidence)]
+    sections += [
         Section("overview", "Overview", _overview(rows, audit)),
         Section("sets", "The candidate sets", of_sets),
     ]
     if rows.histories:
         sections.append(Section("training", "How disambiguation went", _training(rows.histories)))
     sections += [
-        Section("confidence", "How sure the labels are", _confidence(rows)),
+        Section("confidence", "How sure the labels are", _confidence(rows, evidence)),
         Section("classes", "Class by class", _classes(rows, audit)),
         settle_section(),
     ]
@@ -94,11 +101,7 @@ def _overview(rows: CleanedTable, audit: CandidateAudit) -> Markup:
         (f"{rows.expected_errors:,.1f}", "chosen labels expected to be wrong"),
         (f"{int(rows.second_look.sum()):,}", "rows worth a second look"),
     ]
-    items = (
-        element("li", None, element("strong", None, figure), element("span", None, what))
-        for figure, what in facts
-    )
-    parts = [element("ul", {"class": "facts"}, *items)]
+    parts = [fact_list(facts)]
     if rows.provenance.judged_by:
         parts.append(element("p", None, f"Labels were chosen by {rows.provenance.judged_by}."))
     if rows.provenance.accuracy:
@@ -176,7 +179,7 @@ def _means_by_epoch(runs: Sequence[Sequence[float | None]]) -> list[float]:
     return means
 
 
-def _confidence(rows: CleanedTable) -> Markup:
+def _confidence(rows: CleanedTable, evidence: Evidence | None) -> Markup:
     several = rows.candidates.sizes > 1
     edges = np.linspace(0, 1, _BINS + 1).round(2)  # so that 0.7 is where a bar begins
     counts, _ = np.histogram(rows.confidence[several], bins=edges)
@@ -185,7 +188,7 @@ def _confidence(rows: CleanedTable) -> Markup:
         f"{count:,} rows\nconfidence {low:.2f} to {high:.2f}"
         for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True)
     ]
-    return bar_chart(
+    bars = bar_chart(
         "Confidence of the chosen label",
         labels,
         counts.tolist(),
@@ -194,6 +197,10 @@ def _confidence(rows: CleanedTable) -> Markup:
         caption=f"{int(several.sum()):,} rows with several candidates.",
         tips=tips,
     )
+    if evidence is None or evidence.reliability is None:
+        return bars
+    diagram = reliability_diagram(evidence.reliability)
+    return element("div", {"class": "charts"}, bars, diagram)
 
 
 def _classes(rows: CleanedTable, audit: CandidateAudit) -> Markup:
