@@ -132,12 +132,18 @@ def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
 
 
 def accuracy_of(right: int, n_rows: int) -> Accuracy:
-    """Return the share of rows that are right, with its 95 % interval (Wilson)."""
+    """Return the share of rows that are right, with its 95 % interval."""
+    low, high = wilson_interval(right, n_rows)
+    return Accuracy(share=right / n_rows, low=low, high=high, n_rows=n_rows)
+
+
+def wilson_interval(count: int, n_rows: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of rows (Wilson)."""
     from scipy import stats  # slow to import
 
-    test = stats.binomtest(right, n_rows)
+    test = stats.binomtest(count, n_rows)
     interval = test.proportion_ci(confidence_level=_CONFIDENCE_LEVEL, method="wilson")
-    share = right / n_rows
+    share = count / n_rows
     # Rounding may put an end of the interval a hair inside a share of 0 or 1.
     low, high = min(float(interval.low), share), max(float(interval.high), share)
-    return Accuracy(share=share, low=max(0.0, low), high=min(1.0, high), n_rows=n_rows)
+    return max(0.0, low), min(1.0, high)

@@ -55,6 +55,37 @@ def test_reserved_and_ignored_columns_are_no_features():
     assert audit_table(table, features=["colour"]).features == {"category": ("colour",)}
 
 
+def test_true_labels_outside_their_sets_are_counted_with_an_interval_and_the_first_rows():
+    labels = ["", *["cat|dog"] * 7, "bird"]
+    truth = ["cat", "cat", "bird", "dog", "", "cow", "dog", "dog", "bird"]
+    audit = audit_table(make_table(labels, truth=truth), truth="truth")
+    found = audit.truth
+    # The first row has no set, the fifth no truth; a cow is nobody's candidate.
+    assert (found.n_rows, found.n_outside, found.rows) == (7, 2, (3, 6))
+    assert found.low < 2 / 7 < found.high
+    assert "2 of the 7 true labels that are known are not among the candidates" in str(audit)
+    assert "See rows 3 and 6." in str(found)
+    assert audit.to_json()["truth"]["n_outside"] == 2
+    assert any("nowhere a candidate" in notice for notice in audit.notices)
+
+
+def test_without_a_miss_the_interval_says_how_many_there_may_be():
+    table = make_table(truth=["cat", "dog", "", "", ""])
+    found = audit_table(table, truth="truth").truth
+    assert (found.n_rows, found.n_outside, found.low, found.rows) == (2, 0, 0.0, ())
+    # Wilson: z² / (n + z²).
+    assert found.high == pytest.approx(1.96**2 / (2 + 1.96**2), abs=1e-3)
+    assert str(found).startswith("All 2 true labels")
+    assert audit_table(table.assign(truth=""), truth="truth").truth is None
+    assert audit_table(table, ignore=["truth"]).truth is None
+
+
+def test_true_labels_that_are_not_labels_at_all_are_a_finding():
+    audit = audit_table(make_table(truth=list("vwxyz")), truth="truth")
+    assert kinds_of(audit) == ["truth"]
+    assert audit.truth is None
+
+
 def test_weights_and_denials_are_noticed():
     assert audit_table(make_table(["cat:0.7|dog:0.3", "dog", "cat", "dog", "dog"])).weighted
     assert audit_table(make_table(["!cat", "dog", "cat", "bird", "dog"])).negative

@@ -8,6 +8,7 @@ import numpy as np
 
 from disambig._core.messages import percent, printable, quote_value, row_count
 from disambig.candidates.audit import CandidateAudit, LabelInformation
+from disambig.tabular.audit.checked_truth import CheckedTruth
 from disambig.tabular.audit.suspicious import Finding
 
 _KINDS = {
@@ -62,6 +63,8 @@ class TableAudit:
         What the ambiguity costs.
     findings : tuple of Finding
         What looks wrong, the worst first.
+    truth : CheckedTruth or None
+        How many known true labels are not among their row's candidates; None if none is known.
 
     See Also
     --------
@@ -88,6 +91,7 @@ class TableAudit:
     negative: bool
     information: LabelInformation
     findings: tuple[Finding, ...]
+    truth: CheckedTruth | None = None
 
     def __str__(self) -> str:
         blocks = ["\n".join(self.summary())]
@@ -127,6 +131,7 @@ class TableAudit:
                 "blind_guess_share": information.blind_guess_share,
             },
             "findings": [asdict(finding) for finding in self.findings],
+            "truth": None if self.truth is None else asdict(self.truth),
         }
 
     def summary(self) -> list[str]:
@@ -150,6 +155,7 @@ class TableAudit:
             Section(heading, _label_lines(self.sets), is_table=True),
             Section("Most often together", _pair_lines(self.sets)),
             Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
+            Section("What the true labels say", [] if self.truth is None else [str(self.truth)]),
             Section("What the ambiguity costs", str(self.information).splitlines()),
         ]
         return [section for section in sections if section.lines]

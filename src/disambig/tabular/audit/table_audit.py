@@ -1,5 +1,7 @@
 """``audit_table``: look at a table before anything is trained on it."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -8,6 +10,7 @@ from disambig._core.messages import option, row_count
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
+from disambig.tabular.audit.checked_truth import CheckedTruth, check_truth
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.labels.label_columns import (
@@ -17,6 +20,7 @@ from disambig.tabular.labels.label_columns import (
     label_column_names,
     sets_of_rows,
 )
+from disambig.tabular.true_labels import read_truth
 
 
 def audit_table(
@@ -38,7 +42,8 @@ def audit_table(
     labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
         The column or columns of candidate labels.
     truth : str, optional
-        Column of true labels; it is left out of the features.
+        Column of true labels, which may be mostly empty: says how many are not among the
+        candidates of their row. It is left out of the features.
     features, ignore : str or sequence of str, optional
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
@@ -80,6 +85,12 @@ def audit_table(
         by_kind = plan.by_kind()
     except TableError as error:  # the labels can still be audited
         findings.append(Finding("features", str(error)))
+    checked = None
+    if truth is not None:
+        try:
+            checked = _check_truth(frame[truth], read, labels, notices)
+        except TableError as error:
+            findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
     several_columns = len(label_column_names(labels)) > 1
     labelled = _labelled_rows(read, sets, values, several_columns=several_columns)
@@ -94,7 +105,21 @@ def audit_table(
         negative=read.negative,
         information=label_information(read.candidates),
         findings=tuple(findings),
+        truth=checked,
     )
+
+
+def _check_truth(
+    column: "pd.Series[Any]", read: LabelsInTable, labels: Labels, notices: list[str]
+) -> CheckedTruth | None:
+    """Return whether sets hold the true labels that are known; add to the notices."""
+    literal = isinstance(labels, LabelColumns) and labels.literal
+    truth, of_truth = read_truth(column, read.candidates.classes, literal=literal)
+    notices += of_truth
+    numbers = np.flatnonzero(~read.empty)
+    if len(read.candidates) == len(truth):  # rows without a label may have any
+        numbers = np.arange(len(truth))
+    return check_truth(read.candidates, truth[numbers], numbers)
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> LabelsInTable:
