@@ -262,7 +262,7 @@ def _with_misses(runs: RunTable) -> list[str]:
             names = dict.fromkeys(runs.settings[group[rates[0]]].dataset for group in same)
             sentences.append(
                 f"Mean {metric_title(runs.metric)} on {join_data(names)} if a share of the "
-                f"training sets misses the truth, miss = {', '.join(f'{rate:g}' for rate in rates)}: "
+                f"training sets misses the truth, miss = {', '.join(map('{:g}'.format, rates))}: "
                 f"{'; '.join(each)}."
             )
     return sentences
