@@ -13,6 +13,7 @@ from disambig.bench import (
     shuffled_folds,
 )
 from disambig.bench.evaluate import Predictions, compute_metrics
+from disambig.bench.record import Job
 from disambig.bench.trial import Split, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets import make_partial_label_dataset
@@ -184,3 +185,13 @@ def test_plknn_on_lost_is_where_others_found_it():
     method = PLKNN(unit_rows=True)
     scores = [score.accuracy for score in cross_validate(method, load_dataset("lost"))]
     assert abs(np.mean(scores) - 0.615) < 0.02
+
+
+def test_misses_are_those_of_a_study(data):
+    Witness.seen.clear()
+    list(cross_validate(Witness(), data, n_folds=3, seed=1, corruption=None, miss=0.2))
+    for fold, (_, candidates, _) in enumerate(Witness.seen):
+        job = Job("plknn", "", Split(seed=1, fold=fold, n_folds=3), miss=0.2)
+        assert candidates == job.trial_on(data).train.candidates
+    plain = make_trial(data, Split(seed=1, n_folds=3)).train.candidates
+    assert Witness.seen[0][1] != plain

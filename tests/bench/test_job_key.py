@@ -8,7 +8,7 @@ import pytest
 from bench.small_studies import write_table
 from disambig import CandidateLabels, load_dataset
 from disambig.bench import ControlledCorruption
-from disambig.bench.record import Job, data_fingerprint
+from disambig.bench.record import Job, data_fingerprint, recipe_of
 from disambig.bench.trial import GridSelection, Split
 from disambig.datasets import make_partial_label_dataset
 
@@ -40,6 +40,8 @@ OTHER_JOBS = {
     "hold-out": {"split": Split(seed=1, test_share=0.1)},
     "seed": {"split": Split(seed=2, fold=2, n_folds=10)},
     "epochs": {"by_epoch": True},
+    "misses": {"miss": 0.1},
+    "more misses": {"miss": 0.2},
 }
 
 
@@ -58,6 +60,19 @@ def test_the_key_is_a_short_name_for_a_file_and_the_same_in_every_process():
     assert (len(recipe), len(code)) == (24, 12)
     assert int(recipe + code, 16)
     assert replace(JOB).key == JOB.key
+
+
+def test_a_job_without_misses_is_described_as_it_was_before_there_were_any():
+    # Or every study would be computed again.
+    assert JOB.recipe == "778f1fefc97d14073a19d6c4"
+    assert "miss" not in JOB.content
+    assert replace(JOB, miss=0.1).content["miss"] == 0.1
+
+
+def test_a_record_of_a_job_with_misses_is_known_by_its_recipe():
+    job = replace(JOB, miss=0.1)
+    assert recipe_of(job.content) == job.recipe != JOB.recipe
+    assert recipe_of(JOB.content) == JOB.recipe
 
 
 def test_the_order_of_parameters_does_not_matter():

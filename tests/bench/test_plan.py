@@ -52,6 +52,40 @@ def test_every_share_is_combined_with_every_number_of_false_labels(table):
     assert plan.jobs[-1].data_title == "small, p=1, r=2"
 
 
+def test_every_miss_rate_is_combined_with_every_corruption_and_named_in_titles(table):
+    corruption = {"p": [0.25, 1], "r": 1, "miss": [0, 0.1]}
+    entry = {"path": str(table), "truth": "truth", "corruption": corruption}
+    plan = make_plan(small_study(table, "plknn", datasets=[entry]))
+    assert list(dict.fromkeys(one.data_title for one in plan.jobs)) == [
+        "small, p=0.25, r=1",
+        "small, p=0.25, r=1, miss=0.1",
+        "small, p=1, r=1",
+        "small, p=1, r=1, miss=0.1",
+    ]
+
+
+def test_misses_alone_leave_the_sets_of_the_dataset_and_a_rate_of_zero_changes_no_job(table):
+    entry = {"path": str(table), "truth": "truth"}
+    plain = make_plan(small_study(table, "plknn"))
+    plan = make_plan(
+        small_study(table, "plknn", datasets=[entry | {"corruption": {"miss": [0, 0.2]}}])
+    )
+    assert [one.data_title for one in plan.jobs[::9]] == ["small", "small, miss=0.2"]
+    assert all(one.job.corruption is None for one in plan.jobs)
+    assert [one.job.key for one in plan.jobs[:9]] == [one.job.key for one in plain.jobs]
+
+
+def test_sets_that_miss_the_truth_already_are_refused_whichever_fold_they_are_in(tmp_path):
+    path = write_table(tmp_path / "small.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    cells = lines[7].split(",")
+    cells[3] = next(name for name in ("cat", "dog") if name != cells[4])
+    path.write_text("\n".join([*lines[:7], ",".join(cells), *lines[8:]]), encoding="utf-8")
+    entry = {"path": str(path), "truth": "truth", "corruption": {"miss": 0.1}}
+    with pytest.raises(StudyError, match=r"datasets\[0\]: The truth can be left out only .* row 6"):
+        make_plan(small_study(None, "plknn", datasets=[entry]))
+
+
 def test_repeats_have_the_seeds_that_follow(table):
     protocol = {"folds": 2, "repeats": 3, "seed": 5}
     jobs = make_plan(small_study(table, "plknn", protocol=protocol)).jobs[:6]

@@ -38,6 +38,7 @@ def keys():
     jobs["grid"] = replace(
         jobs["plknn"], grid={"n_neighbors": [1, 2]}, selection=GridSelection(n_folds=2)
     )
+    jobs["misses"] = replace(jobs["plknn"], miss=0.1)
     return {name: job.key for name, job in jobs.items()}
 
 
@@ -66,6 +67,7 @@ def change(tmp_path, monkeypatch):
     fingerprint.code_hashes.cache_clear()
 
 
+EVERY = {*NAMES, "grid", "misses"}
 EQUATION_5 = "math.exp(-5 *"
 
 
@@ -74,11 +76,13 @@ EQUATION_5 = "math.exp(-5 *"
     [
         (EQUATION_5, "math.exp(-50 *", {"ncpd", "ncpd_plus"}),
         ("class PLKNN(", "LIMIT = 1\n\nclass PLKNN(", set()),
-        ("class PLKNN(", "@print\nclass PLKNN(", {"plknn", "grid"}),
-        ("def corrupt_controlled(", "@print\ndef corrupt_controlled(", {*NAMES, "grid"}),
+        ("class PLKNN(", "@print\nclass PLKNN(", {"plknn", "grid", "misses"}),
+        ("def corrupt_controlled(", "@print\ndef corrupt_controlled(", EVERY),
+        ("def leave_out_truth(", "@print\ndef leave_out_truth(", {"misses"}),
+        ("def leave_out_of_training(", "@print\ndef leave_out_of_training(", {"misses"}),
         ("def choose_parameters(", "@print\ndef choose_parameters(", {"grid"}),
-        ("def make_trial(", "@print\ndef make_trial(", {*NAMES, "grid"}),
-        ("predicted=probabilities.argmax(", "predicted=probabilities.argmin(", {*NAMES, "grid"}),
+        ("def make_trial(", "@print\ndef make_trial(", EVERY),
+        ("predicted=probabilities.argmax(", "predicted=probabilities.argmin(", EVERY),
         ("def outcome_of(", "@print\ndef outcome_of(", set()),
         ("METRICS = {", "def f1(outcome):\n    return 1\n\nMETRICS = {\n    'f1': f1,", set()),
         ("def run_study(", "@print\ndef run_study(", set()),

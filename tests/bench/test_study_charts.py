@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bench.made_scores import (
@@ -170,6 +171,46 @@ def test_a_missing_point_interrupts_its_curve_and_an_incomplete_one_is_hollow():
             assert np.flatnonzero(np.isnan(one.y)).tolist() == [2] * has_gaps
             assert one.remarks == ({4: "2 of 3 runs"} if has_gaps else {})
     assert chart.legend.has_hollow
+
+
+def with_misses(scores, rates=(0, 0.1, 0.3)):
+    """Return the records once for every miss rate, each costing as much accuracy."""
+    parts = [scores.assign(miss=rate, accuracy=scores["accuracy"] - rate) for rate in rates]
+    for part, rate in zip(parts, rates, strict=True):
+        if rate:
+            part["data"] = part["data"] + f", miss={rate:g}"
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_curves_against_the_miss_rate_have_a_point_for_every_rate():
+    scores = with_misses(corrupted(("glass", "ecoli"), (0.7,), (1, 2)))
+    chart = curves_chart(scores, by="miss")
+    panel = chart.panels["glass", 2]
+    assert panel.title == "glass, p = 0.7, r = 2"
+    assert list(panel.x_ticks) == [0, 0.1, 0.3]
+    of_sure = scores[(scores["dataset"] == "glass") & (scores["r"] == 2)]
+    of_sure = of_sure[of_sure["method"] == "SURE"]
+    means = of_sure.groupby("miss")["accuracy"].mean()
+    np.testing.assert_allclose(values_of(panel)["SURE"], means)
+    assert "against the share of training sets that miss the truth" in chart.caption
+
+
+def test_own_sets_have_a_panel_of_their_own_and_no_r_in_its_title():
+    chart = curves_chart(with_misses(uncorrupted(2)), by="miss")
+    assert list(chart.panels) == [("dataset 0", 0), ("dataset 1", 0)]
+    assert chart.panels["dataset 1", 0].title == "dataset 1"
+
+
+def test_curves_need_one_score_for_each_place():
+    scores = with_misses(corrupted(("glass",), rs=(1,)))
+    with pytest.raises(DisambigError, match="Give the records of one miss rate"):
+        curves_chart(scores)
+    with pytest.raises(DisambigError, match="Give the records of one p"):
+        curves_chart(scores, by="miss")
+    with pytest.raises(DisambigError, match="'by' must be 'p' or 'miss'. Got 'r'"):
+        curves_chart(scores, by="r")
+    one = scores[scores["miss"] == 0.1]
+    assert curves_chart(one).panels["glass", 1].title == "glass, r = 1, miss = 0.1"
 
 
 def test_curves_without_corruption_are_refused():

@@ -53,6 +53,28 @@ def test_a_study_on_corrupted_data_has_curves_and_counts_of_wins():
     assert len(printed["accuracy_curves_r1"].panels) == 1
 
 
+def test_a_study_with_several_miss_rates_has_curves_against_them(data):
+    several = {"name": "glass", "corruption": {"p": [0.2, 0.6], "r": 1, "miss": [0, 0.1]}}
+    own = data | {"corruption": {"miss": [0, 0.2]}}
+    one = data | {"title": "other", "corruption": {"miss": 0.2}}
+    report = make_report(result_of(small("plknn", "sure", datasets=[several, own, one])))
+    assert list(report.charts) == [
+        "accuracy_curves",
+        "accuracy_curves_miss0.1",
+        "accuracy_misses_p0.2",
+        "accuracy_misses_p0.6",
+        "accuracy_misses",
+        "accuracy_dots",
+    ]
+    assert [panel.title for panel in report.charts["accuracy_dots"].panels] == ["other, miss=0.2"]
+    assert [row[0] for row in report.tables["accuracy_wins"].rows] == [
+        "glass, r=1",
+        "glass, r=1, miss=0.1",
+        "all",
+    ]
+    assert set(report.scores["miss"]) == {0, 0.1, 0.2}
+
+
 @pytest.mark.parametrize("n_datasets", [9, 10])
 def test_ten_datasets_have_a_diagram_of_ranks(n_datasets, data):
     entries = [data | {"title": f"data {i}"} for i in range(n_datasets)]

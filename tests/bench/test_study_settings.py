@@ -208,7 +208,15 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"datasets": [{"name": "glass", "corruption": {"p": 0.1}}]},
-            "datasets[0].corruption.r: is missing. Give it.",
+            "datasets[0].corruption: 'p' and 'r' go together: give both, or 'miss' alone.",
+        ),
+        (
+            {"datasets": [{"name": "glass", "corruption": {}}]},
+            "datasets[0].corruption: give 'p' and 'r', or 'miss', or leave 'corruption' out.",
+        ),
+        (
+            {"datasets": [{"name": "glass", "corruption": {"miss": [0.1, 1.5]}}]},
+            "datasets[0].corruption.miss[1]: Input should be less than or equal to 1. Got 1.5.",
         ),
         ({"protocol": {"folds": 1}}, "protocol.folds: Input should be greater than or equal to 2."),
         ({"protocol": {"folds": "many"}}, "protocol.folds: Input should be a valid integer"),
@@ -305,7 +313,9 @@ def test_a_value_of_another_type_is_not_bent_into_shape(changes, place):
         Study(**settings(**changes))
 
 
-@pytest.mark.parametrize("corruption", [{"p": [], "r": 1}, {"p": 0.1, "r": []}], ids=str)
+@pytest.mark.parametrize(
+    "corruption", [{"p": [], "r": 1}, {"p": 0.1, "r": []}, {"miss": []}], ids=str
+)
 def test_corruption_without_values_would_leave_its_data_out_and_is_refused(corruption):
     with pytest.raises(StudyError, match=r"datasets\[1\].corruption.*at least 1"):
         Study(**settings(datasets=["ecoli", {"name": "glass", "corruption": corruption}]))

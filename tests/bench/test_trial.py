@@ -5,7 +5,7 @@ from disambig import PLKNN, CandidateLabels
 from disambig._core.errors import DisambigError, ParameterError
 from disambig._core.parameters import spawn_seeds
 from disambig.bench import ControlledCorruption, shuffled_folds
-from disambig.bench.trial import Split, make_trial
+from disambig.bench.trial import Split, leave_out_of_training, make_trial
 from disambig.candidates import corrupt_controlled
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets import make_partial_label_dataset
@@ -111,6 +111,32 @@ def test_weights_of_the_sets_stay(data):
     weighted = CandidateLabels.from_mask(mask, weights=mask * np.array([1.0, 2.0, 3.0, 4.0]))
     voted = PartialLabelDataset("votes", data.X, weighted, data.true_labels, data.feature_names)
     assert make_trial(voted, folds()[0]).train.candidates.weights is not None
+
+
+@pytest.mark.parametrize("corruption", [None, CORRUPTION])
+def test_the_truth_is_left_out_of_a_share_of_the_training_sets_alone(data, corruption):
+    split = folds()[1]
+    trial = make_trial(data, split, corruption)
+    missing = leave_out_of_training(trial, split, 0.25)
+    contained = missing.train.candidates.contains(missing.train.true_labels)
+    assert (~contained).sum() == round(0.25 * len(contained))
+    untouched = np.flatnonzero(contained)
+    assert missing.train.candidates[untouched] == trial.train.candidates[untouched]
+    assert missing.test is trial.test
+    assert (missing.method_seed, missing.selection_seed) == (
+        trial.method_seed,
+        trial.selection_seed,
+    )
+
+
+def test_misses_follow_from_the_split_and_are_others_in_every_fold_and_seed(data):
+    def missed(split):
+        train = leave_out_of_training(make_trial(data, split, CORRUPTION), split, 0.25).train
+        return tuple(train.numbers[~train.candidates.contains(train.true_labels)].tolist())
+
+    splits = [Split(seed=seed, fold=fold, n_folds=3) for seed in (0, 1) for fold in (0, 1)]
+    assert [missed(split) for split in splits] == [missed(split) for split in splits]
+    assert len({missed(split) for split in splits}) == 4
 
 
 def test_true_labels_are_needed(data):

@@ -310,3 +310,52 @@ def test_a_mark_that_says_nothing_is_refused_with_its_row(mark):
 def test_confidences_that_are_none_are_refused_with_their_row(cells, message):
     with pytest.raises(TableError, match=message):
         read_cleaned(CLEANED.assign(candidate_confidences=cells))
+
+
+# Sets that may miss the right label ---------------------------------------------------------------
+
+MISSES = CLEANED.assign(
+    candidate_confidences=[
+        "cat:0.5|dog:0.2", "dog:0.4", "cat:0.2|dog:0.3|fox:0.45", "cat:0.1|dog:0|fox:0.9"
+    ],
+    chosen_label=["cat", "dog", "fox", "fox"],
+    miss_probability=["0.3", "0.6", "0.05", "0.9"],
+    label_if_missed=["fox", "cat", "", "fox"],
+)  # fmt: skip
+
+
+def test_the_probability_of_a_miss_and_the_label_then_are_read():
+    rows = read_cleaned(MISSES)
+    assert rows.miss_probability.tolist() == [0.3, 0.6, 0.05, 0.9]
+    assert rows.label_if_missed.tolist() == [2, 0, -1, 2]
+    assert list(rows.values.columns) == ["photo"]
+    # 0.3 against the dog's 0.2; 0.6 against nothing; 0.05 against 0.5; 0.9 against the dog's 0.
+    assert rows.set_may_miss.tolist() == [True, True, False, True]
+
+
+def test_a_table_without_these_columns_is_read_as_before():
+    rows = read_cleaned(CLEANED)
+    assert (rows.miss_probability, rows.label_if_missed) == (None, None)
+    assert rows.set_may_miss.tolist() == [False] * 4
+    one = read_cleaned(CLEANED.assign(miss_probability="of my own"))
+    assert list(one.values.columns) == ["photo", "miss_probability"]
+
+
+def test_a_label_that_is_nobody_s_candidate_becomes_a_class():
+    rows = read_cleaned(MISSES.assign(label_if_missed=["owl", "", "", "fox"]))
+    assert rows.candidates.classes.tolist() == ["cat", "dog", "fox", "owl"]
+    assert rows.label_if_missed.tolist() == [3, -1, -1, 2]
+    np.testing.assert_allclose(rows.confidences[:3], [0.5, 0.2, 0.4])
+
+
+@pytest.mark.parametrize("cell", ["1.5", "-0.1", "nan?", "often"])
+def test_a_probability_of_a_miss_must_be_one(cell):
+    frame = MISSES.assign(miss_probability=["0.3", cell, None, "0"])
+    with pytest.raises(TableError, match=r"'miss_probability' holds probabilities.* in row 2"):
+        read_cleaned(frame)
+
+
+def test_networks_said_nothing_of_a_label_that_was_chosen_from_outside_the_set():
+    per_network = {1: [[0.6, 0.4]], 4: [[0.9, 0.1]]}
+    rows = read_cleaned(MISSES, made_by(MISSES, per_network=per_network))
+    assert rows.per_network == {0: [[0.6, 0.4]]}

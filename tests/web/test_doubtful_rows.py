@@ -131,3 +131,14 @@ def test_names_that_do_not_tell_rows_apart_are_refused():
     rows = five_rows(values=pd.DataFrame({"key": list("abcbe")}), id="key")
     with pytest.raises(TableError, match="It holds 'b' in row 2 and in row 4"):
         doubtful_data(rows)
+
+
+def test_rows_whose_set_may_miss_the_right_label_are_named_with_the_label_then():
+    misses = {
+        "miss_probability": np.array([0.5, 0.9, 0.1, 0.0, 0.6]),
+        "label_if_missed": np.array([2, 0, 0, -1, -1]),
+    }
+    # The second is not marked, and in the third another candidate is likelier.
+    assert doubtful_data(five_rows(**misses))["misses"] == [[5, 0.6, None], [1, 0.5, 2]]
+    assert doubtful_data(five_rows(**misses), most=2)["misses"] == [[5, 0.6, None]]
+    assert doubtful_data(five_rows())["misses"] == []

@@ -7,9 +7,13 @@ import threading
 
 import pytest
 
+from cli.command_runs import written
 from disambig import read_table
 from disambig.tabular import read_decisions
+from disambig.web import table_page
 from web.conftest import HOSTILE
+from web.hand_made_rows import five_rows
+from web.review_process import ReviewProcess
 
 pytestmark = pytest.mark.browser
 
@@ -174,3 +178,52 @@ def test_another_origin_can_neither_read_nor_post_even_if_it_knows_the_address(
     )
     assert "heron" not in page.frames[-1].content()
     assert not served.decisions.exists()
+
+
+@pytest.fixture
+def with_misses(cleaned, tmp_path):
+    """Return a review in which the set of the most doubtful bird, and no other, may miss."""
+    frame = read_table(cleaned)
+    doubtful = frame[frame["second_look"] == "True"]["confidence"].astype(float).idxmin()
+    candidates = frame.loc[doubtful, "candidate_confidences"]
+    label = next(name for name in ("heron", "stork", HOSTILE) if name not in candidates)
+    frame["miss_probability"], frame["label_if_missed"] = "0", "heron"
+    frame.loc[doubtful, ["miss_probability", "label_if_missed"]] = ["0.83", label]
+    review = ReviewProcess(written(tmp_path / cleaned.name, frame))
+    yield review, label
+    review.end()
+
+
+def test_a_set_that_may_miss_the_right_label_is_a_case_of_its_own(visit, with_misses):
+    served, label = with_misses
+    page = visit(served.address)
+    page.keyboard.press("s")
+    assert not page.is_visible("#miss")  # another bird
+    page.select_option("#doubt-filter", "set")
+    # The page knows no names of birds without the details of the cleaning.
+    first = page.inner_text("#card-title")
+    assert page.inner_text("#miss") == (
+        f"The set may miss the right label: probability 0.83. It would then be: {label}."
+    )
+    assert page.locator("#list tbody tr").count() == 1
+    assert f"not in the set, 83.0 %: {label}" in page.inner_text("#list tbody")
+    assert label_of(page, 1) == label
+    assert "not in the set" in page.locator("#choices button").first.inner_text()
+    page.keyboard.press("1")
+    page.wait_for_selector(SAVED)
+    (decision,) = map(json.loads, served.decisions.read_text(encoding="utf-8").splitlines())
+    assert (f"Row {decision['row']}", decision["label"]) == (first, label)
+    page.select_option("#doubt-filter", "candidates")
+    assert page.inner_text("#card-title") != first
+    assert "not in the set" not in page.inner_text("#list tbody")
+
+
+def test_where_no_set_is_doubted_there_is_no_choice_of_doubts(visit, tmp_path):
+    path = tmp_path / "five.html"
+    path.write_text(table_page(five_rows(), title="Five"), encoding="utf-8")
+    page = visit(path.as_uri())
+    assert not page.is_visible("#doubt-filter")
+    assert not page.is_visible("#list-doubt")
+    assert not page.is_visible("#miss")
+    n_cells = page.locator("#list tbody tr >> nth=0").locator("th, td").count()
+    assert page.locator("#list thead th:visible").count() == n_cells

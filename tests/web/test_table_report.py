@@ -197,3 +197,35 @@ def test_classes_that_are_numbers_are_texts_on_a_page():
     task = prepare_task(frame, features=["x"])
     rows = rows_of_model(fit_model(task.values, task.candidates, task.plan, neighbours()))
     assert rows.candidates.classes.tolist() == ["1", "2"]
+
+
+def test_sets_that_may_miss_the_right_label_have_a_section():
+    rows = five_rows(
+        miss_probability=np.array([0.5, 0.9, 0.1, 0.0, 0.7]),
+        label_if_missed=np.array([2, 0, 0, -1, -1]),
+        id="photo",
+    )
+    html = section(table_page(rows, title="Five"), "misses")
+    listed = re.findall(r"<li><strong>(.*?)</strong><span>(.*?)</span>", html)
+    assert {what: figure for figure, what in listed} == {
+        "sets expected to miss the right label": "2.2",
+        "of all sets": "44.0 %",
+        "sets that miss it more likely than not": "2",
+    }
+    assert "Missing most often, in expected rows: cat 1.0, fox 0.5." in html
+    cells = [
+        ["".join(cell.itertext()) for cell in row if cell.tag in ("th", "td")]
+        for row in Elements(html).tree.iter("tr")
+    ]
+    assert cells[1:] == [
+        ["5", "p5", "dog 0.45, fox 0.55", "fox", "0.70", "-"],
+        ["1", "p1", "cat 0.70, dog 0.30", "cat", "0.50", "fox"],
+    ]
+
+
+def test_a_report_says_so_where_no_set_is_doubted_and_nothing_where_none_was_judged():
+    rows = five_rows(miss_probability=np.zeros(5), label_if_missed=np.full(5, -1))
+    html = section(table_page(rows, title="Five"), "misses")
+    assert "No row is marked for a second look because of this." in html
+    assert "Missing most often" not in html
+    assert section(table_page(five_rows(), title="Five"), "misses") == ""

@@ -122,14 +122,14 @@ class LineChart:
 
 @dataclass(frozen=True)
 class CurvesChart:
-    """Scores against the share p of corrupted rows: panels by dataset and r.
+    """Scores against the share of corrupted rows, or of misses: panels by dataset and r.
 
     All have the same lines; those of a dataset share their scale.
 
     Attributes
     ----------
     panels : mapping of (str, float) to LineChart
-        By dataset and r.
+        By dataset and r; r is 0 for the candidate sets that a dataset has.
     caption : str, default=""
         What a reader has to know.
 

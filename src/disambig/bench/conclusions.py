@@ -18,6 +18,7 @@ from disambig.bench.comparisons import (
 from disambig.bench.run_table import DECIMALS, RunTable
 from disambig.bench.statistics import corrected_t_test
 from disambig.bench.wording import (
+    MISSING,
     friedman_sentence,
     join_data,
     repeated_data_sentence,
@@ -75,6 +76,7 @@ def findings(
         *_best_or_level(runs, reference, tests, alpha),
         *_verdicts(runs, reference, tests, corrected, alpha),
         *_behind(runs, reference, tests, alpha),
+        *_with_misses(runs),
         *gaps_to_baselines(runs, reference),
         *behind_baselines(runs),
         friedman_sentence(ranking, alpha),
@@ -236,6 +238,39 @@ def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) 
             f"{plural(len(runs.data), runs.unit)}: {join_data(places)}."
         )
     return sentences
+
+
+def _with_misses(runs: RunTable) -> list[str]:
+    """Say how scores change with the share of training sets that miss the truth."""
+    groups: dict[tuple[str, str, str], dict[float, str]] = {}
+    for data, one in runs.settings.items():
+        # As strings, because NaN does not equal itself.
+        groups.setdefault((one.dataset, str(one.p), str(one.r)), {})[one.miss] = data
+    by_rates: dict[tuple[float, ...], list[dict[float, str]]] = {}
+    for group in groups.values():
+        by_rates.setdefault(tuple(sorted(group)), []).append(group)
+    sentences = []
+    for rates, same in by_rates.items():
+        if len(rates) > 1:
+            each = [
+                f"{runs.display_name(method)} "
+                + ", ".join(
+                    _mean_text(runs, [group[rate] for group in same], method) for rate in rates
+                )
+                for method in runs.methods
+            ]
+            names = dict.fromkeys(runs.settings[group[rates[0]]].dataset for group in same)
+            sentences.append(
+                f"Mean {metric_title(runs.metric)} on {join_data(names)} if a share of the "
+                f"training sets misses the truth, miss = {', '.join(map('{:g}'.format, rates))}: "
+                f"{'; '.join(each)}."
+            )
+    return sentences
+
+
+def _mean_text(runs: RunTable, data: list[str], method: str) -> str:
+    mean = float(np.mean([runs.mean(title, method) for title in data]))
+    return MISSING if np.isnan(mean) else f"{mean:.{DECIMALS}f}"
 
 
 def _ranks(runs: RunTable, ranking: Ranking, reference: str) -> list[str]:

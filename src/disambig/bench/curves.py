@@ -1,9 +1,9 @@
-"""Scores against the share of corrupted rows: what their chart shows."""
+"""Scores against the share of corrupted rows, or of sets that miss the truth: what charts show."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from disambig._core.errors import ParameterError
 from disambig.bench.charts import (
@@ -15,7 +15,7 @@ from disambig.bench.charts import (
 )
 from disambig.bench.comparisons import rank_methods
 from disambig.bench.line_styles import LineStyle, role_styles
-from disambig.bench.run_table import RunTable
+from disambig.bench.run_table import RunTable, Setting
 from disambig.bench.wording import (
     errors_text,
     lr_note,
@@ -29,12 +29,26 @@ from disambig.metrics import direction, metric_title
 # baseline, of the height between it and the best, a point has to be shown.
 _MARGIN = 0.06
 _NEAR = 0.5
+# What scores are drawn against.
+_AXES = {
+    "p": "p, share of corrupted rows",
+    "miss": "miss, share of training sets without the truth",
+}
+_AGAINST = {"p": "p", "miss": "the share of training sets that miss the truth"}
+# By dataset and r: what its curves are made of, by their place on the axis.
+_Panels = dict[tuple[str, float], dict[float, str]]
 
 
 def curves_chart(
-    scores: Any, metric: str = "accuracy", *, reference: str | None = None
+    scores: Any,
+    metric: str = "accuracy",
+    *,
+    reference: str | None = None,
+    by: Literal["p", "miss"] = "p",
 ) -> CurvesChart:
     """Return the mean over runs of every method against p, a panel for every dataset and r.
+
+    With ``by="miss"`` they are against the share of training sets that the truth was left out of.
 
     Around the reference lies a band of one standard error. Methods whose average rank is in the
     lower half are pale. A point over fewer runs than others is hollow, a missing one interrupts its
@@ -44,11 +58,14 @@ def curves_chart(
     Parameters
     ----------
     scores : DataFrame
-        Records of a study with controlled corruption; others are left out.
+        Records of a study with controlled corruption; others are left out. Against p they must
+        have the same miss rate, against the miss rate the same p.
     metric : str, default="accuracy"
         Column of the records.
     reference : str, optional
         Label of the method to highlight.
+    by : {"p", "miss"}, default="p"
+        What scores are drawn against.
 
     See Also
     --------
@@ -70,34 +87,60 @@ def curves_chart(
         name: replace(style, is_pale=name in pale)
         for name, style in role_styles(runs.roles, reference).items()
     }
-    by_panel: dict[tuple[str, float], dict[float, str]] = {}
-    for data, setting in runs.settings.items():
-        if not math.isnan(setting.p):
-            by_panel.setdefault((setting.dataset, setting.r), {})[setting.p] = data
-    if not by_panel:
-        raise ParameterError(
-            "Curves need data with a share p of corrupted rows, and no record has one. "
-            "Draw dots instead."
-        )
+    by_panel = _panels(runs, by)
     limits: dict[str, tuple[float, float] | None] = {}
     for dataset in {dataset: None for dataset, _ in by_panel}:
-        panels = [by_p for (its_dataset, _), by_p in by_panel.items() if its_dataset == dataset]
-        settings = [data for by_p in panels for data in by_p.values()]
+        panels = [by_x for (its_dataset, _), by_x in by_panel.items() if its_dataset == dataset]
+        settings = [data for by_x in panels for data in by_x.values()]
         limits[dataset] = _limits(runs, settings, reference)
     return CurvesChart(
         {
             (dataset, r): LineChart(
-                f"{dataset_title(dataset)}, r = {r:g}",
-                [_curve(runs, name, style, by_p) for name, style in styles.items()],
-                x_title="p, share of corrupted rows",
+                _panel_title(runs.settings[next(iter(by_x.values()))], by),
+                [_curve(runs, name, style, by_x) for name, style in styles.items()],
+                x_title=_AXES[by],
                 y_title=metric_title(metric),
                 y_range=limits[dataset],
-                x_ticks=sorted(by_p),
+                x_ticks=sorted(by_x),
             )
-            for (dataset, r), by_p in by_panel.items()
+            for (dataset, r), by_x in by_panel.items()
         },
-        caption=_curves_caption(runs, reference, pale),
+        caption=_curves_caption(runs, reference, pale, by),
     )
+
+
+def _panels(runs: RunTable, by: Literal["p", "miss"]) -> _Panels:
+    """Return the settings of every panel by their place on the axis; r of own sets is 0."""
+    if by not in _AXES:
+        raise ParameterError(f"'by' must be 'p' or 'miss'. Got {by!r}.")
+    panels: _Panels = {}
+    for data, setting in runs.settings.items():
+        if by == "p" and math.isnan(setting.p):
+            continue
+        panel = panels.setdefault((setting.dataset, 0 if math.isnan(setting.r) else setting.r), {})
+        x = setting.p if by == "p" else setting.miss
+        if panel.setdefault(x, data) != data:
+            raise ParameterError(
+                f"A curve has one score for each {by}, and {panel[x]!r} and {data!r} are two. "
+                f"Give the records of one {'miss rate' if by == 'p' else 'p'}."
+            )
+    if not panels:
+        raise ParameterError(
+            "Curves need data with a share p of corrupted rows, and no record has one. "
+            "Draw dots instead."
+        )
+    return panels
+
+
+def _panel_title(setting: Setting, by: Literal["p", "miss"]) -> str:
+    parts = [dataset_title(setting.dataset)]
+    if by == "miss" and not math.isnan(setting.p):
+        parts.append(f"p = {setting.p:g}")
+    if not math.isnan(setting.r):
+        parts.append(f"r = {setting.r:g}")
+    if by == "p" and setting.miss:
+        parts.append(f"miss = {setting.miss:g}")
+    return ", ".join(parts)
 
 
 def _lower_half(runs: RunTable) -> set[str]:
@@ -106,7 +149,7 @@ def _lower_half(runs: RunTable) -> set[str]:
     return {method for method, rank in ranks.items() if rank > (len(ranks) + 1) / 2}
 
 
-def _curves_caption(runs: RunTable, reference: str | None, pale: set[str]) -> str:
+def _curves_caption(runs: RunTable, reference: str | None, pale: set[str], by: str) -> str:
     has_band = reference in runs.methods
     band = f" The band around {reference} is {errors_text(runs)}." if has_band else ""
     back = (
@@ -115,17 +158,18 @@ def _curves_caption(runs: RunTable, reference: str | None, pale: set[str]) -> st
         if pale
         else ""
     )
-    return f"Mean {metric_title(runs.metric)} over runs against p.{band}{back}{lr_note(runs)}"
+    against = f"Mean {metric_title(runs.metric)} over runs against {_AGAINST[by]}."
+    return f"{against}{band}{back}{lr_note(runs)}"
 
 
-def _curve(runs: RunTable, method: str, style: LineStyle, by_p: Mapping[float, str]) -> Series:
-    ps = sorted(by_p)
-    remarks = {i: runs_remark(runs, by_p[p], method) for i, p in enumerate(ps)}
-    errors = [standard_error(runs.values(by_p[p], method)) for p in ps]
+def _curve(runs: RunTable, method: str, style: LineStyle, by_x: Mapping[float, str]) -> Series:
+    xs = sorted(by_x)
+    remarks = {i: runs_remark(runs, by_x[x], method) for i, x in enumerate(xs)}
+    errors = [standard_error(runs.values(by_x[x], method)) for x in xs]
     return Series(
         runs.display_name(method),
-        ps,
-        [runs.mean(by_p[p], method) for p in ps],
+        xs,
+        [runs.mean(by_x[x], method) for x in xs],
         style,
         [math.nan if error is None else error for error in errors],
         {i: remark for i, remark in remarks.items() if remark},

@@ -41,11 +41,32 @@ class Settings(BaseModel):
 _ONE_OR_MORE = (BeforeValidator(_as_list), Many, AfterValidator(without_repeats))
 
 
-class Corruption(Settings):
-    """Candidate sets made from true labels: every ``p`` with every ``r``."""
+_Shares = Annotated[list[Annotated[float, Field(ge=0, le=1)]], *_ONE_OR_MORE]
 
-    p: Annotated[list[Annotated[float, Field(ge=0, le=1)]], *_ONE_OR_MORE]
-    r: Annotated[list[Annotated[int, Field(ge=1)]], *_ONE_OR_MORE]
+
+class Corruption(Settings):
+    """What happens to labels before training: every ``p`` with every ``r`` and every ``miss``.
+
+    ``p`` and ``r`` make candidate sets from true labels. Without them the sets are those of the
+    dataset. ``miss`` is the share of training sets that the truth is then left out of.
+    """
+
+    p: _Shares | None = None
+    r: Annotated[list[Annotated[int, Field(ge=1)]], *_ONE_OR_MORE] | None = None
+    miss: _Shares = [0.0]
+
+    @property
+    def n_settings(self) -> int:
+        """In how many ways it corrupts a dataset."""
+        return math.prod(len(shares) for shares in (self.p, self.r, self.miss) if shares)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.p is None) != (self.r is None):
+            raise ValueError("'p' and 'r' go together: give both, or 'miss' alone")
+        if self.p is None and "miss" not in self.model_fields_set:
+            raise ValueError("give 'p' and 'r', or 'miss', or leave 'corruption' out")
+        return self
 
 
 class DatasetEntry(Settings):

@@ -12,7 +12,13 @@ import numpy as np
 from disambig._core.errors import RecordError
 from disambig._core.fingerprint import code_fingerprint
 from disambig._core.typing import AnyArray, FloatArray, IntArray
-from disambig.bench.trial import ControlledCorruption, Split, Trial, make_trial
+from disambig.bench.trial import (
+    ControlledCorruption,
+    Split,
+    Trial,
+    leave_out_of_training,
+    make_trial,
+)
 from disambig.candidates.checks import columns_of
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
@@ -151,6 +157,7 @@ def cross_validate(
     n_folds: int = 10,
     seed: int = 0,
     corruption: ControlledCorruption | None = None,
+    miss: float = 0.0,
 ) -> Iterator[FoldScore]:
     """Yield the scores of every fold, as soon as they are known.
 
@@ -170,6 +177,8 @@ def cross_validate(
     corruption : ControlledCorruption, optional
         Makes candidate sets for the training rows from their true labels. By default the
         candidate sets of the dataset are used.
+    miss : float, default=0.0
+        Share of the training sets, made or the dataset's, that the truth is left out of.
 
     See Also
     --------
@@ -189,7 +198,10 @@ def cross_validate(
 
     def tasks() -> Iterator[tuple[FloatArray, CandidateLabels, int]]:
         for fold in range(n_folds):
-            trial = make_trial(dataset, Split(seed=seed, fold=fold, n_folds=n_folds), corruption)
+            split = Split(seed=seed, fold=fold, n_folds=n_folds)
+            trial = make_trial(dataset, split, corruption)
+            if miss:
+                trial = leave_out_of_training(trial, split, miss)
             started.append(trial)
             yield trial.task(method)
 

@@ -18,7 +18,7 @@ from disambig._core.processes import at_most_threads
 from disambig._version import __version__
 from disambig.bench.evaluate import Predictions, compute_metrics, metric_code
 from disambig.bench.record import Job, Record, changed_modules
-from disambig.bench.trial import Trial, TrialFit, fit_alone, fit_together, make_trial
+from disambig.bench.trial import Trial, TrialFit, fit_alone, fit_together
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
 from disambig.metrics import METRICS
@@ -79,7 +79,7 @@ def _run(
     dataset: PartialLabelDataset, jobs: Sequence[Job], method: PartialLabelClassifier
 ) -> list[JobOutput]:
     reset_peak_memory()
-    trials = [make_trial(dataset, job.split, job.corruption) for job in jobs]
+    trials = [job.trial_on(dataset) for job in jobs]
     if jobs[0].stands_alone:
         fits = [
             fit_alone(method, trial, grid=job.grid, selection=job.selection, by_epoch=job.by_epoch)

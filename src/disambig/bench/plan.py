@@ -13,6 +13,7 @@ from disambig.bench.record import Job, data_fingerprint
 from disambig.bench.settings import Study
 from disambig.bench.trial import ControlledCorruption, GridSelection, Split, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.generate import leave_out_truth
 from disambig.datasets.catalogue import load_dataset
 
 # What a study may have unless somebody says otherwise: ten seconds to list, and 200 MB. The largest
@@ -38,10 +39,9 @@ class PlannedJob:
     @property
     def data_title(self) -> str:
         """Name of the dataset, with its corruption."""
-        corruption = self.job.corruption
-        if corruption is None:
-            return self.dataset.name
-        return f"{self.dataset.name}, p={corruption.p:.12g}, r={corruption.r}"
+        corruption, miss = self.job.corruption, self.job.miss
+        made = "" if corruption is None else f", p={corruption.p:.12g}, r={corruption.r}"
+        return self.dataset.name + made + (f", miss={miss:.12g}" if miss else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +92,16 @@ def _check_count(study: Study, most: int) -> None:
     folds = protocol.folds if protocol.kind == "kfold" else 1
     n_methods = len(study.with_baselines())
     settings = sum(
-        len(entry.corruption.p) * len(entry.corruption.r) if entry.corruption else 1
-        for entry in study.datasets
+        entry.corruption.n_settings if entry.corruption else 1 for entry in study.datasets
     )
     count = settings * n_methods * folds * protocol.repeats
     if count > most:
         raise StudyError(
             f"{study.name} has {count:,} jobs, and the limit is {most:,}. A job is one of "
             f"{plural(n_methods, 'method')}, baselines included, on one of "
-            f"{plural(settings, 'dataset')}, each p and r counted, in one of folds = {folds:,} for "
-            f"each of repeats = {protocol.repeats:,}. Ask for fewer, or raise the limit: "
-            f"--max-jobs {count} (in Python max_jobs=)."
+            f"{plural(settings, 'dataset')}, each p, r and miss counted, in one of folds = "
+            f"{folds:,} for each of repeats = {protocol.repeats:,}. Ask for fewer, or raise "
+            f"the limit: --max-jobs {count} (in Python max_jobs=)."
         )
 
 
@@ -139,9 +138,12 @@ def _jobs_on(
     fingerprint = data_fingerprint(dataset)
     selection = GridSelection(protocol.selection, protocol.inner_folds)
     splits: list[Split] = []
-    for corruption in _corruptions(entry):
+    for corruption, miss in _corruptions(entry):
         # Refuses wrong settings at once, more folds than rows too, before all splits are listed.
         trial = make_trial(dataset, next(_splits(protocol)), corruption)
+        if miss and corruption is None and dataset.true_labels is not None:
+            # The same for sets that the truth cannot be left out of, whichever fold they are in.
+            leave_out_truth(dataset.candidates, dataset.true_labels, rate=miss, random_state=0)
         splits = splits or list(_splits(protocol))
         if any(method.grid for method in methods):
             check_integer(
@@ -158,6 +160,7 @@ def _jobs_on(
                     selection=selection if method.grid else None,
                     corruption=corruption,
                     by_epoch=protocol.by_epoch and method.has_epochs,
+                    miss=miss,
                 )
                 yield PlannedJob(job, dataset, method.shown_title, method.method_class.card.role)
 
@@ -173,7 +176,12 @@ def _load(entry: DatasetEntry) -> PartialLabelDataset:
     return dataset if entry.title is None else replace(dataset, name=entry.title)
 
 
-def _corruptions(entry: DatasetEntry) -> list[ControlledCorruption | None]:
-    if entry.corruption is None:
-        return [None]
-    return [ControlledCorruption(p=p, r=r) for r in entry.corruption.r for p in entry.corruption.p]
+def _corruptions(entry: DatasetEntry) -> list[tuple[ControlledCorruption | None, float]]:
+    """Return how labels are corrupted: what sets are made by, and the share that then miss."""
+    given = entry.corruption
+    if given is None:
+        return [(None, 0.0)]
+    made: list[ControlledCorruption | None] = [None]
+    if given.p is not None and given.r is not None:
+        made = [ControlledCorruption(p=p, r=r) for r in given.r for p in given.p]
+    return [(corruption, miss) for corruption in made for miss in given.miss]

@@ -21,8 +21,10 @@ from disambig.bench.trial import (
     ControlledCorruption,
     GridSelection,
     Split,
+    Trial,
     fit_alone,
     fit_together,
+    leave_out_of_training,
     make_trial,
 )
 from disambig.candidates.dataset import PartialLabelDataset
@@ -43,6 +45,7 @@ class Job:
     selection: GridSelection | None = None  # how to choose; None without a grid
     corruption: ControlledCorruption | None = None  # None: the sets of the dataset are used
     by_epoch: bool = False  # whether held-out accuracy is followed over the epochs
+    miss: float = 0.0  # share of the training sets that the truth is left out of
 
     @cached_property
     def code(self) -> Mapping[str, str]:
@@ -56,7 +59,8 @@ class Job:
         """Return ``code`` as it is in this process, now."""
         method = get_method(self.method)
         fit = fit_alone if self.stands_alone else fit_together
-        hashes = code_hashes(method, make_trial, fit, Predictions)
+        misses = (leave_out_of_training,) if self.miss else ()
+        hashes = code_hashes(method, make_trial, *misses, fit, Predictions)
         source = inspect.getsourcefile(method) if ":" in self.method else None
         if source is None:
             return hashes
@@ -67,7 +71,7 @@ class Job:
     @cached_property
     def content(self) -> dict[str, Any]:
         """The job as plain values."""
-        return asdict(self)
+        return _without_zero_miss(asdict(self))
 
     @cached_property
     def recipe(self) -> str:
@@ -89,6 +93,11 @@ class Job:
         """Whether it takes more than a fit, so that it cannot share one with other splits."""
         return bool(self.grid) or self.by_epoch
 
+    def trial_on(self, dataset: PartialLabelDataset) -> Trial:
+        """Return what its method meets: the split, the candidate sets and the seeds."""
+        trial = make_trial(dataset, self.split, self.corruption)
+        return leave_out_of_training(trial, self.split, self.miss) if self.miss else trial
+
     def make_method(self) -> PartialLabelClassifier:
         """Return the method with its parameters, not fitted."""
         return get_method(self.method)(**self.parameters)
@@ -101,7 +110,13 @@ def changed_modules(before: Mapping[str, str], after: Mapping[str, str]) -> list
 
 def recipe_of(job: Mapping[str, Any]) -> str:
     """Return the recipe of a job that is given as plain values, as a record has it."""
-    return _hash({field.name: job.get(field.name) for field in fields(Job)})[:24]
+    content = {field.name: job.get(field.name) for field in fields(Job)}
+    return _hash(_without_zero_miss(content))[:24]
+
+
+def _without_zero_miss(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out ``miss`` where it is 0, as before there was one: keys and records stay the same."""
+    return {name: value for name, value in content.items() if name != "miss" or value}
 
 
 def side_by_side(job: Job) -> int | None:

@@ -36,6 +36,14 @@ def study_scores(result: StudyResult) -> Any:
     return pd.DataFrame([_row(planned, record) for planned, record in result.jobs()])
 
 
+def miss_rates(scores: Any) -> Any:
+    """Return the column of miss rates; it is 0 in records of earlier versions, which have none."""
+    import pandas as pd
+
+    known = scores.get("miss", pd.Series(0.0, index=scores.index))
+    return known.fillna(0).astype(float)
+
+
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
     job = planned.job
     error = (record.error or {}).get("message")
@@ -43,6 +51,7 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "dataset": planned.dataset.name,
         "p": job.corruption.p if job.corruption else None,
         "r": job.corruption.r if job.corruption else None,
+        "miss": job.miss,
         "data": planned.data_title,
         "method": planned.method_title,
         "role": planned.role,
@@ -79,11 +88,12 @@ def accuracy_by_epoch(result: StudyResult) -> dict[str, dict[str, list[list[floa
 
 @dataclass(frozen=True)
 class Setting:
-    """A dataset and how its labels were corrupted; NaN where they were not."""
+    """A dataset and how its labels were corrupted; p and r are NaN where the sets are its own."""
 
     dataset: str
     p: float
     r: float
+    miss: float = 0.0  # share of the training sets without the truth
 
 
 @dataclass(frozen=True)
@@ -119,11 +129,11 @@ class RunTable:
         roles: dict[str, str] = {}
         selections: dict[str, tuple[str, ...]] = {}
         runs: dict[tuple[str, str], dict[Run, float]] = {}
-        columns = [*_COLUMNS, metric]
-        for record in zip(*(scores[name].tolist() for name in columns), strict=True):
+        columns = [scores[name].tolist() for name in [*_COLUMNS, metric]]
+        for miss, *record in zip(miss_rates(scores).tolist(), *columns, strict=True):
             dataset, p, r, data, method, role, seed, fold, selection, value = record
             role = _FORMER_ROLES.get(role, role)
-            settings.setdefault(data, Setting(dataset, _number(p), _number(r)))
+            settings.setdefault(data, Setting(dataset, _number(p), _number(r), miss))
             if roles.setdefault(method, role) != role or role not in _ROLES:
                 raise ParameterError(
                     f"A method has one role, {', '.join(_ROLES)}. {method!r} has {role!r}"

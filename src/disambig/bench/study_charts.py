@@ -10,6 +10,7 @@ import numpy as np
 from disambig._core.errors import ParameterError
 from disambig.bench.charts import (
     Chart,
+    CurvesChart,
     Dot,
     DotPanel,
     DotsChart,
@@ -20,7 +21,7 @@ from disambig.bench.charts import (
 from disambig.bench.comparisons import MIN_DATASETS_OF_RANKS, rank_methods
 from disambig.bench.curves import curves_chart
 from disambig.bench.line_styles import LineStyle, method_styles, role_styles
-from disambig.bench.run_table import RunTable, accuracy_by_epoch
+from disambig.bench.run_table import RunTable, accuracy_by_epoch, miss_rates
 from disambig.bench.study_results import StudyResult
 from disambig.bench.wording import (
     errors_text,
@@ -53,17 +54,37 @@ def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
             reference=reference,
             names={method: names(method) for method in curves},
         )
-    is_corrupted = scores["p"].notna()
+    scores = scores.assign(miss=miss_rates(scores))
+    n_rates = scores.groupby(["dataset", "p", "r"], dropna=False)["miss"].transform("nunique")
     for metric in study.metrics:
-        if is_corrupted.any():
-            charts[f"{metric}_curves"] = curves_chart(scores, metric, reference=reference)
-        if not is_corrupted.all():
-            uncorrupted = scores[~is_corrupted]
-            charts[f"{metric}_dots"] = dots_chart(uncorrupted, metric, reference=reference)
+        charts |= _curves_charts(scores, n_rates > 1, metric, reference)
+        in_dots = scores[scores["p"].isna() & (n_rates == 1)]
+        if len(in_dots):
+            charts[f"{metric}_dots"] = dots_chart(in_dots, metric, reference=reference)
         ranking = rank_methods(RunTable.from_scores(scores, metric))
         is_testable = ranking.critical_difference is not None
         if is_testable and ranking.n_datasets >= MIN_DATASETS_OF_RANKS:
             charts[f"{metric}_ranks"] = ranks_chart(scores, metric, reference=reference)
+    return charts
+
+
+def _curves_charts(
+    scores: Any, has_rates: Any, metric: str, reference: str
+) -> dict[str, CurvesChart]:
+    """Return curves against p for every miss rate, and against the miss rate for every p.
+
+    Data with several miss rates (``has_rates``) and a single p has no curve against p.
+    """
+    charts = {}
+    n_ps = scores.groupby(["dataset", "r", "miss"], dropna=False)["p"].transform("nunique")
+    against_p = scores[~has_rates | (n_ps > 1)]
+    for miss, records in against_p.groupby("miss"):
+        if records["p"].notna().any():
+            name = f"{metric}_curves" + (f"_miss{miss:g}" if miss else "")
+            charts[name] = curves_chart(records, metric, reference=reference)
+    for p, records in scores[has_rates].groupby("p", dropna=False):
+        name = f"{metric}_misses" + ("" if math.isnan(p) else f"_p{p:g}")
+        charts[name] = curves_chart(records, metric, reference=reference, by="miss")
     return charts
 
 

@@ -12,7 +12,6 @@ from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.settings import Study
 from disambig.bench.store import RecordStore
-from disambig.bench.trial import make_trial
 from disambig.metrics import METRICS
 
 
@@ -156,7 +155,7 @@ def _with_every_metric(
     metrics = {name: value for name, value in record.metrics.items() if name not in names}
     problems: dict[str, Exception] = {}
     try:
-        trial = make_trial(planned.dataset, planned.job.split, planned.job.corruption)
+        trial = planned.job.trial_on(planned.dataset)
         outcome = outcome_of(store.read_predictions(record), trial)
     except DisambigError as error:
         problems = dict.fromkeys(names, error)

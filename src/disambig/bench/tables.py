@@ -133,7 +133,9 @@ def _comparison_notes(
 def win_table(
     scores: Any, metric: str = "accuracy", *, reference: str, alpha: float = 0.05
 ) -> Table:
-    """Return a row for every dataset and r: the reference against each rival, over all p.
+    """Return a row for every dataset, r and miss rate: the reference against each rival.
+
+    Wins, ties and losses are counted over all p.
 
     Baselines have the last columns and take no part in the sum of all rivals.
 
@@ -167,7 +169,8 @@ def win_table(
     groups: dict[str, list[str]] = {}
     for data, setting in runs.settings.items():
         r = "" if np.isnan(setting.r) else f", r={setting.r:g}"
-        groups.setdefault(setting.dataset + r, []).append(data)
+        miss = f", miss={setting.miss:g}" if setting.miss else ""
+        groups.setdefault(setting.dataset + r + miss, []).append(data)
 
     def count(group: list[str], *others: str) -> str:
         return str(WinTieLoss.count((tests[pair] for pair in product(group, others)), alpha))

@@ -1,7 +1,7 @@
 """A method on one split: the data it meets, how its parameters are chosen, its fit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_integer, check_real, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.candidates.dataset import PartialLabelDataset
-from disambig.candidates.generate import corrupt_controlled
+from disambig.candidates.generate import corrupt_controlled, leave_out_truth
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
@@ -179,6 +179,19 @@ def make_trial(
         method_seed=method_seed,
         selection_seed=selection_seed,
     )
+
+
+def leave_out_of_training(trial: Trial, split: Split, miss: float) -> Trial:
+    """Return the trial with the truth left out of a share of its training sets.
+
+    Test rows stay as they are. Apart from ``make_trial``, because the keys of jobs without misses
+    must not depend on it.
+    """
+    fold_seed = spawn_seeds(split.seed, split.fold + 1)[split.fold]
+    *_, seed = spawn_seeds(fold_seed, 5)  # make_trial uses the first four
+    rows = trial.train
+    candidates = leave_out_truth(rows.candidates, rows.true_labels, rate=miss, random_state=seed)
+    return replace(trial, train=replace(rows, candidates=candidates))
 
 
 # Fitting -----------------------------------------------------------------------------------------

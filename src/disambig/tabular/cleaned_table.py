@@ -18,7 +18,8 @@ from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
-from disambig.tabular.table_cells import CLEAN_COLUMNS, find_column, text_of
+from disambig.tabular.miss_columns import has_misses, listed_labels, read_misses
+from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
     from disambig.tabular.table_model import TableModel
@@ -65,6 +66,11 @@ class CleanedTable:
         The column of ``values`` that names the rows.
     evidence : Evidence or None
         How many labels are right, where the cleaning has said so.
+    miss_probability : ndarray of shape (n_samples,) or None
+        Probability that the row's set does not contain the right label; None if that was not
+        estimated.
+    label_if_missed : ndarray of shape (n_samples,) or None
+        Index of the class that the row would then have; -1 where there is none.
 
     See Also
     --------
@@ -94,6 +100,8 @@ class CleanedTable:
     provenance: Provenance = Provenance()
     id: str | None = None
     evidence: Evidence | None = None
+    miss_probability: FloatArray | None = None
+    label_if_missed: IntArray | None = None
 
     @property
     def confidence(self) -> FloatArray:
@@ -104,6 +112,19 @@ class CleanedTable:
     def expected_errors(self) -> float:
         """How many of the chosen labels are wrong, going by their confidences."""
         return float((1 - self.confidence).sum())
+
+    @property
+    def set_may_miss(self) -> BoolArray:
+        """Whether the set is likelier to miss the right label than another candidate is right."""
+        if self.miss_probability is None or self.label_if_missed is None:
+            return np.zeros(len(self.candidates), dtype=bool)
+        rows, columns = self.candidates.pairs()
+        # A label that was chosen from outside the set is listed beside its candidates.
+        inside = np.where(columns == self.label_if_missed[rows], 0, self.confidences)
+        starts = self.candidates.starts
+        others = np.add.reduceat(inside, starts) - group_maxima(inside, starts)
+        may_miss: BoolArray = self.miss_probability > others
+        return may_miss
 
     def doubtful_rows(self, most: int) -> IntArray:
         """Return the rows marked for a second look, least sure first, at most a given number."""
@@ -173,7 +194,13 @@ def read_cleaned(
     )
     cells = [text_of(cell) or "" for cell in confidences]
     candidates, values = _read_confidences(cells, str(confidences.name))
-    if details is not None and not (belong_to(details, cells) and _fit(details, candidates)):
+    added, set_sizes = list(CLEAN_COLUMNS), candidates.sizes
+    miss_probability, label_if_missed = None, None
+    if has_misses(frame, prefix):
+        candidates, miss_probability, label_if_missed = read_misses(frame, prefix, candidates)
+        set_sizes = set_sizes - listed_labels(candidates, label_if_missed)
+        added += MISS_COLUMNS
+    if details is not None and not (belong_to(details, cells) and _fit(details, set_sizes)):
         warn_caller(
             "The details beside the table belong to another cleaning and were ignored: how "
             "training went, and what each network said."
@@ -188,12 +215,18 @@ def read_cleaned(
         confidences=values,
         chosen=_chosen(chosen, candidates),
         second_look=_marks(second_look),
-        values=frame.drop(columns=[prefix + column for column in CLEAN_COLUMNS]),
+        values=frame.drop(columns=[prefix + column for column in added]),
         id=id,
+        miss_probability=miss_probability,
+        label_if_missed=label_if_missed,
     )
     if details is None:
         return cleaned
-    per_network = {row - 1: shares for row, shares in details.per_network.items()}
+    # What networks say of a set is shown where no label stands beside its candidates.
+    as_given = candidates.sizes == set_sizes
+    per_network = {
+        row - 1: shares for row, shares in details.per_network.items() if as_given[row - 1]
+    }
     return replace(
         cleaned,
         per_network=per_network,
@@ -257,9 +290,9 @@ def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
     return ""
 
 
-def _fit(details: CleanDetails, candidates: CandidateLabels) -> bool:
+def _fit(details: CleanDetails, set_sizes: IntArray) -> bool:
     """Tell whether all networks speak about candidates of rows that are there."""
-    sizes = candidates.sizes.tolist()
+    sizes = set_sizes.tolist()
     return all(
         1 <= row <= len(sizes) and all(len(shares) == sizes[row - 1] for shares in per_network)
         for row, per_network in details.per_network.items()

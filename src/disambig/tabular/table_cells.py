@@ -23,6 +23,8 @@ from disambig.candidates.checks import is_missing
 
 # What cleaning adds to a table.
 CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candidate_confidences")
+# And where it had folds, about the sets that may miss the right label.
+MISS_COLUMNS = ("miss_probability", "label_if_missed")
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({

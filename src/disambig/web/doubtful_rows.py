@@ -56,6 +56,7 @@ def doubtful_data(
             [*beginning, [column[i] for column in values.values()]]
             for i, beginning in enumerate(beginnings)
         ],
+        "misses": _misses(rows, shown),
         "totals": {
             "rows": len(rows.candidates),
             "doubtful": int(rows.second_look.sum()),
@@ -77,6 +78,19 @@ def _candidates(rows: CleanedTable, shown: IntArray) -> Iterator[tuple[Any, Any,
         of_networks = [[one[i] for i in order.tolist()] for one in rows.per_network.get(row, ())]
         places = columns[start : start + size][order].tolist()
         yield places, confidences[order].round(_DECIMALS).tolist(), of_networks
+
+
+def _misses(rows: CleanedTable, shown: IntArray) -> list[list[Any]]:
+    """Return the rows whose set may miss the right label: number, probability, the label then."""
+    if rows.miss_probability is None or rows.label_if_missed is None:
+        return []
+    doubted = shown[rows.set_may_miss[shown]]
+    probability, label = rows.miss_probability[doubted], rows.label_if_missed[doubted]
+    parts = (doubted + 1, probability.round(_DECIMALS), label)
+    return [
+        [number, chance, place if place >= 0 else None]
+        for number, chance, place in zip(*(part.tolist() for part in parts), strict=True)
+    ]
 
 
 def _rows_that_fit(rows: Iterable[list[Any]]) -> tuple[list[list[Any]], int]:

@@ -19,6 +19,7 @@ from disambig.web.charts.reliability import reliability_diagram
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
 from disambig.web.evidence_section import evidence_section
 from disambig.web.markup import details_list, element, fact_list, fragment, note, table_html
+from disambig.web.misses_section import misses_section
 from disambig.web.shell import Section, render_page
 
 _MOST_CLASSES = 25
@@ -76,6 +77,7 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
         sections.append(Section("training", "How disambiguation went", _training(rows.histories)))
     sections += [
         Section("confidence", "How sure the labels are", _confidence(rows, evidence)),
+        *misses_section(rows),
         Section("classes", "Class by class", _classes(rows, audit)),
         settle_section(),
     ]

@@ -52,6 +52,7 @@ def test_answers_that_are_called_like_labels_are_features_all_the_same(words):
 
 def test_what_a_cleaning_added_is_left_out_of_the_next_one():
     cleaned = clean_table(FRAME, truth="truth", method=neighbours())
+    cleaned = cleaned.assign(miss_probability=0.1, label_if_missed="cat")
     with pytest.warns(UserWarning, match="what an earlier cleaning has added"):
         task = prepare_task(cleaned, truth="truth")
     assert task.plan.names == ["length", "width", "colour"]

@@ -16,7 +16,13 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
-from disambig.tabular.table_cells import CLEAN_COLUMNS, check_columns, find_column, is_blank
+from disambig.tabular.table_cells import (
+    CLEAN_COLUMNS,
+    MISS_COLUMNS,
+    check_columns,
+    find_column,
+    is_blank,
+)
 
 Names = str | Sequence[str]
 
@@ -126,7 +132,7 @@ def plan_columns(
     codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
     _check_categories(frame, _as_names(categories), {*names, *_as_names(ignore)}, names)
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
-    results = [name for name in CLEAN_COLUMNS if cleaned and name in names]
+    results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
     read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
     wanted = set(names) - set(results)

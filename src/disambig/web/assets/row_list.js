@@ -4,12 +4,15 @@
 class RowList {
   static #PAGE = 25;
 
-  // rows as settle.js has them; whether they have names; the label a row is settled on, if any;
-  // and what to do with a row that is chosen.
-  constructor(rows, hasNames, settledLabel, open) {
+  // rows as settle.js has them, and which columns they have besides those of every table; the label
+  // a row is settled on, if any; whether it has the doubt that is wanted; and what to do with a row
+  // that is chosen.
+  constructor(rows, { hasNames, hasMisses }, { settledLabel, hasWantedDoubt, open }) {
     this.rows = rows;
     this.hasNames = hasNames;
+    this.hasMisses = hasMisses;
     this.settledLabel = settledLabel;
+    this.hasWantedDoubt = hasWantedDoubt;
     this.open = open;
     this.first = 0;
     this.listed = rows;
@@ -20,9 +23,10 @@ class RowList {
       chosen: (row) => row.labels[0],
       confidence: (row) => row.confidences[0],
       candidates: (row) => row.labels.length,
+      doubt: (row) => -(row.miss?.probability ?? 0),
       decision: (row) => settledLabel(row) ?? "",
     };
-    byId("list-filter").addEventListener("input", () => this.#arrange());
+    byId("list-filter").addEventListener("input", () => this.arrange());
     byId("list-before").addEventListener("click", () => this.#turn(-1));
     byId("list-after").addEventListener("click", () => this.#turn(1));
     for (const header of byId("list").querySelectorAll("th[data-key]")) {
@@ -52,21 +56,28 @@ class RowList {
       words(row.labels[0]),
       make("td", {}, percent(row.confidences[0])),
       words(candidates.join(", ")),
+      ...(this.hasMisses ? [words(RowList.#doubtOf(row))] : []),
       words(this.settledLabel(row) ?? ""),
     );
   }
 
+  static #doubtOf({ miss }) {
+    if (!miss) return "which candidate";
+    return `not in the set, ${percent(miss.probability)}${miss.label ? `: ${miss.label}` : ""}`;
+  }
+
   #textOf(row) {
     if (this.texts.get(row) === null) {
-      const parts = [row.number, row.name, ...row.labels, ...row.values];
+      const parts = [row.number, row.name, ...row.labels, row.miss?.label ?? "", ...row.values];
       this.texts.set(row, parts.join(" ").toLowerCase());
     }
     return this.texts.get(row);
   }
 
-  #arrange() {
+  arrange() {
     const words = byId("list-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    this.listed = this.rows.filter((row) => words.every((word) => this.#textOf(row).includes(word)));
+    this.listed = this.rows.filter((row) =>
+      this.hasWantedDoubt(row) && words.every((word) => this.#textOf(row).includes(word)));
     const header = byId("list").querySelector("[aria-sort]");
     const key = this.keys[header.dataset.key];
     const sign = header.getAttribute("aria-sort") === "descending" ? -1 : 1;
@@ -81,7 +92,7 @@ class RowList {
     const turned = header.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
     for (const other of byId("list").querySelectorAll("th")) other.removeAttribute("aria-sort");
     header.setAttribute("aria-sort", turned);
-    this.#arrange();
+    this.arrange();
   }
 
   #turn(pages) {

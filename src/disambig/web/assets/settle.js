@@ -3,9 +3,13 @@
 
 {
   const data = JSON.parse(byId("doubtful").textContent);
+  // Rows whose set may miss the right label, and the label they would then have.
+  const misses = new Map(data.misses.map(([number, probability, place]) =>
+    [number, { probability, label: place === null ? null : data.classes[place] }]));
   const rows = data.rows.map(([number, name, candidates, confidences, opinions, values]) => ({
     number, name, candidates, confidences, opinions, values,
     labels: candidates.map((place) => data.classes[place]),
+    miss: misses.get(number) ?? null,
   }));
   const rowOf = new Map(rows.map((row) => [row.number, row]));
   const served = data.savedIn !== null;
@@ -22,7 +26,13 @@
 
   // Which row comes next.
   const wanted = () => byId("class-filter").value;
-  const inQueue = () => rows.filter((row) => wanted() === "" || row.labels.includes(wanted()));
+  const hasWantedLabel = (row) =>
+    wanted() === "" || row.labels.includes(wanted()) || row.miss?.label === wanted();
+  const hasWantedDoubt = (row) => {
+    const kind = byId("doubt-filter").value;
+    return kind === "" || (kind === "set") === (row.miss !== null);
+  };
+  const inQueue = () => rows.filter((row) => hasWantedLabel(row) && hasWantedDoubt(row));
   const settledLabel = (row) => decisions.labels.get(row.number);
   const isOpen = (row) => settledLabel(row) === undefined;
   const next = () => {
@@ -52,26 +62,44 @@
     );
   };
 
+  // The label from outside the set comes first, unless it is among the candidates.
+  const isOutside = ({ labels, miss }) => miss?.label != null && !labels.includes(miss.label);
+  const choicesOf = (row) => (isOutside(row) ? [row.miss.label, ...row.labels] : row.labels);
+
+  const candidateParts = (row, place) => [
+    make("span", {}, percent(row.confidences[place])),
+    make("progress", { max: 1, value: row.confidences[place], "aria-hidden": "true" }),
+    ...row.opinions.map((said, network) =>
+      make("span", { class: "note" }, `network ${network + 1}: ${percent(said[place])}`)),
+  ];
+
   const showChoices = (row) => {
-    const choices = row.labels.map((label, place) => {
-      const key = place < 9 ? make("kbd", {}, String(place + 1)) : "";
-      const bar = make("progress", { max: 1, value: row.confidences[place], "aria-hidden": "true" });
-      const parts = [make("strong", {}, label), make("span", {}, percent(row.confidences[place])), bar];
-      row.opinions.forEach((said, network) => {
-        parts.push(make("span", { class: "note" }, `network ${network + 1}: ${percent(said[place])}`));
-      });
+    const choices = choicesOf(row).map((label, i) => {
+      const key = i < 9 ? make("kbd", {}, String(i + 1)) : "";
+      const place = row.labels.indexOf(label);
+      const parts = place < 0
+        ? [make("span", { class: "note" }, "not in the set")] : candidateParts(row, place);
       const isChosen = settledLabel(row) === label;
-      const button = make("button", { type: "button", "aria-pressed": String(isChosen) }, key, ...parts);
+      const button = make(
+        "button", { type: "button", "aria-pressed": String(isChosen) },
+        key, make("strong", {}, label), ...parts,
+      );
       button.addEventListener("click", () => decide(label));
       return make("li", {}, button);
     });
     byId("choices").replaceChildren(...choices);
   };
 
+  const missText = ({ probability, label }) => {
+    const then = label === null ? "" : ` It would then be: ${label}.`;
+    return `The set may miss the right label: probability ${probability.toFixed(2)}.${then}`;
+  };
+
   const show = (row) => {
     current = row;
     for (const id of ["choices", "values", "skip"]) byId(id).hidden = row === null;
     byId("other-label").hidden = row === null;
+    byId("miss").hidden = !row?.miss;
     byId("undo").disabled = undoable.length === 0;
     if (row === null) {
       byId("card-title").textContent = rows.length ? "All rows here are settled" : "No rows need to be checked";
@@ -86,6 +114,7 @@
       place ? `${place} of ${inQueue().length}, the most doubtful first.` : "",
       isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
     ].join(" ");
+    if (row.miss) byId("miss").textContent = missText(row.miss);
     byId("other").value = "";
     byId("choose-other").disabled = true;
     showChoices(row);
@@ -163,22 +192,33 @@
     say(`${named.length} decisions were saved as decisions.csv.`);
   };
 
-  const list = new RowList(rows, data.id !== null, settledLabel, (row) => {
-    show(row);
-    byId("card").scrollIntoView({ block: "nearest" });
+  const hasMisses = misses.size > 0;
+  const list = new RowList(rows, { hasNames: data.id !== null, hasMisses }, {
+    settledLabel,
+    hasWantedDoubt,
+    open: (row) => {
+      show(row);
+      byId("card").scrollIntoView({ block: "nearest" });
+    },
   });
 
   // Wiring.
   const option = (label) => make("option", { value: label }, label);
-  const occurring = new Set(rows.flatMap((row) => row.labels));
+  const occurring = new Set(rows.flatMap(choicesOf));
   byId("class-filter").append(...data.classes.filter((label) => occurring.has(label)).map(option));
   byId("other").append(...data.classes.map(option));
-  byId("class-filter").addEventListener("change", (event) => {
+  const filter = (event) => {
     skipped.clear();
     show(next());
     // So that number keys choose; but who moves by keyboard stays here.
     if (!event.target.matches(":focus-visible")) event.target.blur();
+  };
+  byId("class-filter").addEventListener("change", filter);
+  byId("doubt-filter").addEventListener("change", (event) => {
+    filter(event);
+    list.arrange();
   });
+  for (const id of ["doubt-label", "list-doubt"]) byId(id).hidden = !hasMisses;
   byId("other").addEventListener("change", () => {
     byId("choose-other").disabled = byId("other").value === "";
   });
@@ -200,7 +240,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.target.closest("input, select, textarea") || (current !== null && !isInSight())) return;
-    const label = /^[1-9]$/.test(event.key) ? current?.labels[Number(event.key) - 1] : undefined;
+    const choices = current === null ? [] : choicesOf(current);
+    const label = /^[1-9]$/.test(event.key) ? choices[Number(event.key) - 1] : undefined;
     if (label !== undefined) decide(label);
     else if (event.key === "u") undo();
     else if (event.key === "s") skip();

@@ -1,0 +1,90 @@
+"""The section of a report about candidate sets that may miss the right label."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from disambig._core.typing import FloatArray, IntArray
+from disambig.bench.formats import Table
+from disambig.bench.wording import MISSING
+from disambig.tabular.cleaned_table import CleanedTable
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.web.markup import element, facts_list, fragment, note, table_html
+from disambig.web.shell import Section
+
+_MOST_ROWS = 20
+_MOST_LABELS = 5
+_EVEN = 0.5
+
+
+def misses_section(rows: CleanedTable) -> list[Section]:
+    """Return the section, or nothing where misses were not estimated."""
+    probability, label = rows.miss_probability, rows.label_if_missed
+    if probability is None or label is None:
+        return []
+    expected = float(probability.sum())
+    parts = [
+        facts_list(
+            (f"{expected:,.1f}", "sets expected to miss the right label"),
+            (f"{100 * expected / len(probability):.1f} %", "of all sets"),
+            (f"{int((probability > _EVEN).sum()):,}", "sets that miss it more likely than not"),
+        ),
+        note(
+            "Judged by models that had not seen the row; rows with a single label too. The first "
+            "number is the sum of the probabilities, and only as good as these."
+        ),
+    ]
+    if left_out := _labels_left_out(rows, probability, label):
+        parts.append(element("p", None, f"Missing most often, in expected rows: {left_out}."))
+    worst = _worst_rows(rows, probability, label)
+    if worst.rows:
+        parts.append(table_html(worst, name="misses-table"))
+    else:
+        parts.append(element("p", None, "No row is marked for a second look because of this."))
+    return [Section("misses", "Sets that may miss the right label", fragment(*parts))]
+
+
+def _labels_left_out(rows: CleanedTable, probability: FloatArray, label: IntArray) -> str:
+    """Return the labels that sets miss most often, each with the expected number of rows."""
+    known = label >= 0
+    names = rows.candidates.classes
+    expected = np.bincount(label[known], weights=probability[known], minlength=len(names))
+    most = np.argsort(-expected, kind="stable")[:_MOST_LABELS].tolist()
+    return ", ".join(f"{names[i]} {expected[i]:,.1f}" for i in most if expected[i] >= _EVEN)
+
+
+def _worst_rows(rows: CleanedTable, probability: FloatArray, label: IntArray) -> Table:
+    """Return the marked rows whose set most probably misses the right label."""
+    marked = np.flatnonzero(rows.second_look & rows.set_may_miss)
+    ordered = marked[np.argsort(-probability[marked], kind="stable")]
+    shown = ordered[:_MOST_ROWS]
+    classes = rows.candidates.classes
+    header = ["row", "candidates", "chosen", "probability of a miss", "label if missed"]
+    columns: list[Iterable[str]] = [
+        map(str, (shown + 1).tolist()),
+        _sets(rows, shown),
+        (str(classes[place]) for place in rows.chosen[shown].tolist()),
+        (f"{value:.2f}" for value in probability[shown]),
+        (str(classes[place]) if place >= 0 else MISSING for place in label[shown].tolist()),
+    ]
+    if rows.id is not None:
+        names = DecidedRows(rows.values, rows.id).names()
+        header.insert(1, rows.id)
+        columns.insert(1, (names[row] for row in shown.tolist()))
+    more = f"{len(ordered):,} rows are marked for this. " if len(ordered) > len(shown) else ""
+    return Table(
+        title="The rows whose set is most likely to miss it",
+        header=tuple(header),
+        rows=tuple(zip(*columns, strict=True)),
+        notes=(f"{more}They can be settled below, where they can also be shown alone.",),
+    )
+
+
+def _sets(rows: CleanedTable, shown: IntArray) -> Iterator[str]:
+    """Yield the candidates of each row with their confidences."""
+    _, columns = rows.candidates.pairs()
+    classes = rows.candidates.classes
+    starts, sizes = rows.candidates.starts, rows.candidates.sizes
+    for row in shown.tolist():
+        pairs = range(starts[row], starts[row] + sizes[row])
+        yield ", ".join(f"{classes[columns[i]]} {rows.confidences[i]:.2f}" for i in pairs)
