@@ -52,6 +52,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(visit, report):
     assert page.locator("svg").count() >= 4
     titles = page.locator("h2").all_inner_texts()
     assert titles == [
+        "How many labels are right",
         "Overview",
         "The candidate sets",
         "How disambiguation went",
