@@ -35,7 +35,7 @@ class PredictionSets:
     --------
     >>> import numpy as np
     >>> from disambig.candidates import PredictionSets
-    >>> mask = np.array([[True, True, False], [False, False, True], [True, False, True]])
+    >>> mask = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1]], dtype=bool)
     >>> sets = PredictionSets(mask, np.array(["lion", "lynx", "wolf"]))
     >>> sets.to_strings()
     ['lion|lynx', 'wolf', 'lion|wolf']
