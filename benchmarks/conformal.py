@@ -148,7 +148,7 @@ def draw(found: dict[Setting, dict[str, Result]], n_splits: int) -> Figure:
             ):
                 means, errors = np.mean(values, axis=1), sem(values, axis=1)
                 axes.errorbar(shares, means, errors, capsize=2, label=kind, **STYLES[kind])
-        above.axhline(COVERAGE, color=INK, linewidth=0.8, linestyle=":", label="promised")
+        above.axhline(COVERAGE, color=INK, linewidth=0.8, linestyle=":", label="asked for")
         above.set(title=f"{dataset_title(name)}, {method}")
         below.set(xlabel="share of ambiguous rows", xticks=[0, 0.2, 0.4, 0.6])
     panels[0, 0].set(ylabel="truth in the set")
@@ -211,7 +211,8 @@ def main() -> None:
         "promise holds approximately:",
         markdown_table(header, rows_of(folded)),
         "Rows of a class that nothing was trained on: the share of them that gets no label, beside "
-        f"that of ordinary new rows, with `abstain={ABSTAIN:g}` and PLKNN on exact labels.",
+        f"that of ordinary new rows, with `abstain={ABSTAIN:g}` and PLKNN on exact labels. A row "
+        "gets none if it is strange, or if no label is probable enough.",
         markdown_table(("data", "class left out", "rows", "ordinary rows", "its rows"), strange),
         folder=arguments.folder,
         real_data=False,

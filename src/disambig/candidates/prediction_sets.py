@@ -28,7 +28,7 @@ class PredictionSets:
 
     See Also
     --------
-    disambig.ConformalSets : Makes them, with a guarantee.
+    disambig.methods.ConformalSets : Makes them, with a guarantee.
     CandidateLabels : The sets that models learn from.
 
     Examples
