@@ -184,6 +184,25 @@ def misses(tables: list[Table]) -> str:
     )
 
 
+def conformal(tables: list[Table]) -> str:
+    """Say how often prediction sets hold the truth, by kind, and how large they are."""
+    held_out, _, strange = tables
+    words = []
+    for kind in ("safe", "weak", "estimated"):
+        rows = [row for row in held_out.rows if row[4] == kind and number(row[2]) > 0]
+        covered = span([number(row[5]) for row in rows])
+        words.append(
+            f"{covered} of the {kind} sets ({span([number(row[7]) for row in rows], '.1f')} labels)"
+        )
+    unseen = strange.numbers("its rows")
+    return (
+        "Where 0.9 is asked for and some rows are ambiguous, the truth is in "
+        f"{', '.join(words[:-1])} and {words[-1]}; rows of a class that nothing was trained on "
+        f"get no label in {span(unseen)} of the cases, ordinary ones in "
+        f"{span(strange.numbers('ordinary rows'))}."
+    )
+
+
 ACCURACY_PAGES: dict[str, Finding] = {
     "headline": ("Accuracy on real data: NCPD+, NCPD, the best rival, true labels", headline),
     "ncpd_accuracy": ("Accuracy of NCPD beside the paper's", ncpd_accuracy),
@@ -191,6 +210,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "rivals_accuracy": ("Accuracy of the rivals beside published figures", rivals_accuracy),
     "plknn": ("What scaling does to PLKNN", plknn),
     "misses": ("Sets that miss the truth: what they cost, and what is won back", misses),
+    "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
     "row_order": ("How many labels change with the order of rows", row_order),
     "ncpd_plus_accuracy": ("Accuracy of NCPD+ beside NCPD's", ncpd_plus_accuracy),
     "ncpd_plus_ablation": ("What each part of NCPD+ is worth", ncpd_plus_ablation),

@@ -26,6 +26,7 @@ GROUPS = {
         "rivals_accuracy",
         "plknn",
         "misses",
+        "conformal",
         "row_order",
     ),
     "NCPD+": (

@@ -22,6 +22,7 @@ from .methods import PLKNN as PLKNN
 from .methods import PLSVM as PLSVM
 from .methods import PRODEN as PRODEN
 from .methods import SURE as SURE
+from .methods import ConformalSets as ConformalSets
 from .methods import EMClassifier as EMClassifier
 from .methods import FeatureScaler as FeatureScaler
 from .methods import NCPDClassifier as NCPDClassifier

@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 from disambig.solvers import neighbors as neighbor_module
 from disambig.solvers.neighbors import (
     difference_products,
+    distances_of_queries,
     graph_of_weights,
     index_of_rows,
     inner_products,
@@ -39,6 +40,16 @@ def test_neighbours_of_training_rows_agree_with_a_loop(n_features, count):
     X = np.random.default_rng(0).normal(size=(50, n_features))
     found = nearest_of_training_rows(index_of_rows(X), count)
     np.testing.assert_array_equal(found, nearest_by_loop(X, X, count, not_itself=True))
+
+
+@few_and_many_features
+@pytest.mark.parametrize("count", [1, 5, 80])
+def test_mean_distances_agree_with_a_loop(n_features, count):
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(50, n_features)), rng.normal(size=(30, n_features))
+    nearest = nearest_by_loop(queries, X, count)
+    found = distances_of_queries(index_of_rows(X), queries, count)
+    np.testing.assert_allclose(found, distances_to(queries, X, nearest).mean(axis=1))
 
 
 @few_and_many_features

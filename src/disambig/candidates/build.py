@@ -21,6 +21,7 @@ from disambig.candidates.checks import (
     infer_classes,
     is_missing,
 )
+from disambig.candidates.taxonomy import as_collection, leaves_of_nodes
 
 
 class Parts(NamedTuple):
@@ -86,7 +87,7 @@ def parts_from_labels(labels: Iterable[Label], classes: Iterable[Label] | None) 
 def parts_from_excluded(excluded: Iterable[Any], classes: Iterable[Label]) -> Parts:
     """Read what a row is *not*: one label, or a collection of them; every other class stays."""
     names = as_class_array(classes)
-    rows = _distinct_labels([_as_collection(row) for row in as_list(excluded)])
+    rows = _distinct_labels([as_collection(row) for row in as_list(excluded)])
     row_of, labels = _flatten(rows)
     mask = np.ones((len(rows), len(names)), dtype=bool)
     mask[row_of, columns_of(labels, names, row_of)] = False
@@ -157,10 +158,8 @@ def parts_from_taxonomy(
     classes: Iterable[Label] | None,
 ) -> Parts:
     """Read a node (or several) per row; an inner node stands for all the leaves below it."""
-    leaves_below: dict[Label, frozenset[Label]] = {}
-    for node in children:
-        _collect_leaves(node, children, leaves_below, path=())
-    rows = [_as_collection(row) for row in as_list(nodes)]
+    leaves_below = leaves_of_nodes(children)
+    rows = [as_collection(row) for row in as_list(nodes)]
     for row, row_nodes in enumerate(rows):
         check_hashable(list(row_nodes))
         unknown = next((node for node in row_nodes if node not in leaves_below), None)
@@ -172,31 +171,6 @@ def parts_from_taxonomy(
     sets = [set().union(*(leaves_below[node] for node in row_nodes)) for row_nodes in rows]
     leaves = set(chain.from_iterable(leaves_below.values()))
     return parts_from_sets(sets, infer_classes(leaves) if classes is None else classes)
-
-
-def _collect_leaves(
-    node: Label,
-    children: Mapping[Label, Collection[Label]],
-    known: dict[Label, frozenset[Label]],
-    path: tuple[Label, ...],
-) -> frozenset[Label]:
-    if node in path:
-        circle = " > ".join(str(step) for step in (*path[path.index(node) :], node))
-        raise CandidateError(
-            f"A taxonomy must not have circles. Got {circle}. Remove one of the links."
-        )
-    if node not in known:
-        below = _as_collection(children.get(node, ()))
-        branches = [_collect_leaves(child, children, known, (*path, node)) for child in below]
-        known[node] = frozenset().union(*branches) if branches else frozenset({node})
-    return known[node]
-
-
-def _as_collection(row: Any) -> Collection[Any]:
-    """Return a single label (a string, a number) as a collection of one."""
-    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-        return (row,)
-    return tuple(row)
 
 
 def _distinct_labels(rows: list[Any]) -> list[Mapping[Label, Any]]:

@@ -9,6 +9,7 @@ from .classical.m3pl import M3PL as M3PL
 from .classical.plknn import PLKNN as PLKNN
 from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
+from .conformal import ConformalSets as ConformalSets
 from .misses import Misses as Misses
 from .misses import find_misses as find_misses
 from .ncpd import NCPDClassifier as NCPDClassifier

@@ -50,6 +50,18 @@ def nearest_of_queries(index: RowIndex, X: Features, n_neighbors: int) -> IntArr
     return _nearest(index, X, min(n_neighbors, index.rows.shape[0]))
 
 
+def distances_of_queries(index: RowIndex, X: Features, n_neighbors: int) -> FloatArray:
+    """Return the mean distance of every query to its nearest training rows."""
+    count = min(n_neighbors, index.rows.shape[0])
+
+    def distances_of(queries: slice) -> FloatArray:
+        distances, _ = index.search.kneighbors(X[queries], count)
+        means: FloatArray = distances.mean(axis=1)
+        return means
+
+    return np.concatenate(for_each(distances_of, split_rows(0, X.shape[0], _QUERIES_AT_A_TIME)))
+
+
 def _nearest(index: RowIndex, X: Features, count: int) -> IntArray:
     """Return the nearest rows, of those that are equally near the first ones.
 
