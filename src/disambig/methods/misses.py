@@ -26,9 +26,9 @@ from disambig.solvers.set_model import SetModel, fit_set_model
 
 # Below this, the first judges may as well be wrong themselves: the sets are left alone.
 _SMALLEST_RATE = 0.03
-# A set gets one more label where it misses the truth with at least this probability. Rounds are
-# quick to suspect, because a label too many costs little; what is reported in the end is not.
-_SUSPICIOUS = 0.1
+# A set gets one more label where what it rules out misleads by more than this share of what the
+# label costs. Rounds are quick to suspect; what is reported in the end is not.
+_WORTH = 0.6
 _FINAL_DOUBT = 0.03
 _ROUNDS = 3
 # Where much is wrong, judges get better for longer: rounds go on while the rate still rises so far.
@@ -166,40 +166,60 @@ def find_misses_side_by_side(
             f"To judge every row by others takes at least {n_folds} rows. Got {fewest}. Give more, "
             "lower the 'n_folds' of find_misses, or leave the 'miss_rate' of NCPD+ at 0."
         )
-    known = None if miss_rate == "auto" else float(miss_rate)
-    # Who gives a rate is believed; where it is 0, there is nothing to be found.
-    smallest = known or _SMALLEST_RATE
     folds = [
         make_generator(seed).permutation(len(candidates)) % n_folds
         for seed, (_, candidates) in zip(seeds, data, strict=True)
     ]
-    sets = [candidates for _, candidates in data]
-    said: dict[int, FloatArray] = {}
-    models: dict[int, SetModel] = {}
-    in_doubt = list(range(len(data)))  # tables that need another round
-    for round_number in range(1, _MOST_ROUNDS + 1):
-        judged = _judge([(methods[n], data[n][0], sets[n], folds[n]) for n in in_doubt])
-        before = dict(models)
-        for n, of_table in zip(in_doubt, judged, strict=True):
-            said[n] = of_table
-            models[n] = fit_set_model(of_table, data[n][1], miss_rate=known)
-        if round_number == 1:
-            in_doubt = [n for n in in_doubt if models[n].miss_rate >= smallest]
-        for n in in_doubt:
-            sets[n] = _widen(data[n][1], models[n])
-        if round_number >= _ROUNDS:
-            in_doubt = [n for n in in_doubt if _still_rises(before[n], models[n])]
-        if not in_doubt:
-            break
-    found = []
-    for n, (_, candidates) in enumerate(data):
-        final = fit_set_model(said[n], candidates, miss_rate=known, doubt=_FINAL_DOUBT)
-        found.append(_misses(candidates, sets[n], final))
-    return found
+    searches = [MissSearch(candidates, miss_rate) for _, candidates in data]
+    unsettled = list(range(len(data)))
+    while unsettled:
+        judged = _judge([(methods[n], data[n][0], searches[n].sets, folds[n]) for n in unsettled])
+        for n, probabilities in zip(unsettled, judged, strict=True):
+            searches[n].take(probabilities)
+        unsettled = [n for n in unsettled if not searches[n].settled]
+    return [search.found() for search in searches]
 
 
-def _still_rises(before: SetModel, now: SetModel) -> bool:
-    return now.miss_rate > before.miss_rate + _STILL_RISING
+class MissSearch:
+    """The search for sets that miss the truth, round by round, in one table.
+
+    Until it is ``settled``, train judges with ``sets``, each without some rows, and let ``take``
+    know what they say of these.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        The sets as given.
+    miss_rate : float or "auto"
+        Share of the sets that miss the truth, where it is known.
+    """
+
+    def __init__(self, candidates: CandidateLabels, miss_rate: float | Literal["auto"]) -> None:
+        self.sets = candidates
+        self.settled = False
+        self._given = candidates
+        self._known = None if miss_rate == "auto" else float(miss_rate)
+        self._rates: list[float] = []
+        self._said: FloatArray = np.empty(0)
+
+    def take(self, probabilities: FloatArray) -> None:
+        """Learn from a round: every row as judged by somebody who was not trained on it."""
+        self._said = probabilities
+        model = fit_set_model(probabilities, self._given, miss_rate=self._known)
+        self._rates.append(model.miss_rate)
+        # Who gives a rate is believed; where it is 0, there is nothing to be found.
+        if len(self._rates) == 1 and model.miss_rate < (self._known or _SMALLEST_RATE):
+            self.settled = True
+            return
+        self.sets = _widen(self._given, model)
+        n_rounds = len(self._rates)
+        rises = n_rounds > 1 and self._rates[-1] > self._rates[-2] + _STILL_RISING
+        self.settled = n_rounds >= (_MOST_ROUNDS if rises else _ROUNDS)
+
+    def found(self) -> Misses:
+        """Return what is found after the last round."""
+        model = fit_set_model(self._said, self._given, miss_rate=self._known, doubt=_FINAL_DOUBT)
+        return _misses(self._given, self.sets, model)
 
 
 def _judge(
@@ -234,7 +254,11 @@ def _outside(candidates: CandidateLabels, model: SetModel) -> IntArray:
 
 def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
     """Add the likeliest label outside to the sets that may well miss the truth."""
-    rows = np.flatnonzero(model.miss_probability > _SUSPICIOUS)
+    # What a set rules out misleads if it misses the truth; one more candidate rules out less.
+    k, c = candidates.sizes, candidates.shape[1]
+    misled = model.miss_probability * np.log(c / k)
+    lost = (1 - model.miss_probability) * np.log((k + 1) / k)
+    rows = np.flatnonzero(misled > _WORTH * lost)
     columns = _outside(candidates, model)[rows]
     mask = candidates.to_mask()
     mask[rows, columns] = True

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from disambig._core.typing import BoolArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
+from disambig.solvers.calibration import Calibration, calibrate_predictions, some_rows
 
 # As if this many rows of every class had been seen, with labels as frequent as anywhere.
 _PSEUDO_ROWS = 2.0
@@ -25,10 +26,6 @@ _SMALLEST = 1e-4
 _SMALLEST_PROBABILITY = 1e-9
 _STEPS = 200
 _TOLERANCE = 1e-4
-# Some methods rank classes well and are far too modest about it: their log-probabilities are
-# multiplied by whichever of these explains the sets best. None is below one, because to doubt a
-# judge and to believe the sets is the same thing to the likelihood.
-_SHARPER = (1.0, 1.4, 2.0, 2.8, 4.0)
 
 
 class SetModel(NamedTuple):
@@ -78,49 +75,53 @@ def fit_set_model(
         may be wrong for no reason that shows. Without it, rows that are merely hard count as
         missing their truth.
     """
+    # Some methods rank classes well and are far too modest about it. None is made less sure: to
+    # doubt a judge and to believe the sets is the same thing to the likelihood.
+    power = max(1.0, calibrate_predictions(probabilities, candidates).power)
+    sharpened = Calibration(power).apply(probabilities)
+    doubted = (1 - doubt) * sharpened + doubt / candidates.shape[1]
+    log_said = np.log(np.maximum(doubted, _SMALLEST_PROBABILITY)) + _log_weights(candidates)
     mask = sparse.csr_array(candidates.to_sparse(), dtype=float)
     inside = candidates.to_mask()
-    log_weights = _log_weights(candidates)
-    log_probabilities = np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
     if inside.all():
         miss_rate = 0.0  # a set of all classes misses nothing
-
-    def explained(factor: float) -> tuple[SetModel, float]:
-        sharpened = softmax(factor * log_probabilities, axis=1)
-        doubted = (1 - doubt) * sharpened + doubt / candidates.shape[1]
-        log_said = np.log(np.maximum(doubted, _SMALLEST_PROBABILITY)) + log_weights
-        return _explain(log_said, mask, inside, miss_rate)
-
-    model, _ = max(map(explained, _SHARPER), key=lambda of_factor: of_factor[1])
-    return model
+    rows = some_rows(len(candidates))
+    rate, joins, error = _learn(log_said[rows], mask[rows], inside[rows], miss_rate)
+    posterior, _ = _expect(log_said, mask, inside, rate, joins)
+    return SetModel(rate, error, posterior, np.where(inside, 0.0, posterior).sum(axis=1), joins)
 
 
-def _explain(
+def _learn(
     log_said: FloatArray, mask: sparse.csr_array, inside: BoolArray, miss_rate: float | None
-) -> tuple[SetModel, float]:
-    """Return the model by expectation and maximisation, and the log-likelihood of the sets."""
+) -> tuple[float, FloatArray, float]:
+    """Return the miss rate, which labels join which, and the rate's standard error, by EM."""
     n_rows, n_classes = mask.shape
     base = np.asarray(mask.mean(axis=0)).ravel()
     joins: FloatArray = np.full((n_classes, n_classes), base.mean())
     rate = 0.05 if miss_rate is None else miss_rate
     before = -np.inf
     for _ in range(_STEPS):
-        with np.errstate(divide="ignore"):  # a rate of 0 rules out what is outside
-            log_prior = np.where(inside, np.log1p(-rate), np.log(rate))
-        log_joint = log_said + _log_likelihood(mask, joins) + log_prior
-        of_rows = logsumexp(log_joint, axis=1, keepdims=True)
-        posterior: FloatArray = np.exp(log_joint - of_rows)
+        posterior, likelihood = _expect(log_said, mask, inside, rate, joins)
         missing: FloatArray = np.where(inside, 0.0, posterior).sum(axis=1)
         if miss_rate is None:
-            rate = (missing.sum() + 0.5) / (n_rows + 1)
+            rate = float((missing.sum() + 0.5) / (n_rows + 1))
         found = (mask.T @ posterior).T + _PSEUDO_ROWS * base
         joins = found / (posterior.sum(axis=0)[:, np.newaxis] + _PSEUDO_ROWS)
-        likelihood = float(of_rows.mean())
         if likelihood < before + _TOLERANCE:
             break
         before = likelihood
-    error = _standard_error(missing, rate) if miss_rate is None else 0.0
-    return SetModel(float(rate), error, posterior, missing, joins), likelihood
+    return rate, joins, _standard_error(missing, rate) if miss_rate is None else 0.0
+
+
+def _expect(
+    log_said: FloatArray, mask: sparse.csr_array, inside: BoolArray, rate: float, joins: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the probability of every class of every row, and the mean log-likelihood of the sets."""
+    with np.errstate(divide="ignore"):  # a rate of 0 rules out what is outside
+        log_prior = np.where(inside, np.log1p(-rate), np.log(rate))
+    log_joint = log_said + _log_likelihood(mask, joins) + log_prior
+    of_rows = logsumexp(log_joint, axis=1, keepdims=True)
+    return np.exp(log_joint - of_rows), float(of_rows.mean())
 
 
 def _log_weights(candidates: CandidateLabels) -> FloatArray:

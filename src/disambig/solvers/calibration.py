@@ -1,0 +1,259 @@
+r"""Make probabilities mean what they say, judged by candidate sets alone.
+
+A model that was not trained on a row gives probabilities :math:`p_j`. They become
+
+.. math:: q_j = (1 - d) \frac{p_j^b}{\sum_k p_k^b} + \frac{d}{c},
+
+with a power :math:`b` above one for a model that is too modest, below one for a model that is too
+sure, and a doubt :math:`d` for rows where it is wrong for no reason that shows. Their order, and so
+the predicted label, stays as it is. Where the two come from depends on the question:
+
+- For a new row, every class counts. Both are those under which the candidate sets of the rows are
+  most likely.
+- For the row's own set, only its candidates count: how well does the model tell the truth from the
+  labels that joined it? Its set is compared with labels that joined the truth in another row. The
+  truth is in the row's own set, so the model should put its probability there. Only if single labels
+  are met less often than that lets expect, labels that occur together are confused more than others,
+  and candidates are made more even until they agree.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_maxima, group_sums
+
+_POWERS = np.geomspace(0.1, 10, 25).tolist()
+_DOUBTS = (0.0, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2)
+# Sets that miss the truth look like doubt; a grid without room for it would blame the power.
+_MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7)
+# How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
+_TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+_SMALLEST_PROBABILITY = 1e-9
+# More rows change neither of the two by much, and cost time.
+_MOST_ROWS = 20_000
+# Rows of a single label that say something together, and sets that each row is compared with.
+_FEWEST_SINGLES = 20
+_PARTNERS = 4
+_HALVINGS = 25
+
+Loss = Callable[[FloatArray, float], float]
+
+
+class Calibration(NamedTuple):
+    """What probabilities are calibrated by.
+
+    Attributes
+    ----------
+    power : float
+        Log-probabilities are multiplied by it.
+    doubt : float
+        Share of the probability that is then spread evenly over the classes.
+    """
+
+    power: float = 1.0
+    doubt: float = 0.0
+
+    def apply(self, probabilities: FloatArray) -> FloatArray:
+        """Return calibrated probabilities; the order of the classes stays."""
+        spread = _sharpened(probabilities, self.power)
+        calibrated: FloatArray = (1 - self.doubt) * spread + self.doubt / probabilities.shape[1]
+        return calibrated
+
+
+def calibrate_predictions(
+    probabilities: FloatArray,
+    candidates: CandidateLabels,
+    *,
+    miss_probability: FloatArray | None = None,
+) -> Calibration:
+    """Return the calibration under which sets of rows that the model has not seen are likeliest.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (rows, classes)
+        Of every class, by a model that was not trained on the row.
+    candidates : CandidateLabels
+        The sets. For true labels, give sets of one.
+    miss_probability : ndarray of shape (rows,), optional
+        Probability that the set misses the truth: such rows count less.
+    """
+    rows = some_rows(len(candidates))
+    counts = _counts(candidates, miss_probability)[rows]
+    candidates = candidates[rows]
+    inside = candidates.to_mask()
+    blind = candidates.sizes / candidates.shape[1]
+
+    def surprise(spread: FloatArray, doubt: float) -> float:
+        of_sets = (1 - doubt) * np.where(inside, spread, 0).sum(axis=1) + doubt * blind
+        return float(-counts @ np.log(np.maximum(of_sets, _SMALLEST_PROBABILITY)))
+
+    return _best(surprise, probabilities[rows], _MORE_DOUBTS)
+
+
+def calibrate_choices(
+    probabilities: FloatArray,
+    candidates: CandidateLabels,
+    *,
+    miss_probability: FloatArray | None = None,
+    truth: IntArray | None = None,
+) -> FloatArray:
+    """Return how sure one can be of every candidate, in the order of ``candidates.pairs()``.
+
+    The candidates of a row sum to one: that its set may miss the truth is not in it.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (rows, classes)
+        Of every class, by a model that was not trained on the row.
+    candidates : CandidateLabels
+        The sets. Weights are believed as far as the probabilities bear them out.
+    miss_probability : ndarray of shape (rows,), optional
+        Probability that the set misses the truth: such rows count less.
+    truth : ndarray of int of shape (rows,), optional
+        Column of the true label where it is known, else -1. Where given, it alone is judged by.
+    """
+    rows = some_rows(len(candidates))
+    sample, said = candidates[rows], probabilities[rows]
+    counts = _counts(candidates, miss_probability)[rows]
+    if truth is None:
+        calibration = _best(_own_set_or_other(said, sample, counts), said, _DOUBTS)
+        said = calibration.apply(said)
+        trust = _trust_in_weights(said, sample)
+        evenness = _evenness(said, sample, trust, counts)
+    else:
+        known = truth >= 0
+        loss = _true_label(candidates[known], truth[known])
+        calibration, evenness = _best(loss, probabilities[known], _DOUBTS), 1.0
+        trust = _trust_in_weights(calibration.apply(said), sample)
+    return _shares(calibration.apply(probabilities), candidates, trust, evenness)
+
+
+def _counts(candidates: CandidateLabels, miss_probability: FloatArray | None) -> FloatArray:
+    return np.ones(len(candidates)) if miss_probability is None else 1 - miss_probability
+
+
+def some_rows(n_rows: int) -> IntArray | slice:
+    """Return all rows or, of a large table, some of them, always the same."""
+    if n_rows <= _MOST_ROWS:
+        return slice(None)
+    return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
+
+
+def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
+    logarithms = np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
+    sharpened: FloatArray = softmax(power * logarithms, axis=1)
+    return sharpened
+
+
+def _best(loss: Loss, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
+    """Return the power and the doubt of the smallest loss; what changes least where many have it."""
+    tried = []
+    for power in sorted(_POWERS, key=lambda power: abs(np.log(power))):
+        spread = _sharpened(probabilities, power)
+        tried += [(loss(spread, doubt), Calibration(power, doubt)) for doubt in doubts]
+    return min(tried, key=lambda of_calibration: of_calibration[0])[1]
+
+
+def _own_set_or_other(
+    probabilities: FloatArray, candidates: CandidateLabels, counts: FloatArray
+) -> Loss:
+    """Return the squared share of probability on labels that joined the truth in other rows."""
+    own = candidates.to_mask()
+    joined = own.copy()  # without the candidate that is most probably the truth
+    joined[np.arange(len(own)), np.where(own, probabilities, -1).argmax(axis=1)] = False
+    ambiguous = np.flatnonzero(candidates.sizes > 1)
+    if not len(ambiguous):
+        return lambda spread, doubt: 0.0
+    random = np.random.default_rng(0)
+    others = [joined[random.choice(ambiguous, len(own))] & ~own for _ in range(_PARTNERS)]
+    even = 1 / own.shape[1]
+
+    def loss(spread: FloatArray, doubt: float) -> float:
+        shares = (1 - doubt) * spread + doubt * even
+        on_own = np.where(own, shares, 0).sum(axis=1)
+        total = 0.0
+        for other in others:
+            on_other = np.where(other, shares, 0).sum(axis=1)
+            total += float(counts @ (on_other / np.maximum(on_own + on_other, 1e-300)) ** 2)
+        return total
+
+    return loss
+
+
+def _true_label(candidates: CandidateLabels, truth: IntArray) -> Loss:
+    """Return the Brier score of the candidates, where the true label is one of them."""
+    inside = candidates.to_mask()
+    places = np.arange(len(truth))
+    counts = inside[places, truth]
+    is_true = np.zeros_like(inside)
+    is_true[places, truth] = True
+    even = 1 / inside.shape[1]
+
+    def loss(spread: FloatArray, doubt: float) -> float:
+        shares = np.where(inside, (1 - doubt) * spread + doubt * even, 0)
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+        return float((((shares - is_true) ** 2).sum(axis=1) * counts).sum())
+
+    return loss
+
+
+def _trust_in_weights(probabilities: FloatArray, candidates: CandidateLabels) -> float:
+    """Return the power of the weights under which they agree best with the probabilities."""
+    if candidates.weights is None:
+        return 1.0
+    said = candidates.values_of(probabilities)
+
+    def agreement(trust: float) -> float:
+        shares = _shares(np.ones_like(probabilities), candidates, trust, 1.0)
+        of_rows = group_sums(shares * said, candidates.starts)
+        return float(np.log(np.maximum(of_rows, _SMALLEST_PROBABILITY)).sum())
+
+    return float(max(_TRUSTS, key=agreement))
+
+
+def _shares(
+    probabilities: FloatArray, candidates: CandidateLabels, trust: float, evenness: float
+) -> FloatArray:
+    """Return the share of every candidate in its row, from its probability and its weight."""
+    rows, _ = candidates.pairs()
+    logarithms = np.log(np.maximum(candidates.values_of(probabilities), 1e-300))
+    if candidates.weights is not None:
+        weights = candidates.values_of(candidates.prior())
+        logarithms = logarithms + trust * np.log(np.maximum(weights, 1e-300))
+    logarithms = evenness * logarithms
+    powers = np.exp(logarithms - group_maxima(logarithms, candidates.starts)[rows])
+    shares: FloatArray = powers / group_sums(powers, candidates.starts)[rows]
+    return shares
+
+
+def _evenness(
+    probabilities: FloatArray, candidates: CandidateLabels, trust: float, counts: FloatArray
+) -> float:
+    """Return the power, at most one, that makes ambiguous rows no surer than single labels allow.
+
+    The truth of a row should be given as much probability where it came with others as where it
+    came alone. Rows of a single label say how much that is.
+    """
+    single = candidates.sizes == 1
+    if single.sum() < _FEWEST_SINGLES or single.all():
+        return 1.0
+    said = candidates.values_of(probabilities)
+
+    def on_truth(evenness: float, rows: BoolArray) -> float:
+        shares = _shares(probabilities, candidates, trust, evenness)
+        expected = group_sums(shares * said, candidates.starts)
+        return float(np.average(expected[rows], weights=counts[rows]))
+
+    allowed = on_truth(1.0, single)
+    low, high = 0.02, 1.0
+    if on_truth(high, ~single) <= allowed:
+        return high
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if on_truth(middle, ~single) > allowed else (middle, high)
+    return high
