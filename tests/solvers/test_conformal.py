@@ -9,7 +9,7 @@ from disambig._core.errors import CandidateError, ParameterError
 from disambig.candidates import corrupt_controlled
 from disambig.solvers.conformal import (
     KINDS,
-    calibrate,
+    calibrate_coverage,
     conformal_quantile,
     conformal_threshold,
     fewest_units,
@@ -225,18 +225,18 @@ SETS = CandidateLabels.from_strings(["a", "a|b"])
 
 
 def test_what_is_promised_is_said():
-    found = calibrate(PROBABILITIES, SETS, coverage=0.6)
+    found = calibrate_coverage(PROBABILITIES, SETS, coverage=0.6)
     assert str(found) == (
         "At least 60 % of the prediction sets hold the right label, if every candidate set does. "
         "They have 1.5 of 2 labels on average, each with a probability of at least 0.4 "
         "(calibrated on 2 rows)."
     )
-    weak = calibrate(PROBABILITIES, SETS, coverage=0.6, kind="weak", exact=False, groups=["x", "y"])
+    weak = calibrate_coverage(PROBABILITIES, SETS, coverage=0.6, kind="weak", exact=False, groups=["x", "y"])
     assert str(weak).startswith(
         "At least about 60 % of the prediction sets of new groups hold a label of the candidate set"
     )
     assert str(weak).endswith("(calibrated on 2 rows of 2 groups).")
-    estimated = calibrate(PROBABILITIES, SETS, coverage=0.9, kind="estimated")
+    estimated = calibrate_coverage(PROBABILITIES, SETS, coverage=0.9, kind="estimated")
     assert str(estimated) == (
         "About 90 % of the prediction sets hold the right label, if the probabilities are right. "
         "No label can be ruled out, so they have all 2 labels (calibrated on 2 rows)."
@@ -246,7 +246,7 @@ def test_what_is_promised_is_said():
 def test_what_rows_without_labels_cost_is_made_up_for():
     probabilities, truth = draw(np.random.default_rng(0), 200)
     sets = CandidateLabels.from_labels(truth, classes=range(N_CLASSES))
-    found = calibrate(probabilities, sets, coverage=0.85, abstain=0.05)
+    found = calibrate_coverage(probabilities, sets, coverage=0.85, abstain=0.05)
     assert found.threshold == conformal_threshold(probabilities, sets, coverage=0.9)
     assert found.coverage == 0.85
 

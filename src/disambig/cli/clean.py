@@ -11,6 +11,7 @@ from disambig.cli.console import (
     print_json,
     say,
     say_next,
+    say_of_misses,
     say_path,
 )
 from disambig.cli.fit import FitView
@@ -52,6 +53,14 @@ def clean(
             metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
+    relabel: Annotated[
+        bool,
+        typer.Option(
+            "--relabel",
+            help="Let chosen_label be a label from outside the row's set where that is more "
+            "probable than any of its candidates.",
+        ),
+    ] = False,
     in_sample: Annotated[
         bool,
         learning_option(
@@ -76,8 +85,9 @@ def clean(
     """Choose a label for every row, and mark the doubtful ones.
 
     Writes the table, all rows and columns in order, with new columns at the end: chosen_label,
-    confidence, margin to the next candidate, second_look and candidate_confidences. If a run is
-    interrupted, the same command continues it.
+    confidence, margin to the next candidate, second_look and candidate_confidences; then
+    miss_probability, that the right label is not in the row's set, and label_if_missed. If a run
+    is interrupted, the same command continues it.
 
     Example: disambig clean vehicles.csv --labels label --out vehicles-clean.csv
 
@@ -97,6 +107,7 @@ def clean(
             load_decisions,
             load_table,
             method_of,
+            miss_rate_of,
         )
         from disambig.tabular.cleaning import clean_table
         from disambig.tabular.files.content import STANDARD_STREAM
@@ -109,6 +120,9 @@ def clean(
             method=method_of(learning),
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
             use_truth=learning.use_truth,
+            miss_rate=miss_rate_of(learning),
+            calibrate=learning.calibrate.value,
+            relabel=relabel,
             in_sample=in_sample,
             errors_to_find=errors_to_find,
             n_folds=folds,
@@ -124,6 +138,7 @@ def clean(
         print_json({"out": out, **view.summary.model_dump(), "notices": notices})
         return
     say(str(view.summary))
+    say_of_misses(view.summary.misses, learning.miss_rate)
     if out == STANDARD_STREAM:
         return
     say_path("The cleaned table:", out)

@@ -23,6 +23,7 @@ from rich.text import Text
 from disambig._core.messages import printable
 
 if TYPE_CHECKING:
+    from disambig.tabular.estimate import MissRate
     from disambig.bench.formats import Table
 
 
@@ -87,6 +88,12 @@ def say_next(*steps: tuple[str, Iterable[str]]) -> None:
     for number, (purpose, words) in enumerate(steps):
         say(f"{'Or' if number else 'Next,'} {purpose}:")
         say(f"  disambig {shlex.join(words)}", wrap=False)
+
+
+def say_of_misses(misses: "MissRate | None", miss_rate: str) -> None:
+    """Print how to allow for sets that miss the right label, if many do and nobody did."""
+    if misses is not None and misses.is_noticeable and miss_rate == "0":
+        say("To allow for them, train with --miss-rate auto. It takes several times as long.")
 
 
 def path_word(path: str | os.PathLike[str]) -> str:

@@ -1,6 +1,7 @@
 """``disambig fit``: train on your own table."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -14,9 +15,11 @@ from disambig.cli.console import (
     print_json,
     say,
     say_next,
+    say_of_misses,
     say_path,
 )
 from disambig.cli.options import (
+    CoverageKind,
     FeatureOptions,
     FileOptions,
     Json,
@@ -55,6 +58,21 @@ def fit(
             metavar="COUNT",
         ),
     ] = DEFAULT_FOLDS,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Let predictions list the labels that cannot be ruled out; the right one should "
+            "be among them with this probability, such as 0.9.",
+            metavar="SHARE",
+        ),
+    ] = None,
+    coverage_kind: Annotated[
+        CoverageKind,
+        typer.Option(
+            help="What these lists promise: safe holds whatever the sets are like and makes long "
+            "lists, weak is about the candidate set, estimated goes by the confidences."
+        ),
+    ] = CoverageKind.estimated,
     json: Json = False,
 ) -> None:
     """Train a classifier on rows that have several candidate labels.
@@ -74,7 +92,7 @@ def fit(
     ):
         workers.start(folds + 1, learning.method)  # they load libraries while this process does
         # keeps --help quick
-        from disambig.cli.table_files import load_decisions, load_table, method_of
+        from disambig.cli.table_files import load_decisions, load_table, method_of, miss_rate_of
         from disambig.tabular.fitting import fit_table
 
         method = method_of(learning)
@@ -85,6 +103,10 @@ def fit(
             method=method,
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
             use_truth=learning.use_truth,
+            miss_rate=miss_rate_of(learning),
+            calibrate=learning.calibrate.value,
+            coverage=coverage,
+            coverage_kind=coverage_kind.value,
             n_folds=folds,
             random_state=learning.seed,
             n_jobs=workers,
@@ -104,6 +126,7 @@ def fit(
                 "labels": model.classes.tolist(),
                 "selection": None if selection is None else selection.to_dict(),
                 "estimate": None if estimate is None else estimate.model_dump(),
+                "coverage": None if model.coverage is None else asdict(model.coverage),
                 "notices": notices,
             }
         )
@@ -112,6 +135,9 @@ def fit(
         say(f"{selection}\n")
     if estimate is not None:
         say(str(estimate))
+        say_of_misses(estimate.misses, learning.miss_rate)
+    if model.coverage is not None:
+        say(str(model.coverage))
     say_path("The model:", out)
     _say_next(file, out, file_options)
 
@@ -164,8 +190,8 @@ class FitView(FitListener):
         self._bar.stop()
 
     def on_fits_start(self, n_fits: int) -> None:
-        """Know how much there is to do."""
-        self._n_fits = n_fits
+        """Know how much more there is to do."""
+        self._n_fits += n_fits
         self._refresh()
 
     def on_fit_start(self, title: str) -> None:

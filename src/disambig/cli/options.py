@@ -119,6 +119,22 @@ class Empty(StrEnum):
     all = "all"
 
 
+class Calibrate(StrEnum):
+    """What probabilities are calibrated on."""
+
+    sets = "sets"
+    truth = "truth"
+    none = "none"
+
+
+class CoverageKind(StrEnum):
+    """What prediction sets promise."""
+
+    safe = "safe"
+    weak = "weak"
+    estimated = "estimated"
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """How a file is written."""
@@ -291,6 +307,22 @@ class MethodOptions:
             "label alone. The accuracy still comes from rows that were held out.",
         ),
     ] = False
+    miss_rate: Annotated[
+        str,
+        learning_option(
+            help="Share of the sets that do not contain the right label, such as 0.1, or auto to "
+            "estimate it. Sets that seem to miss it get one more label for the training, which "
+            "takes several times as long.",
+            metavar="SHARE",
+        ),
+    ] = "0"
+    calibrate: Annotated[
+        Calibrate,
+        learning_option(
+            help="What makes probabilities mean what they say: the candidate sets of held-out "
+            "rows, known true labels (--truth), or nothing."
+        ),
+    ] = Calibrate.sets
     jobs: Annotated[
         int | None,
         learning_option(

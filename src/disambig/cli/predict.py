@@ -49,7 +49,8 @@ def predict(
     """Predict the labels of new rows.
 
     Writes the table, all rows and columns in order, with new columns at the end: predicted_label
-    and probability, with --top also label_2, probability_2 and so on.
+    and probability, with --top also label_2, probability_2 and so on. If the model was fitted with
+    --coverage, possible_labels lists those that cannot be ruled out.
 
     Example: disambig predict model new-vehicles.csv --out predictions.csv --top 2
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -81,6 +81,19 @@ def method_of(options: MethodOptions) -> "PartialLabelClassifier":
     from disambig.tabular.task import chosen_method  # slow to import
 
     return chosen_method(options.method, dict(_parameter(text) for text in options.set or ()))
+
+
+def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:
+    """Return the miss rate that the options give: a share, or that it is to be estimated."""
+    if options.miss_rate == "auto":
+        return "auto"
+    try:
+        return float(options.miss_rate)
+    except ValueError as error:
+        raise ParameterError(
+            "--miss-rate is the share of the sets that do not contain the right label, such as "
+            f"0.1, or auto. Got {options.miss_rate!r}."
+        ) from error
 
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from disambig.metrics import covering_rate
 from disambig.solvers.conformal import (
     KINDS,
     Kind,
-    calibrate,
+    calibrate_coverage,
     check_coverage,
     conformal_quantile,
     fewest_units,
@@ -93,7 +93,7 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Classes, in the column order of ``predict_proba`` and of prediction sets.
     threshold_ : float
         Least probability of a label in a prediction set; at 0 no label is ruled out.
-    calibration_ : Calibration
+    calibration_ : ConformalCalibration
         What was calibrated, and what it promises; ``print`` it.
 
     See Also
@@ -170,7 +170,7 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         group_of_row = None if groups is None else numbers[held_out]
         weights, n_units = unit_weights(len(held_out), group_of_row)
         self._warn_of_too_few(n_units, unit)
-        self.calibration_ = calibrate(
+        self.calibration_ = calibrate_coverage(
             probabilities,
             candidates[held_out],
             coverage=self.coverage,

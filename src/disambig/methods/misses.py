@@ -81,9 +81,13 @@ class Misses:
     candidates: CandidateLabels
 
     def __str__(self) -> str:
-        low, high = self.interval
-        ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f})"
-        return f"About {100 * self.rate:.0f} % of the sets{ends} do not contain the right label."
+        return miss_sentence(self.rate, *self.interval)
+
+
+def miss_sentence(rate: float, low: float, high: float) -> str:
+    """Return how many sets miss the truth, in words."""
+    ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f})"
+    return f"About {100 * rate:.0f} % of the sets{ends} do not contain the right label."
 
 
 def check_miss_rate(miss_rate: Any) -> None:
@@ -218,8 +222,7 @@ class MissSearch:
 
     def found(self) -> Misses:
         """Return what is found after the last round."""
-        model = fit_set_model(self._said, self._given, miss_rate=self._known, doubt=_FINAL_DOUBT)
-        return _misses(self._given, self.sets, model)
+        return describe_misses(self._said, self._given, self._known, self.sets)
 
 
 def _judge(
@@ -270,12 +273,19 @@ def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
     return CandidateLabels(mask, candidates.classes, weights=weights)
 
 
-def _misses(candidates: CandidateLabels, trained: CandidateLabels, model: SetModel) -> Misses:
+def describe_misses(
+    probabilities: FloatArray,
+    candidates: CandidateLabels,
+    miss_rate: float | None = None,
+    trained: CandidateLabels | None = None,
+) -> Misses:
+    """Return what probabilities say of sets that whoever gave them had not seen."""
+    model = fit_set_model(probabilities, candidates, miss_rate=miss_rate, doubt=_FINAL_DOUBT)
     margin = _NORMAL_95 * model.standard_error
     return Misses(
         rate=model.miss_rate,
         interval=(max(0.0, model.miss_rate - margin), min(1.0, model.miss_rate + margin)),
         probability=model.miss_probability,
         label=candidates.classes[_outside(candidates, model)],
-        candidates=trained,
+        candidates=candidates if trained is None else trained,
     )

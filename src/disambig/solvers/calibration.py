@@ -8,13 +8,13 @@ with a power :math:`b` above one for a model that is too modest, below one for a
 sure, and a doubt :math:`d` for rows where it is wrong for no reason that shows. Their order, and so
 the predicted label, stays as it is. Where the two come from depends on the question:
 
-- For a new row, every class counts. Both are those under which the candidate sets of the rows are
+- For a new row every class counts: they are those under which the candidate sets of the rows are
   most likely.
-- For the row's own set, only its candidates count: how well does the model tell the truth from the
-  labels that joined it? Its set is compared with labels that joined the truth in another row. The
-  truth is in the row's own set, so the model should put its probability there. Only if single labels
-  are met less often than that lets expect, labels that occur together are confused more than others,
-  and candidates are made more even until they agree.
+- For a row's own set only its candidates count: how well does the model tell the truth from labels
+  that joined it? The truth is in the row's own set, so labels that joined the truth in another row
+  should get little probability beside it. Where labels occur together, a model may confuse these
+  more than others. Rows of a single label tell: if the truth gets less probability there than
+  confidences in the ambiguous rows imply, these are made more even until both agree.
 """
 
 from collections.abc import Callable
@@ -151,7 +151,7 @@ def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
 
 
 def _best(loss: Loss, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
-    """Return the power and the doubt of the smallest loss; what changes least where many have it."""
+    """Return the power and the doubt of the smallest loss; among equals what changes least."""
     tried = []
     for power in sorted(_POWERS, key=lambda power: abs(np.log(power))):
         spread = _sharpened(probabilities, power)
@@ -167,10 +167,10 @@ def _own_set_or_other(
     joined = own.copy()  # without the candidate that is most probably the truth
     joined[np.arange(len(own)), np.where(own, probabilities, -1).argmax(axis=1)] = False
     ambiguous = np.flatnonzero(candidates.sizes > 1)
-    if not len(ambiguous):
-        return lambda spread, doubt: 0.0
     random = np.random.default_rng(0)
-    others = [joined[random.choice(ambiguous, len(own))] & ~own for _ in range(_PARTNERS)]
+    # Without ambiguous rows there is nothing to compare with, and no power is better than another.
+    n_partners = _PARTNERS if len(ambiguous) else 0
+    others = [joined[random.choice(ambiguous, len(own))] & ~own for _ in range(n_partners)]
     even = 1 / own.shape[1]
 
     def loss(spread: FloatArray, doubt: float) -> float:

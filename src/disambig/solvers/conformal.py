@@ -52,7 +52,7 @@ _SINGLE_PRECISION = 1e-5
 
 
 @dataclass(frozen=True)
-class Calibration:
+class ConformalCalibration:
     """What was calibrated, and what it promises. ``str()`` gives it in two sentences.
 
     Attributes
@@ -111,7 +111,7 @@ class Calibration:
         )
 
 
-def calibrate(
+def calibrate_coverage(
     probabilities: FloatArray,
     candidates: CandidateLabels,
     *,
@@ -120,7 +120,7 @@ def calibrate(
     groups: Iterable[Any] | None = None,
     exact: bool = True,
     abstain: float = 0.0,
-) -> Calibration:
+) -> ConformalCalibration:
     """Return the threshold of ``conformal_threshold``, and what it promises.
 
     Parameters
@@ -137,7 +137,7 @@ def calibrate(
     threshold = conformal_threshold(
         probabilities, candidates, coverage=coverage + abstain, kind=kind, groups=groups
     )
-    return Calibration(
+    return ConformalCalibration(
         kind=kind,
         coverage=coverage,
         threshold=threshold,

@@ -17,7 +17,7 @@ from disambig._core.fingerprint import sha256_hex
 from disambig._core.parsing import read_small_file
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig._version import __version__
-from disambig.tabular.estimate import Accuracy
+from disambig.tabular.estimate import Accuracy, MissRate
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.true_labels import is_known
 
@@ -51,6 +51,8 @@ class Cleaning:
     histories: tuple[Mapping[str, Sequence[float]], ...]  # measures by epoch of every training
     model_choice: AnyArray  # before true labels that are known were put in its place
     model_confidence: FloatArray  # of that choice
+    misses: MissRate | None = None  # sets without the right label, as estimated
+    relabelled: int = 0  # rows whose label is now one from outside the set
 
 
 class CleanDetails(BaseModel):
@@ -67,6 +69,11 @@ class CleanDetails(BaseModel):
     evidence: Evidence | None = None
     true_labels: int = 0  # rows whose true label was known, and chosen
     use_truth: bool = False  # whether models learned from them
+    # Of files before version 0.3 these are not known.
+    misses: MissRate | None = None  # sets without the right label, as estimated
+    miss_rate: Share | Literal["auto"] | None = None  # as asked for
+    calibrate: str | None = None  # what confidences were calibrated on
+    relabelled: int = 0  # rows with a label from outside their set
     method: str
     parameters: dict[str, str]  # those of the method that are not None
     folds: int | None  # models that judged rows they had not seen; None for one that had
@@ -112,6 +119,8 @@ def describe_cleaning(
     *,
     accuracy: Accuracy | None,
     evidence: Evidence | None,
+    miss_rate: float | Literal["auto"],
+    calibrate: str,
     folds: int | None,
     seed: int,
     errors_to_find: float,
@@ -132,6 +141,10 @@ def describe_cleaning(
         fingerprint=_fingerprint(cleaning.columns["candidate_confidences"]),
         accuracy=accuracy,
         evidence=evidence,
+        misses=cleaning.misses,
+        miss_rate=miss_rate,
+        calibrate=None if folds is None else calibrate,
+        relabelled=cleaning.relabelled,
         true_labels=0 if task.truth is None else int(is_known(task.truth).sum()),
         use_truth=task.uses_truth,
         histories=[_without_nan(history) for history in cleaning.histories],

@@ -250,6 +250,7 @@ def _provenance(details: CleanDetails) -> Provenance:
             "rows settled by hand": f"{details.decisions:,}",
             "true labels known and chosen": f"{details.true_labels:,}"
             + (", learned from too" if details.use_truth else ""),
+            **_calibration_about(details),
             **_features_about(details.features),
             "disambig": details.disambig,
         },
@@ -261,6 +262,21 @@ def _accuracy(details: CleanDetails) -> str:
         return ""
     chosen = " That counts what the model chose; these rows now have their true label."
     return f"{details.accuracy}{chosen if details.true_labels else ''}"
+
+
+def _calibration_about(details: CleanDetails) -> dict[str, str]:
+    """Return what was done about confidences and wrong sets; nothing of what is not known."""
+    about = {}
+    if details.calibrate is not None:
+        on = {"sets": "candidate sets of held-out rows", "truth": "known true labels"}
+        about["confidences calibrated on"] = on.get(details.calibrate, "nothing")
+    if details.misses is not None:
+        about["sets without the right label"] = str(details.misses)
+    if details.miss_rate not in (None, 0):
+        about["trained with wider sets, for a miss rate of"] = str(details.miss_rate)
+    if details.relabelled:
+        about["rows with a label from outside their set"] = f"{details.relabelled:,}"
+    return about
 
 
 def _features_about(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:

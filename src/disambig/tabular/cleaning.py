@@ -2,32 +2,37 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import warn_caller
+from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.messages import plural, row_count
-from disambig._core.parameters import check_real
-from disambig._core.typing import FloatArray, Sparse
-from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.storage import first_largest, group_maxima
-from disambig.methods.base import PartialLabelClassifier
+from disambig._core.parameters import check_choice, check_real
+from disambig.candidates.storage import group_maxima
+from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
+from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
 from disambig.tabular.clean_details import (
     Cleaning,
     check_details_are_ours,
     describe_cleaning,
     write_details,
 )
-from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
-from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
+from disambig.tabular.estimate import Accuracy, Count, Measured, MissRate, known_accuracy
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
-from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.judged_rows import (
+    Calibrate,
+    Rate,
+    judge_rows,
+    split_miss_rate,
+    with_wider_sets,
+)
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
@@ -36,14 +41,16 @@ from disambig.tabular.out_of_fold import (
     confidences_per_network,
     fit_all_rows,
     histories_of,
-    with_prior,
 )
-from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
+from disambig.tabular.table_cells import (
+    CLEAN_COLUMNS,
+    MISS_COLUMNS,
+    append_columns,
+    check_new_columns,
+)
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
-
-_DECIMALS = 6
 
 
 class CleanSummary(Measured):
@@ -55,6 +62,8 @@ class CleanSummary(Measured):
     rows_with_true_label: int  # which is chosen there
     true_labels_not_chosen: int | None  # by the model; None if it had learned them
     rows_for_a_second_look: int
+    rows_relabelled: int  # which now have a label that was not one of their candidates
+    misses: MissRate | None  # sets without the right label, as estimated
     expected_errors: float  # among the chosen labels, going by their confidences
     accuracy: Accuracy | None  # of the model's choices, where true labels are known
 
@@ -68,11 +77,18 @@ class CleanSummary(Measured):
             f"wrong. {row_count(doubtful)} deserve{'s' * (doubtful == 1)} a second look (column "
             "second_look).",
         ]
+        if self.misses is not None:
+            lines.append(f"{self.misses}{self._relabelled()}")
         if self.rows_with_true_label:
             lines.append(self._true_labels())
         if self.accuracy is not None:
             lines.append(str(self.accuracy))
         return "\n".join(lines)
+
+    def _relabelled(self) -> str:
+        if not self.rows_relabelled:
+            return ""
+        return f" {row_count(self.rows_relabelled)} got a label from outside the set."
 
     def _true_labels(self) -> str:
         known = self.rows_with_true_label
@@ -105,6 +121,8 @@ def summarise_cleaning(
         rows_with_true_label=int(known.sum()),
         true_labels_not_chosen=None if has_seen else int((truth[known] != chosen[known]).sum()),
         rows_for_a_second_look=int(cleaned["second_look"].sum()),
+        rows_relabelled=cleaning.relabelled,
+        misses=cleaning.misses,
         expected_errors=float((1 - cleaned["confidence"]).sum()),
         accuracy=known_accuracy(truth[judged], chosen[judged]),
     )
@@ -122,6 +140,9 @@ def clean_table(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
+    miss_rate: Rate = 0,
+    calibrate: Calibrate = "sets",
+    relabel: bool = False,
     in_sample: bool = False,
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int = DEFAULT_FOLDS,
@@ -158,6 +179,16 @@ def clean_table(
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out; with
         ``in_sample`` there are none, and no accuracy is reported.
+    miss_rate : float or "auto", default=0
+        Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
+        to miss it then get one more label for the training, which takes several times as long.
+        The new columns say which sets these are in any case.
+    calibrate : {"sets", "truth", "none"}, default="sets"
+        What makes confidences mean what they say: the candidate sets of held-out rows, the true
+        labels that are known, or nothing.
+    relabel : bool, default=False
+        Whether ``chosen_label`` may be a label outside the row's set, where that is more probable
+        than any of its candidates. ``candidate_confidences`` then lists it too.
     in_sample : bool, default=False
         Whether one model trained on all rows chooses their labels, instead of models that were
         not trained on the row. Faster, but overconfident.
@@ -189,6 +220,8 @@ def clean_table(
     cleaned : DataFrame
         All rows and columns of the table, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
+        With folds also ``miss_probability``, that the set does not contain the right label, and
+        ``label_if_missed``, the label that the row would then have. Confidences allow for it.
 
     See Also
     --------
@@ -204,15 +237,22 @@ def clean_table(
     >>> cleaned = clean_table(
     ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
     ... )
-    >>> cleaned.columns[-5:].tolist()
-    ['chosen_label', 'confidence', 'margin', 'second_look', 'candidate_confidences']
+    >>> cleaned.columns[-7:].tolist()  # doctest: +NORMALIZE_WHITESPACE
+    ['chosen_label', 'confidence', 'margin', 'second_look', 'candidate_confidences',
+     'miss_probability', 'label_if_missed']
     """
     # Before the work, not after it.
-    method = chosen_method(method)
-    check_new_columns(frame, CLEAN_COLUMNS, prefix)
+    method, miss_rate = split_miss_rate(chosen_method(method), miss_rate)
+    check_choice("calibrate", calibrate, get_args(Calibrate))
+    check_new_columns(frame, CLEAN_COLUMNS if in_sample else CLEAN_COLUMNS + MISS_COLUMNS, prefix)
     check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
     if not in_sample:
         check_folds(n_folds)
+    elif miss_rate != 0 or relabel or calibrate == "truth":
+        raise ParameterError(
+            "'miss_rate', 'relabel' and calibrating on true labels take models that have not seen "
+            "the row. Got in_sample=True. Leave it (--in-sample) or the others out."
+        )
     if out is not None:
         find_writer(out, delimiter=delimiter)
         if os.fspath(out) != STANDARD_STREAM:
@@ -230,12 +270,16 @@ def clean_table(
     )
     listener = listener or FitListener()
     folds = None if in_sample else n_folds
-    with unfinished_work(out, task, method, folds=folds, seed=random_state) as work:
+    settings = {"folds": folds, "seed": random_state, "miss_rate": miss_rate}
+    with unfinished_work(out, task, method, **settings) as work:
         cleaning = clean_task(
             task,
             method,
             errors_to_find=errors_to_find,
             n_folds=folds,
+            miss_rate=miss_rate,
+            calibrate=calibrate,
+            relabel=relabel,
             seed=random_state,
             n_jobs=n_jobs,
             listener=listener,
@@ -254,6 +298,8 @@ def clean_table(
                 cleaning,
                 accuracy=summary.accuracy,
                 evidence=summary.evidence,
+                miss_rate=miss_rate,
+                calibrate=calibrate,
                 folds=folds,
                 seed=random_state,
                 errors_to_find=errors_to_find,
@@ -272,6 +318,9 @@ def clean_task(
     *,
     errors_to_find: float = DEFAULT_ERRORS_TO_FIND,
     n_folds: int | None = DEFAULT_FOLDS,
+    miss_rate: Rate = 0,
+    calibrate: Calibrate = "sets",
+    relabel: bool = False,
     seed: int = 0,
     n_jobs: int | FitWorkers = 1,
     listener: FitListener,
@@ -284,40 +333,41 @@ def clean_task(
             per_network = confidences_per_network(model, task.values, task.candidates)
             histories = histories_of(model)
             confidences = model.classifier.candidate_confidence_
+            judged = None
         else:
-            folds = Folds(task, method, n_folds=n_folds, seed=seed, queue=queue, work=work)
-            predicted = folds.predictions()
+            in_folds: dict[str, Any] = {
+                "n_folds": n_folds,
+                "seed": seed,
+                "queue": queue,
+                "work": work,
+            }
+            if miss_rate != 0:
+                task = with_wider_sets(task, method, miss_rate, **in_folds)
+            predicted = Folds(task, method, **in_folds).predictions()
             per_network, histories = predicted.per_network, predicted.histories
-            confidences = with_prior(task.candidates, predicted.probabilities)
+            judged = judge_rows(
+                task, predicted.probabilities, calibrate=calibrate, miss_rate=miss_rate
+            )
+            confidences = confidence_from_pairs(task.candidates, judged.confidences)
     choice = task.candidates.choose(confidences)
     confidence = group_maxima(task.candidates.values_of(confidences), task.candidates.starts)
     candidates = task.candidates
+    relabelled = np.zeros(len(candidates), dtype=bool)
+    if judged is not None and relabel:
+        relabelled = judged.outside_confidence > confidence
+        candidates, confidences = let_leave(candidates, confidences, judged, relabelled)
     if task.truth is not None:
         candidates, confidences = choose_known(candidates, confidences, task.truth)
-    columns = _new_columns(candidates, confidences, errors_to_find)
-    return Cleaning(columns, per_network, histories, choice, confidence)
-
-
-def _new_columns(
-    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
-) -> pd.DataFrame:
-    values = candidates.values_of(confidences)
-    largest, second = _two_largest(values, candidates)
-    # A person reads this column as well as another program.
-    confidence = np.round(largest, _DECIMALS)
-    columns = (
-        candidates.choose(confidences),
-        confidence,
-        np.round(largest - second, _DECIMALS),
-        second_look(confidence, errors_to_find),
-        write_weighted_cells(candidates, np.round(values, _DECIMALS)),
+        relabelled &= ~is_known(task.truth)
+    columns = label_columns(candidates, confidences, errors_to_find)
+    if judged is not None:
+        columns = pd.concat([columns, miss_columns(task, judged)], axis=1)
+    return Cleaning(
+        columns=columns,
+        per_network=per_network,
+        histories=histories,
+        model_choice=choice,
+        model_confidence=confidence,
+        misses=None if judged is None else judged.misses,
+        relabelled=int(relabelled.sum()),
     )
-    return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
-
-
-def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
-    """Return the largest and the second largest value of every row; 0 where there is one only."""
-    best = first_largest(values, candidates.starts)
-    rest = values.copy()
-    rest[best] = 0
-    return values[best], group_maxima(rest, candidates.starts)

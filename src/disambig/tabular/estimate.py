@@ -1,6 +1,6 @@
 """How good a model is likely to be, judged on rows that it was not trained on."""
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -9,9 +9,13 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
 from disambig.tabular.true_labels import is_known
 
+if TYPE_CHECKING:
+    from disambig.methods.misses import Misses
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 _CONFIDENCE_LEVEL = 0.95
+_NOTICEABLE = 0.03
 
 
 class Measured(BaseModel):
@@ -44,6 +48,33 @@ class Accuracy(Measured):
         )
 
 
+class MissRate(Measured):
+    """Share of the sets that do not contain the right label, with its 95 % interval.
+
+    ``str()`` gives it as a sentence.
+    """
+
+    rate: Share
+    low: Share
+    high: Share
+
+    @property
+    def is_noticeable(self) -> bool:
+        """Whether so many sets miss it that training should allow for it."""
+        return self.rate >= _NOTICEABLE and self.low > 0
+
+    @classmethod
+    def of(cls, misses: "Misses") -> Self:
+        """Return the rate of misses that were found."""
+        low, high = misses.interval
+        return cls(rate=misses.rate, low=low, high=high)
+
+    def __str__(self) -> str:
+        from disambig.methods.misses import miss_sentence  # slow to import
+
+        return miss_sentence(self.rate, self.low, self.high)
+
+
 class Estimate(Measured):
     """How well a model predicts held-out rows.
 
@@ -59,6 +90,9 @@ class Estimate(Measured):
         Number of held-out rows, and of folds.
     accuracy : Accuracy or None
         Accuracy on the rows whose true label is known; None if there are none.
+    misses : MissRate or None
+        Share of the sets that do not contain the right label; None if the model knows too little
+        to say.
 
     See Also
     --------
@@ -84,6 +118,7 @@ class Estimate(Measured):
     n_rows: Count
     n_folds: Count
     accuracy: Accuracy | None = None
+    misses: MissRate | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -100,6 +135,8 @@ class Estimate(Measured):
                 f"  accuracy               {known.share:.3f}  {known.low:.3f} to {known.high:.3f} "
                 f"(95 %), from {known.n_rows:,} true labels"
             )
+        if self.misses is not None:
+            lines.append(str(self.misses))
         return "\n".join(lines)
 
 
@@ -109,6 +146,7 @@ def estimate_quality(
     *,
     n_folds: int,
     truth: AnyArray | None = None,
+    misses: MissRate | None = None,
 ) -> Estimate:
     """Judge probabilities of rows by ``n_folds`` models that were not trained on them."""
     predicted = candidates.classes[probabilities.argmax(axis=1)]
@@ -120,6 +158,7 @@ def estimate_quality(
         n_rows=len(candidates),
         n_folds=n_folds,
         accuracy=None if truth is None else known_accuracy(truth, predicted),
+        misses=misses,
     )
 
 

@@ -176,6 +176,10 @@ class FitQueue(FitListener):
 
     # ---- as the listener of fits in this process
 
+    def on_fits_start(self, n_fits: int) -> None:
+        """Pass it on."""
+        self._listener.on_fits_start(n_fits)
+
     def on_fit_start(self, title: str) -> None:
         """Pass it on."""
         self._listener.on_fit_start(title)

@@ -3,14 +3,25 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, get_args
 
 import pandas as pd
 
+from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_choice
 from disambig.methods.base import PartialLabelClassifier
+from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
+from disambig.tabular.judged_rows import (
+    Calibrate,
+    Rate,
+    judge_rows,
+    split_miss_rate,
+    with_wider_sets,
+)
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import Folds, check_folds, fit_all_rows
@@ -35,6 +46,10 @@ def fit_table(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
+    miss_rate: Rate = 0,
+    calibrate: Calibrate = "sets",
+    coverage: float | None = None,
+    coverage_kind: Kind = "estimated",
     n_folds: int = DEFAULT_FOLDS,
     random_state: int = 0,
     n_jobs: int | FitWorkers = 1,
@@ -64,6 +79,17 @@ def fit_table(
     use_truth : bool, default=False
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out.
+    miss_rate : float or "auto", default=0
+        Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
+        to miss it then get one more label for the training, which takes several times as long.
+    calibrate : {"sets", "truth", "none"}, default="sets"
+        What makes probabilities mean what they say: the candidate sets of held-out rows, the true
+        labels that are known, or nothing. It takes folds, and leaves the predicted labels alone.
+    coverage : float, optional
+        Predictions also list the labels that cannot be ruled out; the right one should be among
+        them with this probability, such as 0.9. It takes folds.
+    coverage_kind : {"safe", "weak", "estimated"}, default="estimated"
+        What is promised: see ``ConformalSets``.
     n_folds : int, default=5
         Number of folds for the estimate: one more model is trained for each. 0 skips it.
     random_state : int, default=0
@@ -98,9 +124,18 @@ def fit_table(
     100
     """
     # Before the work, not after it.
-    method = chosen_method(method)
+    method, miss_rate = split_miss_rate(chosen_method(method), miss_rate)
+    check_choice("calibrate", calibrate, get_args(Calibrate))
     if n_folds != 0:
         check_folds(n_folds)
+    elif miss_rate != 0 or calibrate == "truth" or coverage is not None:
+        raise ParameterError(
+            "'miss_rate', 'coverage' and calibrating on true labels take folds. Got n_folds=0. Use "
+            "two folds or more (--folds), or leave these out."
+        )
+    if coverage is not None:
+        check_coverage(coverage)
+        check_choice("coverage_kind", coverage_kind, KINDS)
     if out is not None:
         check_model_folder_is_free(out)
         check_method_can_be_saved(method)
@@ -116,29 +151,34 @@ def fit_table(
         use_truth=use_truth,
     )
     listener = listener or FitListener()
-    settings = {"folds": n_folds, "seed": random_state, "per_network": False}
+    settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}
     with (
-        unfinished_work(out, task, method, **settings) as work,
+        unfinished_work(out, task, method, per_network=False, **settings) as work,
         fit_queue(method, n_folds + 1, n_jobs, listener) as queue,
     ):
-        folds = None
-        if n_folds:
-            folds = Folds(
-                task,
-                method,
-                n_folds=n_folds,
-                seed=random_state,
-                queue=queue,
-                work=work,
-                per_network=False,
-            )
+        in_folds: dict[str, Any] = {
+            "n_folds": n_folds,
+            "seed": random_state,
+            "queue": queue,
+            "work": work,
+        }
+        if miss_rate != 0:
+            task = with_wider_sets(task, method, miss_rate, **in_folds)
+        folds = Folds(task, method, per_network=False, **in_folds) if n_folds else None
         model = fit_all_rows(task, method, seed=random_state, listener=queue, work=work)
         if folds is not None:
             probabilities = folds.predictions().probabilities
+            judged = judge_rows(task, probabilities, calibrate=calibrate, miss_rate=miss_rate)
+            calibrated = judged.calibration.apply(probabilities)
             estimate = estimate_quality(
-                task.candidates, probabilities, n_folds=n_folds, truth=task.truth
+                task.candidates, calibrated, n_folds=n_folds, truth=task.truth, misses=judged.misses
             )
-            model = replace(model, estimate=estimate)
+            model = replace(model, estimate=estimate, calibration=judged.calibration)
+            if coverage is not None:
+                promise = calibrate_coverage(
+                    calibrated, task.candidates, coverage=coverage, kind=coverage_kind, exact=False
+                )
+                model = replace(model, coverage=promise)
         if out is not None:
             model.save(out)
     return model

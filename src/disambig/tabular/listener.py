@@ -36,7 +36,10 @@ class FitListener:
     """
 
     def on_fits_start(self, n_fits: int) -> None:
-        """Handle the start of all fits: ``n_fits`` models will be trained."""
+        """Handle the start of fits: ``n_fits`` models will be trained.
+
+        Where sets may miss the truth, folds are trained several times, and this is called for each.
+        """
 
     def on_fit_start(self, title: str) -> None:
         """Handle the start of the training of a model."""

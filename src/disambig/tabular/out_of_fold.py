@@ -175,6 +175,8 @@ class Folds:
         Folds that are done are taken from here and kept here.
     per_network : bool, default=True
         Whether each network is asked too, which takes as long again as to ask all together.
+    round_number : int, optional
+        Of the search for sets that miss the truth, which trains the folds several times.
     """
 
     def __init__(
@@ -187,6 +189,7 @@ class Folds:
         queue: FitQueue,
         work: WorkFolder | None = None,
         per_network: bool = True,
+        round_number: int | None = None,
     ) -> None:
         from sklearn.model_selection import KFold  # slow to import, and not needed by a worker
 
@@ -199,15 +202,19 @@ class Folds:
         self._candidates, self._queue, self._work = task.candidates, queue, work
         # Shuffled, because tables are often sorted by label.
         splitter = KFold(n_folds, shuffle=True, random_state=seed)
+        title = "" if round_number is None else f"round {round_number}, "
+        name = "" if round_number is None else f"round-{round_number}-"
         self._fits = [
             FoldFit(
-                title=f"fold {number} of {n_folds}",
-                name=f"fold-{number}",
+                title=f"{title}fold {number} of {n_folds}",
+                name=f"{name}fold-{number}",
                 plan=task.plan,
                 values=task.values,
                 candidates=task.candidates,
                 training=task.training,
-                classifier=_copy_for_one_fit(method, len(train), fold_seed, work, f"fold-{number}"),
+                classifier=_copy_for_one_fit(
+                    method, len(train), fold_seed, work, f"{name}fold-{number}"
+                ),
                 train=train,
                 test=test,
                 per_network=per_network,

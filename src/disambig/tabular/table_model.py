@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from disambig._core.array_file import read_arrays, write_arrays
 from disambig._core.errors import DisambigError, ModelFileError, ParameterError, warn_caller
@@ -28,6 +28,8 @@ from disambig._core.temporaries import find_moved_aside
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
+from disambig.solvers.calibration import Calibration
+from disambig.solvers.conformal import ConformalCalibration
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.estimate import Estimate
@@ -59,6 +61,10 @@ class TableModel:
         Fitted to the features that the transformer makes.
     estimate : Estimate or None
         How well it predicts held-out rows; None if that was not estimated.
+    calibration : Calibration or None
+        What makes its probabilities mean what they say, learned from held-out rows.
+    coverage : ConformalCalibration or None
+        Which labels predictions list because they cannot be ruled out; None if they do not.
 
     See Also
     --------
@@ -83,6 +89,8 @@ class TableModel:
     transformer: FeatureTransformer
     classifier: "PartialLabelClassifier"
     estimate: Estimate | None = None
+    calibration: Calibration | None = None
+    coverage: ConformalCalibration | None = None
 
     @property
     def classes(self) -> AnyArray:
@@ -110,6 +118,8 @@ class TableModel:
         -------
         predictions : DataFrame
             ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
+            With ``coverage`` also ``possible_labels``: those that cannot be ruled out, the most
+            probable first; empty where no label is probable enough.
         """
         check_integer("top", top, minimum=1)
         values = column_values(frame, self.plan)
@@ -119,10 +129,13 @@ class TableModel:
                 f"ignored: {join_names(unseen)}."
             )
         count = min(top, len(self.classes))
-        parts = [
-            _most_probable(self.probabilities_of(values.iloc[rows]), count)
-            for rows in slices_of_rows(len(values), len(self.classes))
-        ]
+        parts = []
+        possible: list[str] = []
+        for rows in slices_of_rows(len(values), len(self.classes)):
+            probabilities = self.probabilities_of(values.iloc[rows])
+            parts.append(_most_probable(probabilities, count))
+            if self.coverage is not None:
+                possible += _possible_labels(probabilities, self.coverage.threshold, self.classes)
         columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
         result: dict[str, Any] = {}
         for place in range(count):
@@ -130,11 +143,14 @@ class TableModel:
             label = f"label{ending}" if place else "predicted_label"
             result[label] = self.classes[columns[:, place]]
             result[f"probability{ending}"] = shares[:, place].round(_DECIMALS)
+        if self.coverage is not None:
+            result["possible_labels"] = possible
         return pd.DataFrame(result)
 
     def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
         """Return the same as ``predict_proba``, for values that ``column_values`` made."""
-        return self.classifier.predict_proba(self.transformer.transform(values))
+        probabilities = self.classifier.predict_proba(self.transformer.transform(values))
+        return probabilities if self.calibration is None else self.calibration.apply(probabilities)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder. Loading it never unpickles anything.
@@ -157,6 +173,8 @@ class TableModel:
                 classes=self.classes.tolist(),
                 plan=self.plan,
                 estimate=self.estimate,
+                calibration=self.calibration,
+                coverage=self.coverage,
                 files={
                     name: file_digest((temporary / name).read_bytes(), "sha256")
                     for name in (_FEATURES, _METHOD)
@@ -186,6 +204,17 @@ def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, Flo
         # Stable, so that ties go to the first class, as in predict.
         columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
     return columns, np.take_along_axis(probabilities, columns, axis=1)
+
+
+def _possible_labels(probabilities: FloatArray, threshold: float, classes: AnyArray) -> list[str]:
+    """Return the labels that cannot be ruled out, written like candidate sets."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    counts = (probabilities >= threshold).sum(axis=1)
+    names = [str(name) for name in classes.tolist()]
+    return [
+        "|".join(names[column] for column in row[:count])
+        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
+    ]
 
 
 def untrained_model(
@@ -243,7 +272,17 @@ class _Description(BaseModel):
     classes: list[str | int | float | bool]
     plan: ColumnPlan
     estimate: Estimate | None
+    # Models of version 0.2.0 have neither.
+    calibration: Calibration | None = None
+    coverage: ConformalCalibration | None = None
     files: dict[str, str]
+
+    @field_validator("calibration")
+    @classmethod
+    def _check_calibration(cls, value: Calibration | None) -> Calibration | None:
+        if value is not None and not (0 < value.power <= 100 and 0 <= value.doubt <= 1):
+            raise ValueError("a calibration has a power up to 100, and a doubt from 0 to 1")
+        return value
 
 
 def check_model_folder_is_free(folder: str | os.PathLike[str]) -> None:
@@ -377,7 +416,14 @@ def _read_model(folder: Path, *, only_predict: bool = False) -> tuple[TableModel
         classifier: Any = predictor if method is None else method.load(path)
         if classifier.classes_.tolist() != description.classes:
             raise ValueError("the labels of its method are not those that it names")
-        model = TableModel(description.plan, transformer, classifier, description.estimate)
+        model = TableModel(
+            description.plan,
+            transformer,
+            classifier,
+            description.estimate,
+            description.calibration,
+            description.coverage,
+        )
         _check_predictions(model)
     except Exception as error:  # parts that do not fit together may make each other raise anything
         raise _refused(folder, _one_line(error)) from error

@@ -28,7 +28,7 @@ _MARK = "work.json"
 _LARGEST_MARK = 10_000
 # Files that may be there before the mark, or come after it has gone: its temporary, and parts and
 # checkpoints of a process that outlived the run it worked for by a second.
-_OURS = re.compile(r"\.work-[0-9a-f]+\.json|\.?(fold-\d+|whole)-[0-9a-f]{16}\W.*")
+_OURS = re.compile(r"\.work-[0-9a-f]+\.json|\.?((round-\d+-)?fold-\d+|whole)-[0-9a-f]{16}\W.*")
 
 
 class WorkFolder:

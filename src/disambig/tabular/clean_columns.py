@@ -1,0 +1,71 @@
+"""The columns that cleaning adds to a table: labels, confidences, sets that may miss the label."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from disambig._core.typing import BoolArray, FloatArray, Sparse
+from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import first_largest, group_maxima
+from disambig.tabular.cleaned_table import second_look
+from disambig.tabular.judged_rows import JudgedRows
+from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS
+from disambig.tabular.task import TableTask
+from disambig.tabular.true_labels import is_known
+
+_DECIMALS = 6
+
+
+def label_columns(
+    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
+) -> pd.DataFrame:
+    """Return the likeliest label of every row, and how sure it is."""
+    values = candidates.values_of(confidences)
+    largest, second = _two_largest(values, candidates)
+    # A person reads this column as well as another program.
+    confidence = np.round(largest, _DECIMALS)
+    columns = (
+        candidates.choose(confidences),
+        confidence,
+        np.round(largest - second, _DECIMALS),
+        second_look(confidence, errors_to_find),
+        write_weighted_cells(candidates, np.round(values, _DECIMALS)),
+    )
+    return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
+
+
+def miss_columns(task: TableTask, judged: JudgedRows) -> pd.DataFrame:
+    """Return how probably the set misses the right label, and which label that would be."""
+    probability = judged.miss_probability.copy()
+    names = np.array([*task.candidates.classes.tolist(), ""], dtype=object)
+    label = names[judged.outside]
+    if task.truth is not None:
+        known = is_known(task.truth)
+        missed = known.copy()
+        missed[known] = ~task.candidates[known].contains(task.truth[known])
+        probability[known] = missed[known]
+        label = np.where(missed, task.truth, label)
+    columns = (np.round(probability, _DECIMALS), label)
+    return pd.DataFrame(dict(zip(MISS_COLUMNS, columns, strict=True)))
+
+
+def let_leave(
+    candidates: CandidateLabels, confidences: Sparse, judged: JudgedRows, relabelled: BoolArray
+) -> tuple[CandidateLabels, Sparse]:
+    """Return sets with the label outside in the rows that have it now, and confidences with it."""
+    rows = np.flatnonzero(relabelled)
+    places = (rows, judged.outside[rows])
+    shape = candidates.shape
+    added = sparse.csr_array((np.ones(len(rows), dtype=bool), places), shape=shape)
+    shares = sparse.csr_array((judged.outside_confidence[rows], places), shape=shape)
+    mask = (candidates.to_sparse().astype(bool) + added).tocsr()
+    return CandidateLabels(mask, candidates.classes), (confidences + shares).tocsr()
+
+
+def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:
+    """Return the largest and the second largest value of every row; 0 where there is one only."""
+    best = first_largest(values, candidates.starts)
+    rest = values.copy()
+    rest[best] = 0
+    return values[best], group_maxima(rest, candidates.starts)

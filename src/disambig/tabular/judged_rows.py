@@ -1,0 +1,192 @@
+"""What models say of rows they have not seen: confidences that are calibrated, sets that may miss.
+
+The walk: folds predict every row; if sets may miss the truth, they are trained again with wider
+sets; then confidences are calibrated and sets are judged, by candidate sets or by true labels.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from disambig._core.errors import TableError
+from disambig._core.messages import plural
+from disambig._core.typing import FloatArray, IntArray
+from disambig.candidates.checks import known_columns_of
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
+from disambig.metrics import covering_rate
+from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
+from disambig.tabular.estimate import MissRate
+from disambig.tabular.fit_queue import FitQueue
+from disambig.tabular.out_of_fold import Folds, with_prior
+from disambig.tabular.task import TableTask
+from disambig.tabular.true_labels import is_known, settle_known
+from disambig.tabular.work_folder import WorkFolder
+
+Calibrate = Literal["sets", "truth", "none"]
+Rate = float | Literal["auto"]
+# Fewer checked rows say less about a model than the sets of all rows do.
+_FEWEST_CHECKED = 10
+# Of the way from blind guessing to a prediction that is always one of the row's labels. A model
+# that gets less far cannot tell a set that misses the truth from a row that it does not know.
+_LEAST_SKILL = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """What models that have not seen a row say of it."""
+
+    confidences: FloatArray  # of candidates, in the order of pairs(); a row sums to 1 - its miss
+    miss_probability: FloatArray  # that the set does not contain the right label
+    outside: IntArray  # column of the likeliest label outside the set; -1 where there is none
+    outside_confidence: FloatArray  # that this label is right
+    calibration: Calibration  # of probabilities for new rows
+    misses: MissRate | None  # None where the model knows too little to say
+
+
+def split_miss_rate(
+    method: PartialLabelClassifier, miss_rate: Rate
+) -> tuple[PartialLabelClassifier, Rate]:
+    """Return a method that believes its sets, and the rate, be it given to one or the other.
+
+    A table has folds of its own: that judges inside of a method have more would cost much and
+    tell little.
+    """
+    check_miss_rate(miss_rate)
+    of_method = method.get_params(deep=False).get("miss_rate", 0)
+    if of_method == 0:
+        return method, miss_rate
+    believing: PartialLabelClassifier = clone(method).set_params(miss_rate=0)
+    return believing, miss_rate if miss_rate != 0 else of_method
+
+
+def with_wider_sets(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    miss_rate: Rate,
+    *,
+    n_folds: int,
+    seed: int,
+    queue: FitQueue,
+    work: WorkFolder | None,
+) -> TableTask:
+    """Return the task with one more candidate in training sets that may miss the truth.
+
+    Folds are trained and judge each other's rows, three to six times where sets miss the truth.
+    """
+    search = MissSearch(task.candidates, miss_rate)
+    widened = task
+    for round_number in count(1):
+        queue.on_fits_start(n_folds)
+        folds = Folds(
+            widened,
+            method,
+            n_folds=n_folds,
+            seed=seed,
+            queue=queue,
+            work=work,
+            per_network=False,
+            round_number=round_number,
+        )
+        search.take(folds.predictions().probabilities)
+        training = settle_known(search.sets, task.truth) if task.uses_truth else search.sets
+        widened = replace(task, training=training)
+        if search.settled:
+            break
+    return widened
+
+
+def judge_rows(
+    task: TableTask,
+    probabilities: FloatArray,
+    *,
+    calibrate: Calibrate = "sets",
+    miss_rate: Rate = 0,
+) -> JudgedRows:
+    """Judge every row by the probabilities of models that were not trained on it."""
+    candidates = task.candidates
+    truth = _true_columns(task) if calibrate == "truth" else None
+    misses = _misses(candidates, probabilities, miss_rate)
+    probability = np.zeros(len(candidates)) if misses is None else misses.probability
+    if calibrate == "none":
+        inside = candidates.values_of(with_prior(candidates, probabilities))
+        calibration = Calibration()
+    else:
+        inside = calibrate_choices(
+            probabilities, candidates, miss_probability=probability, truth=truth
+        )
+        calibration = _for_new_rows(task, probabilities, probability, truth)
+    rows, _ = candidates.pairs()
+    outside = np.full(len(candidates), -1)
+    if misses is not None:
+        outside = known_columns_of(misses.label.tolist(), candidates.classes)
+        outside[candidates.sizes == candidates.shape[1]] = -1
+    return JudgedRows(
+        confidences=inside * (1 - probability)[rows],
+        miss_probability=probability,
+        outside=outside,
+        # Its share of what is outside, by the model; the rest is spread over other labels.
+        outside_confidence=probability * _share_outside(candidates, probabilities, outside),
+        calibration=calibration,
+        misses=None if misses is None else MissRate.of(misses),
+    )
+
+
+def _misses(
+    candidates: CandidateLabels, probabilities: FloatArray, miss_rate: Rate
+) -> Misses | None:
+    """Return the sets that may miss the truth; None if nobody asked and nobody can tell."""
+    if miss_rate != 0:
+        return describe_misses(
+            probabilities, candidates, None if miss_rate == "auto" else miss_rate
+        )
+    blind = float(candidates.sizes.mean()) / candidates.shape[1]
+    met = covering_rate(candidates, candidates.classes[probabilities.argmax(axis=1)])
+    if blind >= 1 or (met - blind) / (1 - blind) < _LEAST_SKILL:
+        return None
+    return describe_misses(probabilities, candidates)
+
+
+def _share_outside(
+    candidates: CandidateLabels, probabilities: FloatArray, outside: IntArray
+) -> FloatArray:
+    places = np.arange(len(outside))
+    of_label = np.where(outside >= 0, probabilities[places, outside], 0.0)
+    inside = np.bincount(
+        candidates.pairs()[0], weights=candidates.values_of(probabilities), minlength=len(places)
+    )
+    rest = np.maximum(probabilities.sum(axis=1) - inside, of_label)
+    shares: FloatArray = np.divide(of_label, rest, out=np.zeros(len(places)), where=rest > 0)
+    return shares
+
+
+def _true_columns(task: TableTask) -> IntArray:
+    """Return the column of every true label that is known and a class, else -1."""
+    columns = np.full(len(task.candidates), -1)
+    if task.truth is not None:
+        known = np.flatnonzero(is_known(task.truth))
+        columns[known] = known_columns_of(task.truth[known].tolist(), task.candidates.classes)
+    n_known = int(((columns >= 0) & (task.candidates.sizes > 1)).sum())
+    if n_known < _FEWEST_CHECKED:
+        raise TableError(
+            f"To calibrate on true labels takes at least {_FEWEST_CHECKED} rows with several "
+            f"labels whose true label is known (--truth, in Python truth=). Got "
+            f"{plural(n_known, 'row')}. Check more rows, or calibrate on the candidate sets "
+            "(--calibrate sets, in Python calibrate='sets')."
+        )
+    return columns
+
+
+def _for_new_rows(
+    task: TableTask, probabilities: FloatArray, miss: FloatArray, truth: IntArray | None
+) -> Calibration:
+    if truth is None:
+        return calibrate_predictions(probabilities, task.candidates, miss_probability=miss)
+    known = truth >= 0
+    classes = task.candidates.classes
+    labels = CandidateLabels.from_labels(classes[truth[known]], classes=classes)
+    return calibrate_predictions(probabilities[known], labels)
