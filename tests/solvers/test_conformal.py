@@ -231,7 +231,9 @@ def test_what_is_promised_is_said():
         "They have 1.5 of 2 labels on average, each with a probability of at least 0.4 "
         "(calibrated on 2 rows)."
     )
-    weak = calibrate_coverage(PROBABILITIES, SETS, coverage=0.6, kind="weak", exact=False, groups=["x", "y"])
+    weak = calibrate_coverage(
+        PROBABILITIES, SETS, coverage=0.6, kind="weak", exact=False, groups=["x", "y"]
+    )
     assert str(weak).startswith(
         "At least about 60 % of the prediction sets of new groups hold a label of the candidate set"
     )

@@ -23,8 +23,8 @@ from rich.text import Text
 from disambig._core.messages import printable
 
 if TYPE_CHECKING:
-    from disambig.tabular.estimate import MissRate
     from disambig.bench.formats import Table
+    from disambig.tabular.estimate import MissRate
 
 
 class Terminal(Console):

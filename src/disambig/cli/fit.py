@@ -3,7 +3,7 @@
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self, cast
 
 import typer
 
@@ -36,6 +36,8 @@ from disambig.tabular.listener import FitListener
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from disambig.tabular.cleaning import CleanSummary
 
 # Models that were trained before come back at once and say nothing of how long others take.
 _SHORTEST_FIT_TO_JUDGE_BY = 1.0  # seconds
@@ -219,7 +221,7 @@ class FitView(FitListener):
 
     def on_cleaned(self, summary: "BaseModel") -> None:
         """Keep what cleaning did."""
-        self.summary = summary
+        self.summary = cast("CleanSummary", summary)
 
     def _refresh(self) -> None:
         total = self._n_fits if self._n_done else None

@@ -31,6 +31,7 @@ from disambig.tabular.judged_rows import (
     Rate,
     judge_rows,
     split_miss_rate,
+    true_columns,
     with_wider_sets,
 )
 from disambig.tabular.labels.label_columns import Labels, label_column_names
@@ -268,6 +269,8 @@ def clean_table(
         decisions=decisions,
         use_truth=use_truth,
     )
+    if calibrate == "truth":
+        true_columns(task)
     listener = listener or FitListener()
     folds = None if in_sample else n_folds
     settings = {"folds": folds, "seed": random_state, "miss_rate": miss_rate}

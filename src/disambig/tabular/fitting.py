@@ -20,6 +20,7 @@ from disambig.tabular.judged_rows import (
     Rate,
     judge_rows,
     split_miss_rate,
+    true_columns,
     with_wider_sets,
 )
 from disambig.tabular.labels.label_columns import Labels
@@ -150,6 +151,8 @@ def fit_table(
         decisions=decisions,
         use_truth=use_truth,
     )
+    if calibrate == "truth":
+        true_columns(task)
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}
     with (

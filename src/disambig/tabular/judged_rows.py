@@ -109,7 +109,7 @@ def judge_rows(
 ) -> JudgedRows:
     """Judge every row by the probabilities of models that were not trained on it."""
     candidates = task.candidates
-    truth = _true_columns(task) if calibrate == "truth" else None
+    truth = true_columns(task) if calibrate == "truth" else None
     misses = _misses(candidates, probabilities, miss_rate)
     probability = np.zeros(len(candidates)) if misses is None else misses.probability
     if calibrate == "none":
@@ -164,8 +164,11 @@ def _share_outside(
     return shares
 
 
-def _true_columns(task: TableTask) -> IntArray:
-    """Return the column of every true label that is known and a class, else -1."""
+def true_columns(task: TableTask) -> IntArray:
+    """Return the column of every true label that is known and a class, else -1.
+
+    Refuses a table with too few of them to calibrate on.
+    """
     columns = np.full(len(task.candidates), -1)
     if task.truth is not None:
         known = np.flatnonzero(is_known(task.truth))

@@ -119,7 +119,7 @@ class TableModel:
         predictions : DataFrame
             ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
             With ``coverage`` also ``possible_labels``: those that cannot be ruled out, the most
-            probable first; empty where no label is probable enough.
+            probable first.
         """
         check_integer("top", top, minimum=1)
         values = column_values(frame, self.plan)
@@ -207,9 +207,12 @@ def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, Flo
 
 
 def _possible_labels(probabilities: FloatArray, threshold: float, classes: AnyArray) -> list[str]:
-    """Return the labels that cannot be ruled out, written like candidate sets."""
+    """Return the labels that cannot be ruled out, written like candidate sets.
+
+    The predicted one is always among them, which covers more than was asked for, never less.
+    """
     order = np.argsort(-probabilities, axis=1, kind="stable")
-    counts = (probabilities >= threshold).sum(axis=1)
+    counts = np.maximum((probabilities >= threshold).sum(axis=1), 1)
     names = [str(name) for name in classes.tolist()]
     return [
         "|".join(names[column] for column in row[:count])

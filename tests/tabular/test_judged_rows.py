@@ -1,0 +1,231 @@
+"""What models say of rows they have not seen: calibrated, and with sets that may miss the truth."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from disambig import NCPDPlusClassifier
+from disambig._core.errors import ParameterError, TableError
+from disambig.methods import SURE
+from disambig.tabular import clean_table, fit_table, load_model, read_cleaned
+from disambig.tabular.cleaning import CleanSummary
+from disambig.tabular.judged_rows import judge_rows, split_miss_rate
+from disambig.tabular.listener import FitListener
+from disambig.tabular.task import prepare_task
+from disambig.tabular.work_folder import WorkFolder
+from tabular.small_tables import neighbours, three_clouds
+
+FRAME = three_clouds(120)
+OPTIONS = {"ignore": ["truth"], "method": neighbours()}
+
+
+def with_misses(frame: pd.DataFrame, rows: list[int]) -> pd.DataFrame:
+    """Return the table with a wrong label alone in some rows."""
+    frame = frame.copy()
+    names = ["cat", "dog", "fox"]
+    for row in rows:
+        truth = frame.loc[row, "truth"]
+        frame.loc[row, "label"] = names[(names.index(truth) + 1) % 3]
+    return frame
+
+
+WRONG = [0, 7, 20, 33, 41, 58, 64, 79, 92, 110]
+MISSING = with_misses(FRAME, WRONG)
+
+
+@pytest.fixture(scope="module")
+def cleaned() -> pd.DataFrame:
+    return clean_table(MISSING, **OPTIONS)
+
+
+class Summary(FitListener):
+    def __init__(self) -> None:
+        self.rounds: list[str] = []
+
+    def on_fit_start(self, title: str) -> None:
+        self.rounds.append(title)
+
+    def on_cleaned(self, summary: CleanSummary) -> None:
+        self.summary = summary
+
+
+class Refuses(FitListener):
+    def on_fit_start(self, title: str) -> None:
+        raise AssertionError(title)
+
+
+def test_a_wrong_single_label_is_doubted_and_marked(cleaned):
+    assert roc_auc_score(np.isin(np.arange(120), WRONG), cleaned["miss_probability"]) > 0.97
+    assert (cleaned.loc[WRONG, "label_if_missed"] == cleaned.loc[WRONG, "truth"]).mean() > 0.8
+    assert cleaned.loc[WRONG, "second_look"].mean() > 0.8
+    assert (cleaned["chosen_label"] != cleaned["truth"])[WRONG].all()  # it stays in its set
+
+
+def test_confidences_leave_room_for_a_miss(cleaned):
+    for row in cleaned.itertuples():
+        shares = [float(part.split(":")[1]) for part in row.candidate_confidences.split("|")]
+        assert sum(shares) == pytest.approx(1 - row.miss_probability, abs=1e-4)
+
+
+def test_a_label_leaves_its_set_only_where_that_is_asked_for(cleaned):
+    listener = Summary()
+    relabelled = clean_table(MISSING, **OPTIONS, relabel=True, listener=listener)
+    changed = relabelled["chosen_label"] != cleaned["chosen_label"]
+    assert changed[WRONG].mean() > 0.5
+    assert not changed.drop(WRONG).any()
+    assert listener.summary.rows_relabelled == changed.sum()
+    assert (relabelled["chosen_label"] == relabelled["truth"])[changed].all()
+    row = relabelled[changed].iloc[0]
+    assert f"{row['chosen_label']}:{row['confidence']:g}"[:6] in row["candidate_confidences"]
+    assert read_cleaned(relabelled).candidates.sizes[changed.argmax()] == 2
+
+
+def test_sets_that_may_miss_the_truth_are_widened_by_rounds_of_folds(tmp_path):
+    listener = Summary()
+    out = tmp_path / "clean.csv"
+    clean_table(MISSING, **OPTIONS, miss_rate="auto", out=out, listener=listener)
+    assert listener.rounds[:2] == ["round 1, fold 1 of 5", "round 1, fold 2 of 5"]
+    assert "round 3, fold 5 of 5" in listener.rounds
+    assert listener.rounds[-1] == "fold 5 of 5"
+    details = json.loads((tmp_path / "clean.csv.details.json").read_text())
+    assert details["miss_rate"] == "auto"
+    assert details["calibrate"] == "sets"
+    assert details["misses"]["low"] <= 10 / 120 <= details["misses"]["high"] + 0.05
+    assert read_cleaned(pd.read_csv(out)).miss_probability is not None
+
+
+def test_where_no_set_misses_the_truth_one_round_says_so():
+    listener = Summary()
+    clean_table(FRAME, **OPTIONS, miss_rate="auto", listener=listener)
+    assert [title for title in listener.rounds if title.startswith("round 2")] == []
+    assert listener.summary.misses.rate < 0.03
+    assert not listener.summary.misses.is_noticeable
+
+
+def test_an_interrupted_search_is_resumed(tmp_path, monkeypatch):
+    kept = []
+    keep = WorkFolder.keep
+
+    def stop_in_round_two(folder, name, arrays):
+        keep(folder, name, arrays)
+        kept.append(name)
+        if name == "round-2-fold-2":
+            raise KeyboardInterrupt
+
+    out = tmp_path / "clean.csv"
+    monkeypatch.setattr(WorkFolder, "keep", stop_in_round_two)
+    with pytest.raises(KeyboardInterrupt):
+        clean_table(MISSING, **OPTIONS, miss_rate="auto", out=out)
+    first = list(kept)
+    monkeypatch.setattr(WorkFolder, "keep", keep)
+    listener = Summary()
+    resumed = clean_table(MISSING, **OPTIONS, miss_rate="auto", out=out, listener=listener)
+    assert first == [f"round-1-fold-{n}" for n in range(1, 6)] + ["round-2-fold-1", first[-1]]
+    pd.testing.assert_frame_equal(resumed, clean_table(MISSING, **OPTIONS, miss_rate="auto"))
+    assert not (tmp_path / "clean.csv.partial").exists()
+
+
+def test_the_rate_of_a_method_is_that_of_the_table():
+    method, rate = split_miss_rate(NCPDPlusClassifier(miss_rate="auto"), 0)
+    assert (method.miss_rate, rate) == (0, "auto")
+    method, rate = split_miss_rate(NCPDPlusClassifier(miss_rate=0.2), 0.1)
+    assert (method.miss_rate, rate) == (0, 0.1)
+    with pytest.raises(ParameterError, match="'miss_rate' must be a number from 0 to below 1"):
+        split_miss_rate(SURE(), 1.5)
+
+
+def test_a_model_that_knows_too_little_says_nothing_of_misses():
+    task = prepare_task(FRAME, ignore=["truth"])
+    judged = judge_rows(task, np.full((120, 3), 1 / 3))
+    assert judged.misses is None
+    assert not judged.miss_probability.any()
+    assert (judged.outside == -1).all()
+    asked = judge_rows(task, np.full((120, 3), 1 / 3), miss_rate=0.1)
+    assert asked.misses.rate == 0.1
+
+
+def test_confidences_as_given_are_to_be_had():
+    task = prepare_task(FRAME, ignore=["truth"])
+    probabilities = np.random.default_rng(0).dirichlet([1, 1, 1], 120)
+    judged = judge_rows(task, probabilities, calibrate="none")
+    inside = np.where(task.candidates.to_mask(), probabilities, 0)
+    expected = inside / inside.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(judged.confidences, expected[task.candidates.pairs()])
+    assert judged.calibration == (1.0, 0.0)
+
+
+def test_calibrating_on_true_labels_takes_some():
+    frame = FRAME.assign(truth=FRAME["truth"].where(FRAME.index < 9, ""))
+    clean = {"truth": "truth", "method": neighbours(), "calibrate": "truth"}
+    with pytest.raises(TableError, match=r"takes at least 10 rows .* Got \d rows"):
+        clean_table(frame, **clean, listener=Refuses())
+    cleaned = clean_table(FRAME, **clean)
+    assert (cleaned["chosen_label"] == FRAME["truth"]).all()
+
+
+def test_true_labels_make_a_modest_method_surer():
+    task = prepare_task(FRAME, truth="truth")
+    truth = np.searchsorted(task.candidates.classes, FRAME["truth"])
+    modest = np.full((120, 3), 0.3)
+    modest[np.arange(120), truth] = 0.4
+    judged = judge_rows(task, modest, calibrate="truth")
+    assert np.median(judged.confidences[judged.confidences > 0.5]) > 0.9
+    assert judged.calibration.power > 5
+
+
+@pytest.mark.parametrize("option", [{"miss_rate": 0.1}, {"relabel": True}, {"calibrate": "truth"}])
+def test_what_takes_unseen_rows_is_refused_in_sample(option):
+    with pytest.raises(ParameterError, match="take models that have not seen the row"):
+        clean_table(FRAME, **OPTIONS, in_sample=True, **option)
+
+
+def test_a_model_says_how_many_sets_miss_and_keeps_its_calibration(tmp_path):
+    model = fit_table(MISSING, **OPTIONS, out=tmp_path / "model")
+    assert model.estimate.misses.low <= 10 / 120 <= model.estimate.misses.high + 0.05
+    assert "% of the sets" in str(model.estimate)
+    loaded = load_model(tmp_path / "model")
+    assert loaded.calibration == model.calibration != (1.0, 0.0)
+    raw = fit_table(MISSING, **OPTIONS, calibrate="none")
+    assert (raw.predict(FRAME)["predicted_label"] == loaded.predict(FRAME)["predicted_label"]).all()
+    assert not np.allclose(raw.predict_proba(FRAME), loaded.predict_proba(FRAME))
+
+
+def test_a_calibration_that_nobody_could_have_written_is_refused(tmp_path):
+    fit_table(FRAME, **OPTIONS, out=tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    description = json.loads(file.read_text())
+    description["calibration"] = [1e300, 0.0]
+    file.write_text(json.dumps(description))
+    with pytest.raises(Exception, match="a calibration has a power up to 100"):
+        load_model(tmp_path / "model")
+
+
+def test_predictions_list_labels_that_cannot_be_ruled_out(tmp_path):
+    model = fit_table(FRAME, **OPTIONS, coverage=0.9, out=tmp_path / "model")
+    predicted = load_model(tmp_path / "model", only_predict=True).predict(FRAME)
+    lists = predicted["possible_labels"].str.split("|")
+    assert [labels[0] for labels in lists] == predicted["predicted_label"].tolist()
+    covered = [truth in labels for truth, labels in zip(FRAME["truth"], lists, strict=True)]
+    assert np.mean(covered) >= 0.9
+    assert "prediction sets hold the right label" in str(model.coverage)
+    safe = fit_table(FRAME, **OPTIONS, coverage=0.9, coverage_kind="safe")
+    assert safe.coverage.threshold < model.coverage.threshold
+    assert "possible_labels" not in fit_table(FRAME, **OPTIONS).predict(FRAME)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"coverage": 1.5}, "coverage"),
+        ({"coverage": 0.9, "coverage_kind": "sure"}, "coverage_kind"),
+        ({"coverage": 0.9, "n_folds": 0}, "take folds"),
+        ({"miss_rate": "auto", "n_folds": 0}, "take folds"),
+        ({"calibrate": "yes"}, "calibrate"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_work(option, message):
+    with pytest.raises(ParameterError, match=message):
+        fit_table(FRAME, **OPTIONS, **option)
