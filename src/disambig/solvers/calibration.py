@@ -12,9 +12,9 @@ the predicted label, stays as it is. Where the two come from depends on the ques
   most likely.
 - For the row's own set, only its candidates count: how well does the model tell the truth from the
   labels that joined it? Its set is compared with labels that joined the truth in another row. The
-  truth is in the row's own set, so the model should put its probability there. Only if single labels
-  are met less often than that lets expect, labels that occur together are confused more than others,
-  and candidates are made more even until they agree.
+  truth is in the row's own set, so the model should put its probability there. If rows of a single
+  label get less probability on it than this implies, labels that occur together are confused more
+  than others, and candidates are made more even until both agree.
 """
 
 from collections.abc import Callable
@@ -151,7 +151,7 @@ def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
 
 
 def _best(loss: Loss, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
-    """Return the power and the doubt of the smallest loss; what changes least where many have it."""
+    """Return the power and the doubt of the smallest loss, among equals those that change least."""
     tried = []
     for power in sorted(_POWERS, key=lambda power: abs(np.log(power))):
         spread = _sharpened(probabilities, power)
@@ -168,7 +168,7 @@ def _own_set_or_other(
     joined[np.arange(len(own)), np.where(own, probabilities, -1).argmax(axis=1)] = False
     ambiguous = np.flatnonzero(candidates.sizes > 1)
     if not len(ambiguous):
-        return lambda spread, doubt: 0.0
+        return lambda _spread, _doubt: 0.0
     random = np.random.default_rng(0)
     others = [joined[random.choice(ambiguous, len(own))] & ~own for _ in range(_PARTNERS)]
     even = 1 / own.shape[1]
@@ -240,7 +240,7 @@ def _evenness(
     came alone. Rows of a single label say how much that is.
     """
     single = candidates.sizes == 1
-    if single.sum() < _FEWEST_SINGLES or single.all():
+    if counts[single].sum() < _FEWEST_SINGLES or not counts[~single].any():
         return 1.0
     said = candidates.values_of(probabilities)
 

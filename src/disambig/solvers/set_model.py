@@ -116,7 +116,7 @@ def _learn(
 def _expect(
     log_said: FloatArray, mask: sparse.csr_array, inside: BoolArray, rate: float, joins: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the probability of every class of every row, and the mean log-likelihood of the sets."""
+    """Return the probability of every class in every row, and the sets' mean log-likelihood."""
     with np.errstate(divide="ignore"):  # a rate of 0 rules out what is outside
         log_prior = np.where(inside, np.log1p(-rate), np.log(rate))
     log_joint = log_said + _log_likelihood(mask, joins) + log_prior

@@ -19,7 +19,6 @@ from disambig.tabular.clean_details import (
     describe_cleaning,
     write_details,
 )
-from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
 from disambig.tabular.estimate import Accuracy, Count, Measured, known_accuracy
@@ -38,6 +37,7 @@ from disambig.tabular.out_of_fold import (
     histories_of,
     with_prior,
 )
+from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, append_columns, check_new_columns
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known
