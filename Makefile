@@ -47,6 +47,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/row_order.py
 	$(BIN)/python benchmarks/conformal.py
+	$(BIN)/python benchmarks/calibration.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/ncpd_cpu.py
 	$(BIN)/python benchmarks/ncpd_plus_cost.py

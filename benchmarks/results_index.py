@@ -27,6 +27,7 @@ GROUPS = {
         "plknn",
         "misses",
         "conformal",
+        "calibration",
         "row_order",
     ),
     "NCPD+": (

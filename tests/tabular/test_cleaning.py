@@ -11,12 +11,12 @@ from hypothesis.extra import numpy as arrays
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.cleaning import clean_table, clean_task
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import Folds
+from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds

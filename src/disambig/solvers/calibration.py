@@ -240,7 +240,7 @@ def _evenness(
     came alone. Rows of a single label say how much that is.
     """
     single = candidates.sizes == 1
-    if single.sum() < _FEWEST_SINGLES or single.all():
+    if counts[single].sum() < _FEWEST_SINGLES or not counts[~single].any():
         return 1.0
     said = candidates.values_of(probabilities)
 

@@ -7,9 +7,9 @@ from scipy import sparse
 from disambig._core.typing import BoolArray, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
-from disambig.tabular.cleaned_table import second_look
 from disambig.tabular.judged_rows import JudgedRows
 from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS
 from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known

@@ -19,6 +19,7 @@ from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.miss_columns import has_misses, listed_labels, read_misses
+from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
@@ -27,8 +28,6 @@ if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model
 _ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
 _MARKS = {"true": True, "false": False, "1": True, "0": False}
 _IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
-# Below this share of doubt nobody would look twice, whatever the other rows are like.
-_LEAST_DOUBT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -129,23 +128,6 @@ class CleanedTable:
     def doubtful_rows(self, most: int) -> IntArray:
         """Return the rows marked for a second look, least sure first, at most a given number."""
         return doubtful_first(self.confidence, self.second_look)[:most]
-
-
-def second_look(confidence: FloatArray, errors_to_find: float) -> BoolArray:
-    """Mark the least sure rows that together hold a share of the expected errors.
-
-    A label of confidence c is expected to be wrong with probability 1 - c, so no true label is
-    needed. Rows as sure as the last one marked are marked too.
-    """
-    doubt = 1 - confidence
-    falling = np.sort(doubt)[::-1]
-    found = np.cumsum(falling)
-    if errors_to_find == 0 or found[-1] <= 0:
-        return np.zeros(len(doubt), dtype=bool)
-    # Less a rounding, so that all of the errors never ask for the rows without any.
-    last = np.searchsorted(found, errors_to_find * found[-1] * (1 - 1e-12))
-    marked: BoolArray = doubt >= max(falling[last], _LEAST_DOUBT)
-    return marked
 
 
 def read_cleaned(
