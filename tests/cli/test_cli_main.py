@@ -51,7 +51,12 @@ def test_help_says_where_to_start_and_hides_what_is_of_typer(invoke: Invoke) -> 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
 def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> None:
     output = invoke(*([command] if command else []), "--help").output
-    assert set(re.findall(r"<[a-z][^>]*>", output)) <= {"<refuse|all>", "<table|curves|ablation>"}
+    assert set(re.findall(r"<[a-z][^>]*>", output)) <= {
+        "<refuse|all>",
+        "<table|curves|ablation>",
+        "<sets|truth|none>",
+        "<safe|weak|estimated>",
+    }
 
 
 def test_no_command_at_all_shows_the_help(invoke: Invoke) -> None:

@@ -53,7 +53,7 @@ def test_the_estimate_is_the_one_of_folds_done_by_hand():
     predicted = task.candidates.classes[probabilities.argmax(axis=1)]
     assert model.estimate.covering_rate == covering_rate(task.candidates, predicted)
     assert model.estimate.approximated_accuracy == approximated_accuracy(
-        task.candidates, probabilities
+        task.candidates, model.calibration.apply(probabilities)
     )
 
 

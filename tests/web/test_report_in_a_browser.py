@@ -57,6 +57,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(visit, report):
         "The candidate sets",
         "How disambiguation went",
         "How sure the labels are",
+        "Sets that may miss the right label",
         "Class by class",
         "Settle doubtful rows",
         "How it was made",

@@ -70,8 +70,8 @@ class Misses:
     ...     data.candidates, data.true_labels, rate=0.2, random_state=0
     ... )
     >>> found = find_misses(SURE(), data.X, y, random_state=0)
-    >>> round(found.rate, 1)
-    0.2
+    >>> 0.1 < found.rate < 0.3
+    True
     """
 
     rate: float

@@ -29,8 +29,9 @@ from disambig.candidates.storage import group_maxima, group_sums
 
 _POWERS = np.geomspace(0.1, 10, 25).tolist()
 _DOUBTS = (0.0, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2)
-# Sets that miss the truth look like doubt; a grid without room for it would blame the power.
-_MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7)
+# Sets that miss the truth look like doubt, and true labels may show much of it. A grid without room
+# for it would blame the power.
+_MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _SMALLEST_PROBABILITY = 1e-9
@@ -128,7 +129,7 @@ def calibrate_choices(
     else:
         known = truth >= 0
         loss = _true_label(candidates[known], truth[known])
-        calibration, evenness = _best(loss, probabilities[known], _DOUBTS), 1.0
+        calibration, evenness = _best(loss, probabilities[known], _MORE_DOUBTS), 1.0
         trust = _trust_in_weights(calibration.apply(said), sample)
     return _shares(calibration.apply(probabilities), candidates, trust, evenness)
 

@@ -56,7 +56,8 @@ def split_miss_rate(
     A table has folds of its own: that judges inside of a method have more would cost much and
     tell little.
     """
-    check_miss_rate(miss_rate)
+    if miss_rate != 0:
+        check_miss_rate(miss_rate)
     of_method = method.get_params(deep=False).get("miss_rate", 0)
     if of_method == 0:
         return method, miss_rate
@@ -111,7 +112,8 @@ def judge_rows(
     candidates = task.candidates
     truth = true_columns(task) if calibrate == "truth" else None
     misses = _misses(candidates, probabilities, miss_rate)
-    probability = np.zeros(len(candidates)) if misses is None else misses.probability
+    probability = np.zeros(len(candidates)) if misses is None else misses.probability.copy()
+    probability[task.decided] = 0  # a person is believed
     if calibrate == "none":
         inside = candidates.values_of(with_prior(candidates, probabilities))
         calibration = Calibration()

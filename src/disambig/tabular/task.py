@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
-from disambig._core.typing import AnyArray
+from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
@@ -59,7 +59,7 @@ class TableTask:
     candidates: CandidateLabels  # what predictions are judged against
     training: CandidateLabels  # what models are trained on: the same, unless truth is used
     truth: AnyArray | None  # None in rows where it is not known
-    n_decisions: int  # rows that a person has settled
+    decided: BoolArray  # rows that a person has settled
 
     @property
     def uses_truth(self) -> bool:
@@ -111,7 +111,9 @@ def prepare_task(
     plan, values, column_notices = columns.plan(candidates)
     for notice in (*notices, *column_notices):
         warn_caller(notice)
-    return TableTask(plan, values, candidates, training, true_labels, len(decisions or ()))
+    decided = np.zeros(len(candidates), dtype=bool)
+    decided[list(decisions or ())] = True
+    return TableTask(plan, values, candidates, training, true_labels, decided)
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
