@@ -4,9 +4,10 @@
     python benchmarks/calibration.py --from-json calibration.json [MORE.json ...]
 
 Every method, five folds, on sets with random false labels and on three real sets; then some
-methods on sets whose false label is a likely mistake of another classifier. As many processes as
-DISAMBIG_JOBS says; on a CUDA card, networks share it in a third of them. Writes calibration.json
-as results come. When all is there, and matplotlib, calibration.md and calibration.svg are written.
+methods on sets whose false label is a likely mistake of another classifier; and synthetic
+probabilities that need no calibration. As many processes as DISAMBIG_JOBS says; on a CUDA card,
+networks share it in a third of them. Writes calibration.json as results come. When all is there,
+and matplotlib, calibration.md and calibration.svg are written.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from calibration_trials import SETS, Task, measure
+from calibration_trials import HONEST, SETS, Task, measure
 from disambig import all_methods
 from disambig._core.files import write_atomically
 from disambig.methods.networks.base import NetworkClassifier
@@ -34,9 +35,10 @@ CONFUSED_METHODS = ("plknn", "sure", "ncpd_plus")
 DRAWS = (10, 11, 12, 13, 14)
 
 
-def is_network(method: str) -> bool:
-    """Tell whether a method trains networks."""
-    return issubclass(get_method(method), NetworkClassifier)
+def is_network(task: Task) -> bool:
+    """Tell whether a task trains networks."""
+    kind, method, _, _ = task
+    return kind != "honest" and issubclass(get_method(method), NetworkClassifier)
 
 
 def measure_all(tasks: Sequence[Task], file: Path) -> dict[str, object]:
@@ -51,8 +53,7 @@ def measure_all(tasks: Sequence[Task], file: Path) -> dict[str, object]:
             for size in (max(1, jobs - on_card), max(1, on_card))
         ]
         running = {
-            pools[bool(on_card) and is_network(task[1])].submit(measure, task): task
-            for task in tasks
+            pools[bool(on_card) and is_network(task)].submit(measure, task): task for task in tasks
         }
         for number, done in enumerate(as_completed(running), start=1):
             key = " ".join(map(str, running[done]))
@@ -71,7 +72,7 @@ def measure_all(tasks: Sequence[Task], file: Path) -> dict[str, object]:
 
 def make_tasks(methods: Sequence[str], names: Sequence[str], draws: Sequence[int]) -> list[Task]:
     """Return what is to be measured."""
-    tasks: list[Task] = []
+    tasks: list[Task] = [("honest", "-", setting, draw) for setting in HONEST for draw in draws]
     for name in names:
         for draw in draws:
             tasks += [("random", method, name, draw) for method in methods]

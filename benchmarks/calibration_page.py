@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from calibration_trials import CHECKED, ERRORS_TO_FIND, N_FOLDS, SETS
+from calibration_trials import CHECKED, ERRORS_TO_FIND, HONEST, N_FOLDS, SETS
 from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
 from disambig.datasets.card import dataset_title
 from fold_trials import CORRUPTION, REAL
@@ -22,6 +22,8 @@ LEAST_FOUND = 0.85
 MOST_MARKED = {"glass": 0.427, "vehicle": 0.347, "ecoli": 0.24}
 OURS = ("ncpd_plus", "ncpd")
 WAYS = ("given", "calibrated")
+TITLES = {"given": "as given", "calibrated": "calibrated by candidate sets"}
+TICKS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 # By kind of sets, method and dataset: what every draw found.
@@ -147,6 +149,15 @@ def ratios_when_checked(draws: list[dict[str, Any]], count: int) -> list[float]:
     return [(stated + 0.5) / (wrong + 0.5) for stated, wrong in pairs]
 
 
+def honest_rows(found: Found) -> list[list[str]]:
+    """Return stated over actual errors of probabilities that are right as they are."""
+    return [
+        [*name.split(":"), *(f"{ratio(draw[way] for draw in found[key]):.2f}" for way in WAYS)]
+        for name in HONEST
+        if (key := ("honest", "-", name)) in found
+    ]
+
+
 def confused_rows(found: Found) -> list[list[str]]:
     """Return what sets and what checked rows show, where false labels are likely mistakes."""
     rows = []
@@ -202,51 +213,42 @@ def missed(found: Found) -> list[str]:
     return words
 
 
+def shares_of_rows(draws: list[dict[str, Any]], way: str) -> tuple[float, float]:
+    """Return the actual and the stated number of errors as shares of the rows."""
+    rows = sum(draw["rows"] for draw in draws)
+    wrong, stated = (sum(d[way][measure] for d in draws) for measure in ("wrong", "stated"))
+    return wrong / rows, stated / rows
+
+
 def draw_figure(found: Found) -> Figure:
     """Draw stated against actual errors, a point for every method and dataset."""
+    points = {
+        (way, method, name): shares_of_rows(draws, way)
+        for (kind, method, name), draws in found.items()
+        if kind == "random"
+        for way in WAYS
+    }
+    ends = np.array([np.min([*points.values()]) / 1.3, np.max([*points.values()]) * 1.3])
+    ticks = [tick for tick in TICKS if ends[0] < tick < ends[1]]
     figure = Figure(figsize=(8.4, 4.6), layout="constrained")
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    ends = np.array([0.004, 0.8])
-    titles = ("as given", "calibrated by candidate sets")
-    for axes, way, title in zip(panels, WAYS, titles, strict=True):
+    panels = dict(zip(WAYS, figure.subplots(1, 2, sharex=True, sharey=True), strict=True))
+    for way, axes in panels.items():
         for limit, shade in ((AT_WORST, 0.08), (TYPICAL, 0.12)):
             axes.fill_between(ends, ends / limit, ends * limit, color=INK, alpha=shade, linewidth=0)
         axes.plot(ends, ends, color=INK, linewidth=0.8)
-        for place, name in enumerate(SETS):
-            of_set = {
-                method: draws
-                for (kind, method, each), draws in found.items()
-                if kind == "random" and each == name
-            }
-            for method, draws in of_set.items():
-                rows = sum(draw["rows"] for draw in draws)
-                stated, wrong = (
-                    sum(draw[way][measure] for draw in draws) / rows
-                    for measure in ("stated", "wrong")
-                )
-                is_plus = method == "ncpd_plus"
-                axes.plot(
-                    wrong,
-                    stated,
-                    MARKERS[place],
-                    color=COLORS[place],
-                    markerfacecolor=COLORS[place] if is_plus else "none",
-                    markersize=6.5 if is_plus else 5,
-                    zorder=4 if is_plus else 3,
-                )
-        axes.set(title=title, xscale="log", yscale="log", xlim=ends, ylim=ends)
-        axes.set(xlabel="share of choices that are wrong", aspect="equal")
-        ticks = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+        axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
+        axes.set(title=TITLES[way], xlabel="share of choices that are wrong")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
             axis.set_minor_locator(NullLocator())
-    panels[0].set(ylabel="share said to be wrong")
-    handles = [
-        panels[0].plot([], [], MARKERS[k], color=COLORS[k], markerfacecolor="none")[0]
-        for k in range(len(SETS))
-    ]
-    handles.append(panels[0].plot([], [], "o", color=INK)[0])
-    labels = [*(dataset_title(name) for name in SETS), "NCPD+ (filled)"]
+    for (way, method, name), point in points.items():
+        is_plus = method == "ncpd_plus"
+        size, zorder = (6.5, 4) if is_plus else (5, 3)
+        panels[way].plot(*point, **marker_of(name, is_plus), markersize=size, zorder=zorder)
+    panels["given"].set(ylabel="share said to be wrong")
+    handles = [panels["given"].plot([], [], **marker_of(name, False))[0] for name in SETS]
+    handles += panels["given"].plot([], [], "o", color=INK)
+    labels = [*map(dataset_title, SETS), "NCPD+ (filled)"]
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), handlelength=1)
     figure.suptitle(
         f"A point for every method and dataset; grey: off by a factor of {TYPICAL:g} and "
@@ -254,6 +256,14 @@ def draw_figure(found: Found) -> Figure:
         fontsize=9,
     )
     return figure
+
+
+def marker_of(name: str, is_filled: bool) -> dict[str, Any]:
+    """Return what a dataset's points look like."""
+    place = SETS.index(name)
+    color = COLORS[place]
+    inside = color if is_filled else "none"
+    return {"marker": MARKERS[place], "linestyle": "", "color": color, "markerfacecolor": inside}
 
 
 def write_calibration_page(results: dict[str, Any], folder: Path) -> None:
@@ -275,7 +285,7 @@ def write_calibration_page(results: dict[str, Any], folder: Path) -> None:
         "probabilities of the candidates, divided by their sum. *Calibrated*: by "
         "`calibrate_choices`, which sees the sets and no true label. *Calibration error*: the mean "
         "gap between confidence and accuracy in ten bins.",
-        markdown_table(("", *("as given", "calibrated")), summary(found)),
+        markdown_table(("", "as given", "calibrated"), summary(found)),
         "![Stated against actual errors](calibration.svg)",
         "## Stated over actual errors",
         "As given:",
@@ -304,6 +314,13 @@ def write_calibration_page(results: dict[str, Any], folder: Path) -> None:
         "The probability of the predicted class among all classes, as for a new row: stated as "
         "given → calibrated by `calibrate_predictions`, and in brackets how often it is right.",
         by_method(found, prediction_cell),
+        "## What calibration costs",
+        "Stated over actual errors where nothing needs to be calibrated: synthetic probabilities, "
+        "true labels drawn by them, and random false labels.",
+        markdown_table(
+            ("classes", "ambiguous rows", "false labels", "as given", "calibrated"),
+            honest_rows(found),
+        ),
         "## What sets cannot show",
         "Here every row has one false label: the wrong class that a logistic regression, fitted to "
         "the true labels of other rows, finds likeliest. Whoever confuses the same classes sees "

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -24,6 +25,9 @@ SETS = ("glass", "ecoli", "vehicle", "lost", "msrcv2", "abalone", "birdsong")
 N_FOLDS = 5
 N_BINS = 10
 ERRORS_TO_FIND = 0.9
+# Classes, share of ambiguous rows, false labels in each.
+HONEST = ("3:0.7:1", "5:0.7:1", "5:0.7:2", "5:1:2", "10:0.7:2", "10:1:2", "20:0.7:2")
+HONEST_ROWS = 3000
 CHECKED = (10, 20, 50, 100, 200)
 SAMPLES = 20  # of checked rows, in every draw
 
@@ -60,6 +64,21 @@ def confused_sets(name: str, draw: int) -> Data:
     mask = np.zeros(said.shape, dtype=bool)
     mask[rows, columns] = mask[rows, said.argmax(axis=1)] = True
     return X, CandidateLabels.from_mask(mask, classes), data.true_labels
+
+
+def honest_model(setting: str, draw: int) -> tuple[FloatArray, CandidateLabels, AnyArray]:
+    """Return probabilities, and sets of true labels that were drawn by just these probabilities.
+
+    The setting is the number of classes, the share of ambiguous rows and their false labels.
+    """
+    n_classes, share, count = setting.split(":")
+    rng = np.random.default_rng(draw)
+    said = softmax(2 * rng.normal(size=(HONEST_ROWS, int(n_classes))), axis=1)
+    truth = (rng.random(HONEST_ROWS)[:, np.newaxis] > said[:, :-1].cumsum(axis=1)).sum(axis=1)
+    y = corrupt_controlled(
+        truth, p=float(share), r=int(count), classes=range(int(n_classes)), random_state=draw
+    )
+    return said, y, truth
 
 
 def out_of_fold(method: str, X: FloatArray, y: CandidateLabels, draw: int) -> FloatArray:
@@ -122,8 +141,11 @@ def measure(task: Task) -> dict[str, object]:
     """Return what a task found."""
     torch.set_num_threads(1)
     kind, method, name, draw = task
-    X, y, truth = (confused_sets if kind == "confused" else random_sets)(name, draw)
-    said = out_of_fold(method, X, y, draw)
+    if kind == "honest":
+        said, y, truth = honest_model(name, draw)
+    else:
+        X, y, truth = (confused_sets if kind == "confused" else random_sets)(name, draw)
+        said = out_of_fold(method, X, y, draw)
     found: dict[str, object] = {
         "rows": len(y),
         "given": judge(as_given(said, y), y, truth),

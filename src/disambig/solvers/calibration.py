@@ -29,9 +29,10 @@ from disambig.candidates.storage import group_maxima, group_sums
 
 _POWERS = np.geomspace(0.1, 10, 25).tolist()
 _DOUBTS = (0.0, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2)
-# Sets that miss the truth look like doubt, and true labels may show much of it. A grid without room
-# for it would blame the power.
-_MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# Sets that miss the truth look like doubt; a grid without room for it would blame the power.
+_MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7)
+# Over the candidates of a row, where true labels are known.
+_TRUE_LABEL_DOUBTS = (*_MORE_DOUBTS, 0.8, 0.9)
 # How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _SMALLEST_PROBABILITY = 1e-9
@@ -116,21 +117,18 @@ def calibrate_choices(
     miss_probability : ndarray of shape (rows,), optional
         Probability that the set misses the truth: such rows count less.
     truth : ndarray of int of shape (rows,), optional
-        Column of the true label where it is known, else -1. Where given, it alone is judged by.
+        Column of the true label where it is known, else -1. If any is known, the candidates of
+        these rows alone decide how sure one can be.
     """
     rows = some_rows(len(candidates))
     sample, said = candidates[rows], probabilities[rows]
+    if truth is not None and (truth >= 0).any():
+        return _by_true_labels(probabilities, candidates, truth, _trust_in_weights(said, sample))
     counts = _counts(candidates, miss_probability)[rows]
-    if truth is None:
-        calibration = _best(_own_set_or_other(said, sample, counts), said, _DOUBTS)
-        said = calibration.apply(said)
-        trust = _trust_in_weights(said, sample)
-        evenness = _evenness(said, sample, trust, counts)
-    else:
-        known = truth >= 0
-        loss = _true_label(candidates[known], truth[known])
-        calibration, evenness = _best(loss, probabilities[known], _MORE_DOUBTS), 1.0
-        trust = _trust_in_weights(calibration.apply(said), sample)
+    calibration = _best(_own_set_or_other(said, sample, counts), said, _DOUBTS)
+    said = calibration.apply(said)
+    trust = _trust_in_weights(said, sample)
+    evenness = _evenness(said, sample, trust, counts)
     return _shares(calibration.apply(probabilities), candidates, trust, evenness)
 
 
@@ -151,10 +149,14 @@ def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
     return sharpened
 
 
+def _least_change_first() -> list[float]:
+    return sorted(_POWERS, key=lambda power: abs(np.log(power)))
+
+
 def _best(loss: Loss, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
     """Return the power and the doubt of the smallest loss; among equals what changes least."""
     tried = []
-    for power in sorted(_POWERS, key=lambda power: abs(np.log(power))):
+    for power in _least_change_first():
         spread = _sharpened(probabilities, power)
         tried += [(loss(spread, doubt), Calibration(power, doubt)) for doubt in doubts]
     return min(tried, key=lambda of_calibration: of_calibration[0])[1]
@@ -186,21 +188,36 @@ def _own_set_or_other(
     return loss
 
 
-def _true_label(candidates: CandidateLabels, truth: IntArray) -> Loss:
-    """Return the Brier score of the candidates, where the true label is one of them."""
-    inside = candidates.to_mask()
-    places = np.arange(len(truth))
-    counts = inside[places, truth]
-    is_true = np.zeros_like(inside)
-    is_true[places, truth] = True
-    even = 1 / inside.shape[1]
+def _by_true_labels(
+    probabilities: FloatArray, candidates: CandidateLabels, truth: IntArray, trust: float
+) -> FloatArray:
+    """Return the shares under which rows of known truth have the smallest loss.
 
-    def loss(spread: FloatArray, doubt: float) -> float:
-        shares = np.where(inside, (1 - doubt) * spread + doubt * even, 0)
-        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-        return float((((shares - is_true) ** 2).sum(axis=1) * counts).sum())
+    It is the Brier score of the candidates and the squared gap between stated and actual errors.
+    Doubt is spread over the candidates of a row, not over all classes: the labels of a set may be
+    confused with each other more than with any other.
+    """
+    known = np.flatnonzero(truth >= 0)
+    sample, said = candidates[known], probabilities[known]
+    rows, columns = sample.pairs()
+    is_true = columns == truth[known][rows]
+    counts = group_sums(is_true.astype(float), sample.starts)  # 0 where the set misses the truth
+    even = 1 / sample.sizes[rows]
 
-    return loss
+    def loss(shares: FloatArray) -> float:
+        brier = counts[rows] @ (shares - is_true) ** 2
+        largest = group_maxima(shares, sample.starts)
+        is_right = group_maxima(is_true * (shares == largest[rows]), sample.starts)
+        gap = counts @ (largest - is_right)
+        return float(brier + gap**2 / len(known))
+
+    tried = []
+    for power in _least_change_first():
+        shares = _shares(said, sample, trust, power)
+        tried += [(loss((1 - d) * shares + d * even), power, d) for d in _TRUE_LABEL_DOUBTS]
+    _, power, doubt = min(tried, key=lambda of_pair: of_pair[0])
+    sizes = candidates.sizes[candidates.pairs()[0]]
+    return (1 - doubt) * _shares(probabilities, candidates, trust, power) + doubt / sizes
 
 
 def _trust_in_weights(probabilities: FloatArray, candidates: CandidateLabels) -> float:
