@@ -299,7 +299,7 @@ def train_epochs(
 # Seven rows in ten get a wrong label in addition to the right one. A tenth of the rows is held out,
 # five times; NCPD sees the candidate sets of the others, and no true label.
 
-EPOCHS, RAMP_EPOCHS, UNITS, SPLITS = 20, 10, 128, 5
+EPOCHS, RAMP_EPOCHS, UNITS, SPLITS = 15, 8, 128, 3
 
 
 def predicted_classes(networks: Sequence[nn.Module], features: Tensor) -> Tensor:

@@ -48,7 +48,7 @@ print(y)
 # ``validation`` watches the accuracy on rows that are not trained on, epoch by epoch. It changes
 # nothing in the training.
 
-settings = {"epochs": 16, "ramp_epochs": 8, "random_state": 0, "validation": (X_test, test_truth)}
+settings = {"epochs": 10, "ramp_epochs": 5, "random_state": 0, "validation": (X_test, test_truth)}
 models = {
     "perceptron, 128 units": NCPDClassifier(hidden=128, **settings),
     "convolutional": NCPDClassifier(network=convolutional, scaling="global", **settings),

@@ -21,7 +21,7 @@ from disambig.bench import Study, StudyListener, make_report, run_study
 settings = {
     "name": "ambiguity",
     "protocol": {"folds": 5},
-    "datasets": [{"name": "vehicle", "corruption": {"p": [0.1, 0.4, 0.7], "r": [2]}}],
+    "datasets": [{"name": "ecoli", "corruption": {"p": [0.1, 0.4, 0.7], "r": [2]}}],
     "reference": "EM",
 }
 em = {"name": "em", "title": "EM", "parameters": {"penalty": 1.0}}
