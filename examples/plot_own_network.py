@@ -69,7 +69,7 @@ for model, color, style in zip(models.values(), ("0.5", "C0"), ("s--", "o-"), st
     axes.plot(epochs, right, style, color=color)
     axes.fill_between(epochs, right - error, right + error, color=color, alpha=0.18, linewidth=0)
 axes.annotate("convolutional", (2.2, 0.97), color="C0")
-axes.annotate("perceptron, 128 units", (4.5, 0.83), color="0.4")
+axes.annotate("perceptron, 128 units", (4.5, 0.79), color="0.4")
 axes.set(
     title=f"Accuracy on {len(X_test)} new digits, ± 1 standard error",
     xlabel="epoch",

@@ -18,7 +18,7 @@ from disambig.bench.figure_style import dark_color, figure_style
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted([*(ROOT / "examples").glob("plot_*.py"), ROOT / "examples/ncpd_in_one_file.py"])
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_workers")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)

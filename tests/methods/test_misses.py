@@ -122,8 +122,8 @@ def test_too_few_rows_are_refused():
         find_misses(JUDGE, X[:4], SETS[:4])
 
 
-def tolerant_plus(select, epochs=6, **parameters):
-    """Return NCPD+ that finds misses, as a mix or alone; 15 epochs are enough to learn."""
+def tolerant_plus(select, epochs=8, **parameters):
+    """Return NCPD+ that finds misses, as a mix or alone, quick enough for a test."""
     few = {"hidden": 16, "epochs": epochs, "batch_size": 64, "learning_rate": 0.05}
     ramp = {} if select == "auto" else {"ramp_epochs": epochs // 3}
     return quick_mix(select=select, miss_rate="auto", **few, **ramp, **parameters)
