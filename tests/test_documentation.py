@@ -29,6 +29,7 @@ def code_blocks(page):
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
 
 
+@pytest.mark.usefixtures("quick_workers")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
