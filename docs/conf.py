@@ -29,6 +29,7 @@ extensions = [
     "mathml",
     "method_table",
     "public_names",
+    "sidebar",
     "study_tables",
 ]
 exclude_patterns = ["_extensions"]

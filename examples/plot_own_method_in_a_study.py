@@ -26,7 +26,7 @@ study = Study(
     ],
     methods=[
         {"name": "plknn"},
-        {"name": "em", "title": "EM"},
+        {"name": "em", "title": "EM", "parameters": {"tol": 1e-3}},
         {"name": "nearest_centre:NearestCentre", "title": "Nearest centre"},
         {"name": "nearest_centre:NearestCentre", "title": "one round", "parameters": {"rounds": 1}},
     ],

@@ -48,7 +48,7 @@ print(y)
 # ``validation`` watches the accuracy on rows that are not trained on, epoch by epoch. It changes
 # nothing in the training.
 
-settings = {"epochs": 16, "ramp_epochs": 8, "random_state": 0, "validation": (X_test, test_truth)}
+settings = {"epochs": 10, "ramp_epochs": 5, "random_state": 0, "validation": (X_test, test_truth)}
 models = {
     "perceptron, 128 units": NCPDClassifier(hidden=128, **settings),
     "convolutional": NCPDClassifier(network=convolutional, scaling="global", **settings),
@@ -69,7 +69,7 @@ for model, color, style in zip(models.values(), ("0.5", "C0"), ("s--", "o-"), st
     axes.plot(epochs, right, style, color=color)
     axes.fill_between(epochs, right - error, right + error, color=color, alpha=0.18, linewidth=0)
 axes.annotate("convolutional", (2.2, 0.97), color="C0")
-axes.annotate("perceptron, 128 units", (4.5, 0.83), color="0.4")
+axes.annotate("perceptron, 128 units", (4.5, 0.79), color="0.4")
 axes.set(
     title=f"Accuracy on {len(X_test)} new digits, ± 1 standard error",
     xlabel="epoch",

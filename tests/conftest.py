@@ -63,7 +63,9 @@ def quick_workers() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests on real data, visibly, where there is none."""
+    """Begin with slow files; skip tests on real data, visibly, where there is none."""
+    slow = {item.path for item in items if "slow" in item.keywords}
+    items.sort(key=lambda item: item.path not in slow)
     if os.environ.get("DISAMBIG_DATA"):
         return
     skip = pytest.mark.skip(reason="DISAMBIG_DATA names no folder with the real-world files")

@@ -53,8 +53,3 @@ def test_subpackages_are_attributes_without_being_imported_by_name(name):
     assert printed.strip() == f"disambig.{name}"
     assert name in dir(disambig)
     assert disambig.__getattr__(name) is importlib.import_module(f"disambig.{name}")
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'disambig' has no attribute 'nonsense'"):
-        disambig.nonsense  # noqa: B018

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from disambig._core.array_file import read_arrays, write_arrays
+from disambig._core.array_file import plain, read_arrays, take_part, write_arrays
 from disambig._core.errors import DisambigError, ModelFileError
 
 read_tensors = partial(read_arrays, framework="torch")
@@ -290,3 +290,24 @@ def test_what_a_damaged_file_says_of_itself_is_shown_without_control_characters(
     with pytest.raises(ModelFileError) as caught:
         read_tensors(path, KIND, VERSION)
     assert str(caught.value).isprintable()
+
+
+def test_the_arrays_of_a_part_are_taken_out_by_the_rest_of_their_names():
+    arrays = {"scaler.mean": 1, "scaler.views.first": 2, "scalers": 3}
+    assert take_part(arrays, "scaler") == {"mean": 1, "views.first": 2}
+    assert arrays == {"scalers": 3}
+
+
+def test_values_are_made_plain_for_json_and_what_has_no_plain_form_is_none():
+    value = {
+        "array": np.eye(2),
+        "number": np.float32(0.5),
+        "mixed": ("text", [np.int64(3), None]),
+        "other": object(),
+    }
+    assert plain(value) == {
+        "array": [[1.0, 0.0], [0.0, 1.0]],
+        "number": 0.5,
+        "mixed": ["text", [3, None]],
+        "other": None,
+    }

@@ -153,6 +153,13 @@ def test_an_interrupt_is_heard_at_the_end_of_a_block_that_may_not_be_cut():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_a_block_that_is_not_interrupted_changes_nothing():
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts_later():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_a_thread_may_use_such_a_block_too():
     with ThreadPoolExecutor() as pool:
         assert pool.submit(_in_block).result() == 3

@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from disambig import SURE, CandidateLabels, NCPDPlusClassifier, find_misses
@@ -12,7 +13,7 @@ from disambig.methods.misses import find_misses_side_by_side
 from disambig.methods.ncpd_plus import estimator
 from methods.ncpd_plus.plus_examples import quick_mix
 
-JUDGE = SURE()
+JUDGE = SURE(max_iter=10)
 
 
 def blobs(n_rows=160, seed=0):
@@ -49,7 +50,7 @@ def test_sets_are_left_alone_where_all_hold_the_truth():
 
 
 def test_the_method_is_left_as_it_is_and_the_seed_decides():
-    method = SURE()
+    method = clone(JUDGE)
     first, again = (find_misses(method, X, SETS, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.probability, again.probability)
     with pytest.raises(NotFittedError):
@@ -121,10 +122,10 @@ def test_too_few_rows_are_refused():
         find_misses(JUDGE, X[:4], SETS[:4])
 
 
-def tolerant_plus(select, **parameters):
+def tolerant_plus(select, epochs=8, **parameters):
     """Return NCPD+ that finds misses, as a mix or alone, quick enough for a test."""
-    few = {"hidden": 16, "epochs": 15, "batch_size": 64, "learning_rate": 0.05}
-    ramp = {} if select == "auto" else {"ramp_epochs": 5}
+    few = {"hidden": 16, "epochs": epochs, "batch_size": 64, "learning_rate": 0.05}
+    ramp = {} if select == "auto" else {"ramp_epochs": epochs // 3}
     return quick_mix(select=select, miss_rate="auto", **few, **ramp, **parameters)
 
 
@@ -183,7 +184,7 @@ def test_judges_that_collapse_are_not_warned_of(monkeypatch):
 
 @pytest.mark.parametrize("select", ["auto", "none"])
 def test_ncpd_plus_learns_from_widened_sets_and_chooses_inside_the_given_ones(select, tmp_path):
-    model = tolerant_plus(select).fit(X, SETS)
+    model = tolerant_plus(select, epochs=15).fit(X, SETS)
     misses = model.misses_
     assert misses.probability[MISSING].mean() > 5 * misses.probability[~MISSING].mean()
     assert (model.predict(X)[MISSING] == TRUTH[MISSING]).mean() > 0.8
