@@ -13,8 +13,8 @@ from disambig.solvers.calibration import (
     some_rows,
 )
 
-# Of fewer classes, 5 for instance, even an honest model's choices are said to be wrong a fifth to a
-# half too often: benchmarks/calibration.py measures it.
+# With fewer classes, 5 for instance, choices of an honest model are said to be wrong too often:
+# benchmarks/calibration.py measures how much.
 N_ROWS, N_CLASSES = 2000, 8
 
 

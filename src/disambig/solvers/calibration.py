@@ -200,14 +200,15 @@ def _by_true_labels(
     known = np.flatnonzero(truth >= 0)
     sample, said = candidates[known], probabilities[known]
     rows, columns = sample.pairs()
+    starts = sample.starts
     is_true = columns == truth[known][rows]
-    counts = group_sums(is_true.astype(float), sample.starts)  # 0 where the set misses the truth
+    counts = group_sums(is_true.astype(float), starts)  # 0 where the set misses the truth
     even = 1 / sample.sizes[rows]
 
     def loss(shares: FloatArray) -> float:
         brier = counts[rows] @ (shares - is_true) ** 2
-        largest = group_maxima(shares, sample.starts)
-        is_right = group_maxima(is_true * (shares == largest[rows]), sample.starts)
+        largest = group_maxima(shares, starts)
+        is_right = group_maxima(is_true * (shares == largest[rows]), starts)
         gap = counts @ (largest - is_right)
         return float(brier + gap**2 / len(known))
 
