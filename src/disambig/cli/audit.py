@@ -1,7 +1,9 @@
 """``disambig audit``: look at a table before training."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from disambig.cli.options import (
     FeatureOptions,
@@ -25,6 +27,14 @@ def audit(
     labels: LabelOptions,
     features: FeatureOptions,
     file_options: FileOptions,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a model that 'disambig fit' trained on this table: also lists the "
+            "sets that seem to miss the right label.",
+            metavar="MODEL",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Describe a table with ambiguous labels, before training.
@@ -33,6 +43,8 @@ def audit(
     looks wrong, and how much information the ambiguity costs.
 
     Example: disambig audit vehicles.csv --labels label
+
+    Example, after a fit: disambig audit vehicles.csv --labels label --model model
 
     Example, a long table of annotations: disambig audit photos.csv --annotations votes.csv
     --item photo --annotator who --label said
@@ -48,10 +60,11 @@ def audit(
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
     from disambig.tabular.files.content import STANDARD_STREAM
+    from disambig.tabular.table_model import load_model
 
     with collected_notices() as notices:
         frame, columns = load_table(file, file_options, labels, features)
-        found = audit_table(frame, **columns)
+        found = audit_table(frame, **columns, model=None if model is None else load_model(model))
     if json:
         print_json({**found.to_json(), "notices": [*notices, *found.notices]})
         return

@@ -75,6 +75,15 @@ class MissRate(Measured):
         return miss_sentence(self.rate, self.low, self.high)
 
 
+class DoubtfulSet(Measured):
+    """A training row whose set may miss the right label, as judged by a model without the row."""
+
+    row: Count  # counted from 1
+    candidates: str  # its set, as in cat|dog
+    probability: Share  # that the set misses the right label
+    label: str  # the label that it would then have
+
+
 class Estimate(Measured):
     """How well a model predicts held-out rows.
 
@@ -93,6 +102,8 @@ class Estimate(Measured):
     misses : MissRate or None
         Share of the sets that do not contain the right label; None if the model knows too little
         to say.
+    doubtful_sets : tuple of DoubtfulSet
+        The sets that most probably miss it; ``audit_table`` lists them with ``model``.
 
     See Also
     --------
@@ -119,6 +130,7 @@ class Estimate(Measured):
     n_folds: Count
     accuracy: Accuracy | None = None
     misses: MissRate | None = None
+    doubtful_sets: tuple[DoubtfulSet, ...] = ()
 
     def __str__(self) -> str:
         lines = [
@@ -147,6 +159,7 @@ def estimate_quality(
     n_folds: int,
     truth: AnyArray | None = None,
     misses: MissRate | None = None,
+    doubtful_sets: tuple[DoubtfulSet, ...] = (),
 ) -> Estimate:
     """Judge probabilities of rows by ``n_folds`` models that were not trained on them."""
     predicted = candidates.classes[probabilities.argmax(axis=1)]
@@ -159,6 +172,7 @@ def estimate_quality(
         n_folds=n_folds,
         accuracy=None if truth is None else known_accuracy(truth, predicted),
         misses=misses,
+        doubtful_sets=doubtful_sets,
     )
 
 

@@ -18,6 +18,7 @@ from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
     Calibrate,
     Rate,
+    doubtful_sets,
     judge_rows,
     split_miss_rate,
     true_columns,
@@ -174,7 +175,12 @@ def fit_table(
             judged = judge_rows(task, probabilities, calibrate=calibrate, miss_rate=miss_rate)
             calibrated = judged.calibration.apply(probabilities)
             estimate = estimate_quality(
-                task.candidates, calibrated, n_folds=n_folds, truth=task.truth, misses=judged.misses
+                task.candidates,
+                calibrated,
+                n_folds=n_folds,
+                truth=task.truth,
+                misses=judged.misses,
+                doubtful_sets=doubtful_sets(task, judged),
             )
             model = replace(model, estimate=estimate, calibration=judged.calibration)
             if coverage is not None:

@@ -20,7 +20,7 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
-from disambig.tabular.estimate import MissRate
+from disambig.tabular.estimate import DoubtfulSet, MissRate
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.out_of_fold import Folds, with_prior
 from disambig.tabular.task import TableTask
@@ -34,6 +34,9 @@ _FEWEST_CHECKED = 10
 # Of the way from blind guessing to a prediction that is always one of the row's labels. A model
 # that gets less far cannot tell a set that misses the truth from a row that it does not know.
 _LEAST_SKILL = 0.25
+# Of the rows that a model lists: how many, and what is worth a look.
+_MOST_DOUBTFUL = 100
+_LEAST_MISS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,22 @@ def judge_rows(
         outside_confidence=probability * _share_outside(candidates, probabilities, outside),
         calibration=calibration,
         misses=None if misses is None else MissRate.of(misses),
+    )
+
+
+def doubtful_sets(task: TableTask, judged: JudgedRows) -> tuple[DoubtfulSet, ...]:
+    """Return the rows whose sets most probably miss the right label, the worst first."""
+    order = np.argsort(-judged.miss_probability, kind="stable")[:_MOST_DOUBTFUL]
+    worst = order[judged.miss_probability[order] >= _LEAST_MISS]
+    texts = task.candidates[worst].to_strings()
+    return tuple(
+        DoubtfulSet(
+            row=row + 1,
+            candidates=text,
+            probability=float(judged.miss_probability[row]),
+            label=str(task.candidates.classes[judged.outside[row]]),
+        )
+        for row, text in zip(worst.tolist(), texts, strict=True)
     )
 
 

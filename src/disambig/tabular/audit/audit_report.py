@@ -9,6 +9,7 @@ import numpy as np
 from disambig._core.messages import percent, printable, quote_value, row_count
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.tabular.audit.checked_truth import CheckedTruth
+from disambig.tabular.audit.judged_sets import JudgedSets
 from disambig.tabular.audit.suspicious import Finding
 
 _KINDS = {
@@ -65,6 +66,8 @@ class TableAudit:
         What looks wrong, the worst first.
     truth : CheckedTruth or None
         How many known true labels are not among their row's candidates; None if none is known.
+    judged : JudgedSets or None
+        Sets that may miss the right label, where a model was given.
 
     See Also
     --------
@@ -92,6 +95,7 @@ class TableAudit:
     information: LabelInformation
     findings: tuple[Finding, ...]
     truth: CheckedTruth | None = None
+    judged: JudgedSets | None = None
 
     def __str__(self) -> str:
         blocks = ["\n".join(self.summary())]
@@ -132,6 +136,7 @@ class TableAudit:
             },
             "findings": [asdict(finding) for finding in self.findings],
             "truth": None if self.truth is None else asdict(self.truth),
+            "misses": None if self.judged is None else self.judged.to_json(),
         }
 
     def summary(self) -> list[str]:
@@ -156,6 +161,10 @@ class TableAudit:
             Section("Most often together", _pair_lines(self.sets)),
             Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
             Section("What the true labels say", [] if self.truth is None else [str(self.truth)]),
+            Section(
+                "Sets that may miss the right label",
+                [] if self.judged is None else self.judged.lines(),
+            ),
             Section("What the ambiguity costs", str(self.information).splitlines()),
         ]
         return [section for section in sections if section.lines]

@@ -11,6 +11,7 @@ from disambig.candidates.audit import CandidateAudit, audit_candidates, label_in
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
 from disambig.tabular.audit.checked_truth import CheckedTruth, check_truth
+from disambig.tabular.audit.judged_sets import judged_sets
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.labels.label_columns import (
@@ -20,6 +21,7 @@ from disambig.tabular.labels.label_columns import (
     label_column_names,
     sets_of_rows,
 )
+from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
 
@@ -32,6 +34,7 @@ def audit_table(
     ignore: Names = (),
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
+    model: TableModel | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
 
@@ -50,6 +53,9 @@ def audit_table(
         Columns of categories, even if their values look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
+    model : TableModel, optional
+        A model that was fitted to this table, with folds: lists the sets that seem to miss the
+        right label.
 
     See Also
     --------
@@ -106,6 +112,7 @@ def audit_table(
         information=label_information(read.candidates),
         findings=tuple(findings),
         truth=checked,
+        judged=None if model is None else judged_sets(read.candidates, model.estimate),
     )
 
 
