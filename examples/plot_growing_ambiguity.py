@@ -16,7 +16,7 @@ from disambig.candidates import corrupt_controlled
 from disambig.methods import EMClassifier, OracleClassifier, RandomCandidateClassifier
 
 vehicle = load_dataset("vehicle")
-shares = [0.1, 0.4, 0.7, 0.9]
+shares = [0.1, 0.3, 0.5, 0.7, 0.9]
 
 # %%
 # ``r`` false labels in a share ``p`` of the rows make sets of ``1 + p r`` labels on average.
