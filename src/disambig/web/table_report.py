@@ -85,8 +85,8 @@ def table_page(rows: CleanedTable, *, title: str, most_rows: int = DEFAULT_ROWS_
         sections.append(Section("details", "How it was made", details_list(about.items())))
     return render_page(
         title=title,
-        lead="Every row has candidate labels, one of which should be right. This page shows the chosen "
-        "label for each row, how sure it is, and which rows to check.",
+        lead="Every row has candidate labels, one of which should be right. This page shows the "
+        "chosen label for each row, how sure it is, and which rows to check.",
         sections=sections,
         scripts=("charts.js", "tables.js", *SETTLE_SCRIPTS),
         data={"doubtful": doubtful_data(rows, most=most_rows)},
