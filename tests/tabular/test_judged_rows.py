@@ -83,6 +83,18 @@ def test_a_label_leaves_its_set_only_where_that_is_asked_for(cleaned):
     assert read_cleaned(relabelled).candidates.sizes[changed.argmax()] == 2
 
 
+def test_a_label_from_outside_the_set_counts_as_the_choice_of_the_model():
+    listener = Summary()
+    options = {**OPTIONS, "ignore": [], "truth": "truth"}
+    cleaned = clean_table(MISSING, **options, relabel=True, listener=listener)
+    # Without relabelling it is wrong in all rows whose set misses the truth.
+    assert listener.summary.true_labels_not_chosen < len(WRONG) / 2
+    assert listener.summary.rows_relabelled == 0  # every true label is known, and chosen
+    row = cleaned.loc[WRONG[0]]
+    listed = row["candidate_confidences"].split("|")
+    assert {part.split(":")[0] for part in listed} == {row["truth"], row["label"]}
+
+
 def test_sets_that_may_miss_the_truth_are_widened_by_rounds_of_folds(tmp_path):
     listener = Summary()
     out = tmp_path / "clean.csv"

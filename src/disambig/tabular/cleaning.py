@@ -358,10 +358,14 @@ def clean_task(
     relabelled = np.zeros(len(candidates), dtype=bool)
     if judged is not None and relabel:
         relabelled = judged.outside_confidence > confidence
+        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
+        confidence[relabelled] = judged.outside_confidence[relabelled]
+    if task.truth is not None:
+        relabelled &= ~is_known(task.truth)
+    if judged is not None and relabelled.any():
         candidates, confidences = let_leave(candidates, confidences, judged, relabelled)
     if task.truth is not None:
         candidates, confidences = choose_known(candidates, confidences, task.truth)
-        relabelled &= ~is_known(task.truth)
     columns = label_columns(candidates, confidences, errors_to_find)
     if judged is not None:
         columns = pd.concat([columns, miss_columns(task, judged)], axis=1)
