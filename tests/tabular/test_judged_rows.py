@@ -14,6 +14,7 @@ from disambig.tabular import clean_table, fit_table, load_model, read_cleaned
 from disambig.tabular.cleaning import CleanSummary
 from disambig.tabular.judged_rows import judge_rows, split_miss_rate
 from disambig.tabular.listener import FitListener
+from disambig.tabular.out_of_fold import Folds
 from disambig.tabular.task import prepare_task
 from disambig.tabular.work_folder import WorkFolder
 from tabular.small_tables import neighbours, three_clouds
@@ -93,6 +94,37 @@ def test_a_label_from_outside_the_set_counts_as_the_choice_of_the_model():
     row = cleaned.loc[WRONG[0]]
     listed = row["candidate_confidences"].split("|")
     assert {part.split(":")[0] for part in listed} == {row["truth"], row["label"]}
+
+
+def test_decisions_on_the_doubtful_rows_do_not_make_the_others_doubtful():
+    frame = three_clouds(300)
+    noise = np.random.default_rng(0).normal(scale=2, size=300)
+    frame["length"] = (frame["length"].astype(float) + noise).astype(str)
+    before = clean_table(frame, **OPTIONS)
+    decisions = frame.loc[before["second_look"], "truth"].to_dict()
+    assert len(decisions) > 20
+    after = clean_table(frame, **OPTIONS, decisions=decisions)
+    others = ~before["second_look"]
+    doubt = [(1 - one.loc[others, "confidence"]).sum() for one in (before, after)]
+    assert doubt[1] < 2 * doubt[0] + 1
+    assert (after.loc[~others, "confidence"] == 1).all()
+    assert (after.loc[~others, "label_if_missed"] == "").all()
+
+
+def test_a_set_that_a_person_has_settled_is_not_widened(monkeypatch):
+    trained = []
+
+    class Spy(Folds):
+        def __init__(self, task, *args, **options):
+            trained.append(task.training)
+            super().__init__(task, *args, **options)
+
+    monkeypatch.setattr("disambig.tabular.judged_rows.Folds", Spy)
+    wrong = dict.fromkeys(WRONG, "cat")
+    clean_table(MISSING, **OPTIONS, miss_rate=0.2, decisions=wrong)
+    assert len(trained) >= 3
+    for sets in trained:
+        assert sets[WRONG].to_strings() == ["cat"] * len(WRONG)
 
 
 def test_sets_that_may_miss_the_truth_are_widened_by_rounds_of_folds(tmp_path):
