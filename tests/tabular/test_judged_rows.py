@@ -8,7 +8,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from disambig import NCPDPlusClassifier
-from disambig._core.errors import ParameterError, TableError
+from disambig._core.errors import ModelFileError, ParameterError, TableError
+from disambig.candidates import CandidateLabels
 from disambig.methods import SURE
 from disambig.tabular import clean_table, fit_table, load_model, read_cleaned
 from disambig.tabular.cleaning import CleanSummary
@@ -238,13 +239,29 @@ def test_a_model_says_how_many_sets_miss_and_keeps_its_calibration(tmp_path):
 
 
 def test_a_calibration_that_nobody_could_have_written_is_refused(tmp_path):
-    fit_table(FRAME, **OPTIONS, out=tmp_path / "model")
+    fit_table(FRAME, **OPTIONS, coverage=0.9, out=tmp_path / "model")
     file = tmp_path / "model" / "model.json"
-    description = json.loads(file.read_text())
-    description["calibration"] = [1e300, 0.0]
-    file.write_text(json.dumps(description))
-    with pytest.raises(Exception, match="a calibration has a power up to 100"):
-        load_model(tmp_path / "model")
+    written = json.loads(file.read_text())
+    sure = {**written["coverage"], "coverage": 1.0}
+    strict = {**written["coverage"], "threshold": float("nan")}
+    for change, message in (
+        ({"calibration": [1e300, 0.0]}, "a calibration has a power up to 100"),
+        ({"coverage": sure}, "a coverage is between 0 and 1"),
+        ({"coverage": strict}, "its threshold from 0 to 1"),
+    ):
+        file.write_text(json.dumps(written | change))
+        with pytest.raises(ModelFileError, match=message):
+            load_model(tmp_path / "model")
+
+
+def test_possible_labels_with_separators_in_them_can_be_read_again():
+    names = {"cat": "cat|tom", "dog": "dog", "fox": "fox:1"}
+    sets = [[names[label] for label in cell.split("|")] for cell in FRAME["label"]]
+    options = {"ignore": ["truth", "label"], "method": neighbours(), "n_folds": 2}
+    labels = CandidateLabels.from_sets(sets)
+    predicted = fit_table(FRAME, labels=labels, **options, coverage=0.9).predict(FRAME)
+    read = predicted["possible_labels"].map(json.loads)
+    assert (read.str[0] == predicted["predicted_label"]).all()
 
 
 def test_predictions_list_labels_that_cannot_be_ruled_out(tmp_path):

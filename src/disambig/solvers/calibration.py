@@ -36,8 +36,10 @@ _TRUE_LABEL_DOUBTS = (*_MORE_DOUBTS, 0.8, 0.9)
 # How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _SMALLEST_PROBABILITY = 1e-9
-# More rows change neither of the two by much, and cost time.
+# More rows change neither of the two by much, and cost time; so do fewer of very many classes.
 _MOST_ROWS = 20_000
+_MOST_PROBABILITIES = 5_000_000
+_ROWS_AT_LEAST = 1_000
 # Rows of a single label that say something together, and sets that each row is compared with.
 _FEWEST_SINGLES = 20
 _PARTNERS = 4
@@ -85,7 +87,7 @@ def calibrate_predictions(
     miss_probability : ndarray of shape (rows,), optional
         Probability that the set misses the truth: such rows count less.
     """
-    rows = some_rows(len(candidates))
+    rows = some_rows(*candidates.shape)
     counts = _counts(candidates, miss_probability)[rows]
     candidates = candidates[rows]
     inside = candidates.to_mask()
@@ -122,7 +124,7 @@ def calibrate_choices(
         Column of the true label where it is known, else -1. If any is known, the candidates of
         these rows alone decide how sure one can be.
     """
-    rows = some_rows(len(candidates))
+    rows = some_rows(*candidates.shape)
     sample, said = candidates[rows], probabilities[rows]
     if truth is not None and (truth >= 0).any():
         return _by_true_labels(probabilities, candidates, truth, _trust_in_weights(said, sample))
@@ -138,11 +140,12 @@ def _counts(candidates: CandidateLabels, miss_probability: FloatArray | None) ->
     return np.ones(len(candidates)) if miss_probability is None else 1 - miss_probability
 
 
-def some_rows(n_rows: int) -> IntArray | slice:
+def some_rows(n_rows: int, n_classes: int = 1) -> IntArray | slice:
     """Return all rows or, of a large table, some of them, always the same."""
-    if n_rows <= _MOST_ROWS:
+    most = min(_MOST_ROWS, max(_ROWS_AT_LEAST, _MOST_PROBABILITIES // n_classes))
+    if n_rows <= most:
         return slice(None)
-    return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
 
 
 def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
