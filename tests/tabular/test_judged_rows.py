@@ -85,6 +85,7 @@ def test_a_label_leaves_its_set_only_where_that_is_asked_for(cleaned):
     assert read_cleaned(relabelled).candidates.sizes[changed.argmax()] == 2
 
 
+@pytest.mark.filterwarnings("ignore:In the 80 rows")  # of a table too easy to be calibrated on
 def test_a_label_from_outside_the_set_counts_as_the_choice_of_the_model():
     listener = Summary()
     options = {**OPTIONS, "ignore": [], "truth": "truth"}
