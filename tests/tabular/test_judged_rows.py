@@ -183,6 +183,12 @@ def test_the_rate_of_a_method_is_that_of_the_table():
         split_miss_rate(SURE(), 1.5)
 
 
+def test_without_folds_a_method_finds_misses_by_itself():
+    method = NCPDPlusClassifier(miss_rate=0.1, hidden=8, epochs=2, batch_size=64)
+    model = fit_table(FRAME, ignore=["truth"], method=method, n_folds=0)
+    assert model.classifier.misses_.rate == 0.1
+
+
 def test_a_model_that_knows_too_little_says_nothing_of_misses():
     task = prepare_task(FRAME, ignore=["truth"])
     judged = judge_rows(task, np.full((120, 3), 1 / 3))
