@@ -222,6 +222,8 @@ def test_a_sample_of_many_rows_gives_nearly_the_same(honest, sets, monkeypatch):
     rows = some_rows(N_ROWS)
     assert len(np.unique(rows)) == 1000
     np.testing.assert_array_equal(rows, some_rows(N_ROWS))
+    monkeypatch.setattr(calibration, "_ROWS_AT_LEAST", 100)
+    assert len(some_rows(N_ROWS, n_classes=10_000)) == 500  # of very many classes fewer
     sampled = calibrate_choices(given, sets)
     assert sampled.shape == whole.shape
     np.testing.assert_allclose(sampled, whole, atol=0.1)

@@ -8,12 +8,14 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from disambig import NCPDPlusClassifier
-from disambig._core.errors import ParameterError, TableError
+from disambig._core.errors import ModelFileError, ParameterError, TableError
+from disambig.candidates import CandidateLabels
 from disambig.methods import SURE
 from disambig.tabular import clean_table, fit_table, load_model, read_cleaned
 from disambig.tabular.cleaning import CleanSummary
 from disambig.tabular.judged_rows import judge_rows, split_miss_rate
 from disambig.tabular.listener import FitListener
+from disambig.tabular.out_of_fold import Folds
 from disambig.tabular.task import prepare_task
 from disambig.tabular.work_folder import WorkFolder
 from tabular.small_tables import neighbours, three_clouds
@@ -83,6 +85,50 @@ def test_a_label_leaves_its_set_only_where_that_is_asked_for(cleaned):
     assert read_cleaned(relabelled).candidates.sizes[changed.argmax()] == 2
 
 
+@pytest.mark.filterwarnings("ignore:In the 80 rows")  # of a table too easy to be calibrated on
+def test_a_label_from_outside_the_set_counts_as_the_choice_of_the_model():
+    listener = Summary()
+    options = {**OPTIONS, "ignore": [], "truth": "truth"}
+    cleaned = clean_table(MISSING, **options, relabel=True, listener=listener)
+    # Without relabelling it is wrong in all rows whose set misses the truth.
+    assert listener.summary.true_labels_not_chosen < len(WRONG) / 2
+    assert listener.summary.rows_relabelled == 0  # every true label is known, and chosen
+    row = cleaned.loc[WRONG[0]]
+    listed = row["candidate_confidences"].split("|")
+    assert {part.split(":")[0] for part in listed} == {row["truth"], row["label"]}
+
+
+def test_decisions_on_the_doubtful_rows_do_not_make_the_others_doubtful():
+    frame = three_clouds(300)
+    noise = np.random.default_rng(0).normal(scale=2, size=300)
+    frame["length"] = (frame["length"].astype(float) + noise).astype(str)
+    before = clean_table(frame, **OPTIONS)
+    decisions = frame.loc[before["second_look"], "truth"].to_dict()
+    assert len(decisions) > 20
+    after = clean_table(frame, **OPTIONS, decisions=decisions)
+    others = ~before["second_look"]
+    doubt = [(1 - one.loc[others, "confidence"]).sum() for one in (before, after)]
+    assert doubt[1] < 2 * doubt[0] + 1
+    assert (after.loc[~others, "confidence"] == 1).all()
+    assert (after.loc[~others, "label_if_missed"] == "").all()
+
+
+def test_a_set_that_a_person_has_settled_is_not_widened(monkeypatch):
+    trained = []
+
+    class Spy(Folds):
+        def __init__(self, task, *args, **options):
+            trained.append(task.training)
+            super().__init__(task, *args, **options)
+
+    monkeypatch.setattr("disambig.tabular.judged_rows.Folds", Spy)
+    wrong = dict.fromkeys(WRONG, "cat")
+    clean_table(MISSING, **OPTIONS, miss_rate=0.2, decisions=wrong)
+    assert len(trained) >= 3
+    for sets in trained:
+        assert sets[WRONG].to_strings() == ["cat"] * len(WRONG)
+
+
 def test_sets_that_may_miss_the_truth_are_widened_by_rounds_of_folds(tmp_path):
     listener = Summary()
     out = tmp_path / "clean.csv"
@@ -135,6 +181,12 @@ def test_the_rate_of_a_method_is_that_of_the_table():
     assert (method.miss_rate, rate) == (0, 0.1)
     with pytest.raises(ParameterError, match="'miss_rate' must be a number from 0 to below 1"):
         split_miss_rate(SURE(), 1.5)
+
+
+def test_without_folds_a_method_finds_misses_by_itself():
+    method = NCPDPlusClassifier(miss_rate=0.1, hidden=8, epochs=2, batch_size=64)
+    model = fit_table(FRAME, ignore=["truth"], method=method, n_folds=0)
+    assert model.classifier.misses_.rate == 0.1
 
 
 def test_a_model_that_knows_too_little_says_nothing_of_misses():
@@ -194,13 +246,29 @@ def test_a_model_says_how_many_sets_miss_and_keeps_its_calibration(tmp_path):
 
 
 def test_a_calibration_that_nobody_could_have_written_is_refused(tmp_path):
-    fit_table(FRAME, **OPTIONS, out=tmp_path / "model")
+    fit_table(FRAME, **OPTIONS, coverage=0.9, out=tmp_path / "model")
     file = tmp_path / "model" / "model.json"
-    description = json.loads(file.read_text())
-    description["calibration"] = [1e300, 0.0]
-    file.write_text(json.dumps(description))
-    with pytest.raises(Exception, match="a calibration has a power up to 100"):
-        load_model(tmp_path / "model")
+    written = json.loads(file.read_text())
+    sure = {**written["coverage"], "coverage": 1.0}
+    strict = {**written["coverage"], "threshold": float("nan")}
+    for change, message in (
+        ({"calibration": [1e300, 0.0]}, "a calibration has a power up to 100"),
+        ({"coverage": sure}, "a coverage is between 0 and 1"),
+        ({"coverage": strict}, "its threshold from 0 to 1"),
+    ):
+        file.write_text(json.dumps(written | change))
+        with pytest.raises(ModelFileError, match=message):
+            load_model(tmp_path / "model")
+
+
+def test_possible_labels_with_separators_in_them_can_be_read_again():
+    names = {"cat": "cat|tom", "dog": "dog", "fox": "fox:1"}
+    sets = [[names[label] for label in cell.split("|")] for cell in FRAME["label"]]
+    options = {"ignore": ["truth", "label"], "method": neighbours(), "n_folds": 2}
+    labels = CandidateLabels.from_sets(sets)
+    predicted = fit_table(FRAME, labels=labels, **options, coverage=0.9).predict(FRAME)
+    read = predicted["possible_labels"].map(json.loads)
+    assert (read.str[0] == predicted["predicted_label"]).all()
 
 
 def test_predictions_list_labels_that_cannot_be_ruled_out(tmp_path):

@@ -36,14 +36,17 @@ _TRUE_LABEL_DOUBTS = (*_MORE_DOUBTS, 0.8, 0.9)
 # How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _SMALLEST_PROBABILITY = 1e-9
-# More rows change neither of the two by much, and cost time.
+# More rows change neither of the two by much, and cost time; so do fewer of very many classes.
 _MOST_ROWS = 20_000
+_MOST_PROBABILITIES = 5_000_000
+_ROWS_AT_LEAST = 1_000
 # Rows of a single label that say something together, and sets that each row is compared with.
 _FEWEST_SINGLES = 20
 _PARTNERS = 4
 _HALVINGS = 25
 
-Loss = Callable[[FloatArray, float], float]
+# Of sharpened probabilities, for each of several doubts.
+Losses = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Calibration(NamedTuple):
@@ -62,6 +65,8 @@ class Calibration(NamedTuple):
 
     def apply(self, probabilities: FloatArray) -> FloatArray:
         """Return calibrated probabilities; the order of the classes stays."""
+        if self == Calibration():
+            return probabilities
         spread = _sharpened(probabilities, self.power)
         calibrated: FloatArray = (1 - self.doubt) * spread + self.doubt / probabilities.shape[1]
         return calibrated
@@ -84,17 +89,18 @@ def calibrate_predictions(
     miss_probability : ndarray of shape (rows,), optional
         Probability that the set misses the truth: such rows count less.
     """
-    rows = some_rows(len(candidates))
+    rows = some_rows(*candidates.shape)
     counts = _counts(candidates, miss_probability)[rows]
     candidates = candidates[rows]
     inside = candidates.to_mask()
     blind = candidates.sizes / candidates.shape[1]
 
-    def surprise(spread: FloatArray, doubt: float) -> float:
-        of_sets = (1 - doubt) * np.where(inside, spread, 0).sum(axis=1) + doubt * blind
-        return float(-counts @ np.log(np.maximum(of_sets, _SMALLEST_PROBABILITY)))
+    def surprises(spread: FloatArray, doubts: FloatArray) -> FloatArray:
+        on_sets = np.where(inside, spread, 0).sum(axis=1)
+        of_sets = _doubted(on_sets, blind, doubts)
+        return -np.log(np.maximum(of_sets, _SMALLEST_PROBABILITY)) @ counts
 
-    return _best(surprise, probabilities[rows], _MORE_DOUBTS)
+    return _best(surprises, probabilities[rows], _MORE_DOUBTS)
 
 
 def calibrate_choices(
@@ -120,7 +126,7 @@ def calibrate_choices(
         Column of the true label where it is known, else -1. If any is known, the candidates of
         these rows alone decide how sure one can be.
     """
-    rows = some_rows(len(candidates))
+    rows = some_rows(*candidates.shape)
     sample, said = candidates[rows], probabilities[rows]
     if truth is not None and (truth >= 0).any():
         return _by_true_labels(probabilities, candidates, truth, _trust_in_weights(said, sample))
@@ -136,11 +142,12 @@ def _counts(candidates: CandidateLabels, miss_probability: FloatArray | None) ->
     return np.ones(len(candidates)) if miss_probability is None else 1 - miss_probability
 
 
-def some_rows(n_rows: int) -> IntArray | slice:
+def some_rows(n_rows: int, n_classes: int = 1) -> IntArray | slice:
     """Return all rows or, of a large table, some of them, always the same."""
-    if n_rows <= _MOST_ROWS:
+    most = min(_MOST_ROWS, max(_ROWS_AT_LEAST, _MOST_PROBABILITIES // n_classes))
+    if n_rows <= most:
         return slice(None)
-    return np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
 
 
 def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
@@ -153,18 +160,26 @@ def _least_change_first() -> list[float]:
     return sorted(_POWERS, key=lambda power: abs(np.log(power)))
 
 
-def _best(loss: Loss, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
+def _best(losses: Losses, probabilities: FloatArray, doubts: tuple[float, ...]) -> Calibration:
     """Return the power and the doubt of the smallest loss; among equals what changes least."""
     tried = []
     for power in _least_change_first():
-        spread = _sharpened(probabilities, power)
-        tried += [(loss(spread, doubt), Calibration(power, doubt)) for doubt in doubts]
+        of_doubts = losses(_sharpened(probabilities, power), np.array(doubts))
+        tried += [
+            (loss, Calibration(power, doubt))
+            for loss, doubt in zip(of_doubts.tolist(), doubts, strict=True)
+        ]
     return min(tried, key=lambda of_calibration: of_calibration[0])[1]
+
+
+def _doubted(sums: FloatArray, blind: FloatArray, doubts: FloatArray) -> FloatArray:
+    """Return sums of probabilities for each doubt (lines) and row, given their share of classes."""
+    return np.outer(1 - doubts, sums) + np.outer(doubts, blind)
 
 
 def _own_set_or_other(
     probabilities: FloatArray, candidates: CandidateLabels, counts: FloatArray
-) -> Loss:
+) -> Losses:
     """Return the squared share of probability on labels that joined the truth in other rows."""
     own = candidates.to_mask()
     joined = own.copy()  # without the candidate that is most probably the truth
@@ -174,18 +189,20 @@ def _own_set_or_other(
     # Without ambiguous rows there is nothing to compare with, and no power is better than another.
     n_partners = _PARTNERS if len(ambiguous) else 0
     others = [joined[random.choice(ambiguous, len(own))] & ~own for _ in range(n_partners)]
-    even = 1 / own.shape[1]
 
-    def loss(spread: FloatArray, doubt: float) -> float:
-        shares = (1 - doubt) * spread + doubt * even
-        on_own = np.where(own, shares, 0).sum(axis=1)
-        total = 0.0
+    def losses(spread: FloatArray, doubts: FloatArray) -> FloatArray:
+        def probability_of(sets: BoolArray) -> FloatArray:
+            sums = np.where(sets, spread, 0).sum(axis=1)
+            return _doubted(sums, sets.mean(axis=1), doubts)
+
+        on_own = probability_of(own)
+        total = np.zeros(len(doubts))
         for other in others:
-            on_other = np.where(other, shares, 0).sum(axis=1)
-            total += float(counts @ (on_other / np.maximum(on_own + on_other, 1e-300)) ** 2)
+            on_other = probability_of(other)
+            total += (on_other / np.maximum(on_own + on_other, 1e-300)) ** 2 @ counts
         return total
 
-    return loss
+    return losses
 
 
 def _by_true_labels(

@@ -243,12 +243,13 @@ def clean_table(
      'miss_probability', 'label_if_missed']
     """
     # Before the work, not after it.
-    method, miss_rate = split_miss_rate(chosen_method(method), miss_rate)
+    method = chosen_method(method)
     check_choice("calibrate", calibrate, get_args(Calibrate))
     check_new_columns(frame, CLEAN_COLUMNS if in_sample else CLEAN_COLUMNS + MISS_COLUMNS, prefix)
     check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
     if not in_sample:
         check_folds(n_folds)
+        method, miss_rate = split_miss_rate(method, miss_rate)
     elif miss_rate != 0 or relabel or calibrate == "truth":
         raise ParameterError(
             "'miss_rate', 'relabel' and calibrating on true labels take models that have not seen "
@@ -358,10 +359,14 @@ def clean_task(
     relabelled = np.zeros(len(candidates), dtype=bool)
     if judged is not None and relabel:
         relabelled = judged.outside_confidence > confidence
+        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
+        confidence[relabelled] = judged.outside_confidence[relabelled]
+    if task.truth is not None:
+        relabelled &= ~is_known(task.truth)
+    if judged is not None and relabelled.any():
         candidates, confidences = let_leave(candidates, confidences, judged, relabelled)
     if task.truth is not None:
         candidates, confidences = choose_known(candidates, confidences, task.truth)
-        relabelled &= ~is_known(task.truth)
     columns = label_columns(candidates, confidences, errors_to_find)
     if judged is not None:
         columns = pd.concat([columns, miss_columns(task, judged)], axis=1)

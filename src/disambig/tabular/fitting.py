@@ -126,10 +126,11 @@ def fit_table(
     100
     """
     # Before the work, not after it.
-    method, miss_rate = split_miss_rate(chosen_method(method), miss_rate)
+    method = chosen_method(method)
     check_choice("calibrate", calibrate, get_args(Calibrate))
     if n_folds != 0:
         check_folds(n_folds)
+        method, miss_rate = split_miss_rate(method, miss_rate)
     elif miss_rate != 0 or calibrate == "truth" or coverage is not None:
         raise ParameterError(
             "'miss_rate', 'coverage' and calibrating on true labels take folds. Got n_folds=0. Use "

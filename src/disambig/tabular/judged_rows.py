@@ -16,12 +16,13 @@ from disambig._core.messages import plural
 from disambig._core.typing import FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
 from disambig.tabular.estimate import DoubtfulSet, MissRate
 from disambig.tabular.fit_queue import FitQueue
+from disambig.tabular.labels.decisions import settle
 from disambig.tabular.out_of_fold import Folds, with_prior
 from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known, settle_known
@@ -34,6 +35,8 @@ _FEWEST_CHECKED = 10
 # Of the way from blind guessing to a prediction that is always one of the row's labels. A model
 # that gets less far cannot tell a set that misses the truth from a row that it does not know.
 _LEAST_SKILL = 0.25
+# With fewer, a class may have hardly a row to be learned from.
+_FEWEST_ROWS_PER_CLASS = 5
 # Of the rows that a model lists: how many, and what is worth a look.
 _MOST_DOUBTFUL = 100
 _LEAST_MISS = 0.1
@@ -82,7 +85,10 @@ def with_wider_sets(
 
     Folds are trained and judge each other's rows, three to six times where sets miss the truth.
     """
-    search = MissSearch(task.candidates, miss_rate)
+    search = MissSearch(task.given, miss_rate)
+    rows = np.flatnonzero(task.decided)
+    _, columns = task.candidates[rows].pairs()
+    decisions = dict(zip(rows.tolist(), task.candidates.classes[columns].tolist(), strict=True))
     widened = task
     for round_number in count(1):
         queue.on_fits_start(n_folds)
@@ -97,7 +103,9 @@ def with_wider_sets(
             round_number=round_number,
         )
         search.take(folds.predictions().probabilities)
-        training = settle_known(search.sets, task.truth) if task.uses_truth else search.sets
+        training = settle(search.sets, decisions)
+        if task.uses_truth:
+            training = settle_known(training, task.truth)
         widened = replace(task, training=training)
         if search.settled:
             break
@@ -111,25 +119,31 @@ def judge_rows(
     calibrate: Calibrate = "sets",
     miss_rate: Rate = 0,
 ) -> JudgedRows:
-    """Judge every row by the probabilities of models that were not trained on it."""
-    candidates = task.candidates
+    """Judge every row by the probabilities of models that were not trained on it.
+
+    Sets count as they were given. People settle the rows that models doubt: as sets of one, these
+    would tell that models doubt single labels, and all others would be made less sure.
+    """
+    given, candidates = task.given, task.candidates
     truth = true_columns(task) if calibrate == "truth" else None
-    misses = _misses(candidates, probabilities, miss_rate)
-    probability = np.zeros(len(candidates)) if misses is None else misses.probability.copy()
-    probability[task.decided] = 0  # a person is believed
+    misses = _misses(given, probabilities, miss_rate)
+    probability = np.zeros(len(given)) if misses is None else misses.probability.copy()
     if calibrate == "none":
-        inside = candidates.values_of(with_prior(candidates, probabilities))
+        confidences = with_prior(given, probabilities)
         calibration = Calibration()
     else:
-        inside = calibrate_choices(
-            probabilities, candidates, miss_probability=probability, truth=truth
-        )
+        inside = calibrate_choices(probabilities, given, miss_probability=probability, truth=truth)
+        confidences = confidence_from_pairs(given, inside)
         calibration = _for_new_rows(task, probabilities, probability, truth)
-    rows, _ = candidates.pairs()
-    outside = np.full(len(candidates), -1)
+    outside = np.full(len(given), -1)
     if misses is not None:
-        outside = known_columns_of(misses.label.tolist(), candidates.classes)
-        outside[candidates.sizes == candidates.shape[1]] = -1
+        outside = known_columns_of(misses.label.tolist(), given.classes)
+        outside[given.sizes == given.shape[1]] = -1
+    # A person is believed.
+    rows, _ = candidates.pairs()
+    inside = np.where(task.decided[rows], 1.0, candidates.values_of(confidences))
+    probability[task.decided] = 0
+    outside[task.decided] = -1
     return JudgedRows(
         confidences=inside * (1 - probability)[rows],
         miss_probability=probability,
@@ -165,6 +179,8 @@ def _misses(
         return describe_misses(
             probabilities, candidates, None if miss_rate == "auto" else miss_rate
         )
+    if len(candidates) < _FEWEST_ROWS_PER_CLASS * candidates.shape[1]:
+        return None
     blind = float(candidates.sizes.mean()) / candidates.shape[1]
     met = covering_rate(candidates, candidates.classes[probabilities.argmax(axis=1)])
     if blind >= 1 or (met - blind) / (1 - blind) < _LEAST_SKILL:
@@ -209,7 +225,7 @@ def _for_new_rows(
     task: TableTask, probabilities: FloatArray, miss: FloatArray, truth: IntArray | None
 ) -> Calibration:
     if truth is None:
-        return calibrate_predictions(probabilities, task.candidates, miss_probability=miss)
+        return calibrate_predictions(probabilities, task.given, miss_probability=miss)
     known = truth >= 0
     classes = task.candidates.classes
     labels = CandidateLabels.from_labels(classes[truth[known]], classes=classes)

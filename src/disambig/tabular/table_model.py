@@ -33,6 +33,7 @@ from disambig.solvers.conformal import ConformalCalibration
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.estimate import Estimate
+from disambig.tabular.labels.label_cells import write_cells
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
@@ -214,10 +215,11 @@ def _possible_labels(probabilities: FloatArray, threshold: float, classes: AnyAr
     order = np.argsort(-probabilities, axis=1, kind="stable")
     counts = np.maximum((probabilities >= threshold).sum(axis=1), 1)
     names = [str(name) for name in classes.tolist()]
-    return [
-        "|".join(names[column] for column in row[:count])
+    rows = (
+        [names[column] for column in row[:count]]
         for row, count in zip(order.tolist(), counts.tolist(), strict=True)
-    ]
+    )
+    return write_cells(rows, names)
 
 
 def untrained_model(
@@ -285,6 +287,14 @@ class _Description(BaseModel):
     def _check_calibration(cls, value: Calibration | None) -> Calibration | None:
         if value is not None and not (0 < value.power <= 100 and 0 <= value.doubt <= 1):
             raise ValueError("a calibration has a power up to 100, and a doubt from 0 to 1")
+        return value
+
+    @field_validator("coverage")
+    @classmethod
+    def _check_coverage(cls, value: ConformalCalibration | None) -> ConformalCalibration | None:
+        highest = 1 + _TOLERANCE
+        if value is not None and not (0 < value.coverage < 1 and 0 <= value.threshold <= highest):
+            raise ValueError("a coverage is between 0 and 1, and its threshold from 0 to 1")
         return value
 
 

@@ -56,7 +56,8 @@ class TableTask:
 
     plan: ColumnPlan
     values: pd.DataFrame  # of the planned columns, ready for a transformer
-    candidates: CandidateLabels  # what predictions are judged against
+    given: CandidateLabels  # as in the table, before a person settled some rows
+    candidates: CandidateLabels  # what predictions are judged against: with these rows settled
     training: CandidateLabels  # what models are trained on: the same, unless truth is used
     truth: AnyArray | None  # None in rows where it is not known
     decided: BoolArray  # rows that a person has settled
@@ -92,9 +93,10 @@ def prepare_task(
         ignore=ignore,
         categories=categories,
     )
-    candidates, notices = _read_labels(frame, labels)
+    given, notices = _read_labels(frame, labels)
+    candidates = given
     if decisions:
-        candidates = settle(candidates, decisions)
+        candidates = settle(given, decisions)
         check_labels_differ(candidates)
     true_labels = None
     if truth is not None:
@@ -113,7 +115,7 @@ def prepare_task(
         warn_caller(notice)
     decided = np.zeros(len(candidates), dtype=bool)
     decided[list(decisions or ())] = True
-    return TableTask(plan, values, candidates, training, true_labels, decided)
+    return TableTask(plan, values, given, candidates, training, true_labels, decided)
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:

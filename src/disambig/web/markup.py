@@ -43,15 +43,6 @@ def fragment(*children: str) -> Markup:
     return Markup("").join(children)
 
 
-def facts_list(*facts: tuple[str, str]) -> Markup:
-    """Return figures side by side, each with what it is."""
-    items = (
-        element("li", None, element("strong", None, figure), element("span", None, what))
-        for figure, what in facts
-    )
-    return element("ul", {"class": "facts"}, *items)
-
-
 def details_list(details: Iterable[tuple[str, str]]) -> Markup:
     """Return names and their values as a list."""
     parts = (

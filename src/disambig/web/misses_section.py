@@ -9,7 +9,7 @@ from disambig.bench.formats import Table
 from disambig.bench.wording import MISSING
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.labels.decisions import DecidedRows
-from disambig.web.markup import element, facts_list, fragment, note, table_html
+from disambig.web.markup import element, fact_list, fragment, note, table_html
 from disambig.web.shell import Section
 
 _MOST_ROWS = 20
@@ -23,12 +23,13 @@ def misses_section(rows: CleanedTable) -> list[Section]:
     if probability is None or label is None:
         return []
     expected = float(probability.sum())
+    facts = [
+        (f"{expected:,.1f}", "sets expected to miss the right label"),
+        (f"{100 * expected / len(probability):.1f} %", "of all sets"),
+        (f"{int((probability > _EVEN).sum()):,}", "sets that miss it more likely than not"),
+    ]
     parts = [
-        facts_list(
-            (f"{expected:,.1f}", "sets expected to miss the right label"),
-            (f"{100 * expected / len(probability):.1f} %", "of all sets"),
-            (f"{int((probability > _EVEN).sum()):,}", "sets that miss it more likely than not"),
-        ),
+        fact_list(facts),
         note(
             "Judged by models that had not seen the row; rows with a single label too. The first "
             "number is the sum of the probabilities, and only as good as these."

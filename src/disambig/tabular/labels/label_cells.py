@@ -163,6 +163,13 @@ def blank_cell_note(cells: Iterable[Any]) -> str:
     return ""
 
 
+def write_cells(rows: Iterable[Sequence[str]], classes: Sequence[str]) -> list[str]:
+    """Return ``cat|dog`` for every row, or a JSON list if classes hold such signs themselves."""
+    if any(_NEEDS_JSON.search(name) for name in classes):
+        return [json.dumps(list(row), ensure_ascii=False) for row in rows]
+    return ["|".join(row) for row in rows]
+
+
 def write_weighted_cells(candidates: CandidateLabels, weights: FloatArray) -> list[str]:
     """Return ``cat:0.9|dog:0.1`` for every row, or JSON if labels hold such signs themselves.
 
