@@ -79,9 +79,20 @@ class DoubtfulSet(Measured):
     """A training row whose set may miss the right label, as judged by a model without the row."""
 
     row: Count  # counted from 1
-    candidates: str  # its set, as in cat|dog
+    candidates: tuple[str, ...]  # its set
     probability: Share  # that the set misses the right label
     label: str  # the label that it would then have
+
+
+def named_sets(candidates: CandidateLabels) -> list[tuple[str, ...]]:
+    """Return the names of the candidates of every row, in the order of the classes."""
+    names = [str(name) for name in candidates.classes.tolist()]
+    _, columns = candidates.pairs()
+    ends = candidates.starts + candidates.sizes
+    return [
+        tuple(names[column] for column in columns[start:end].tolist())
+        for start, end in zip(candidates.starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 class Estimate(Measured):

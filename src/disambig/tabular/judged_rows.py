@@ -20,7 +20,7 @@ from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
-from disambig.tabular.estimate import DoubtfulSet, MissRate
+from disambig.tabular.estimate import DoubtfulSet, MissRate, named_sets
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.out_of_fold import Folds, with_prior
@@ -159,15 +159,14 @@ def doubtful_sets(task: TableTask, judged: JudgedRows) -> tuple[DoubtfulSet, ...
     """Return the rows whose sets most probably miss the right label, the worst first."""
     order = np.argsort(-judged.miss_probability, kind="stable")[:_MOST_DOUBTFUL]
     worst = order[judged.miss_probability[order] >= _LEAST_MISS]
-    texts = task.candidates[worst].to_strings()
     return tuple(
         DoubtfulSet(
             row=row + 1,
-            candidates=text,
+            candidates=labels,
             probability=float(judged.miss_probability[row]),
             label=str(task.candidates.classes[judged.outside[row]]),
         )
-        for row, text in zip(worst.tolist(), texts, strict=True)
+        for row, labels in zip(worst.tolist(), named_sets(task.candidates[worst]), strict=True)
     )
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from disambig._core.errors import ModelFileError, TableError
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.estimate import DoubtfulSet, Estimate, MissRate
+from disambig.tabular.estimate import DoubtfulSet, Estimate, MissRate, named_sets
+from disambig.tabular.files.formats import one_of
 
 _ROWS_SHOWN = 10
 
@@ -20,7 +21,7 @@ class JudgedSets:
         """Return the share of sets that miss the right label, and the rows to look at first."""
         lines = [str(self.misses)]
         lines += [
-            f"Row {one.row:,}: {one.candidates}, but probably {one.label} "
+            f"Row {one.row:,}: {one_of(one.candidates)}, but probably {one.label} "
             f"({one.probability:.2f} that the set misses it)."
             for one in self.worst[:_ROWS_SHOWN]
         ]
@@ -43,8 +44,8 @@ def judged_sets(candidates: CandidateLabels, estimate: Estimate | None) -> Judge
     n_rows = len(candidates)
     rows = [one.row - 1 for one in estimate.doubtful_sets]
     same = n_rows == estimate.n_rows and all(row < n_rows for row in rows)
-    texts = [one.candidates for one in estimate.doubtful_sets]
-    if not same or candidates[rows].to_strings() != texts:
+    kept = [one.candidates for one in estimate.doubtful_sets]
+    if not same or (rows and named_sets(candidates[rows]) != kept):
         raise TableError(
             f"The model was trained on another table, of {estimate.n_rows:,} rows. Audit that one, "
             "or fit a model to this one."
