@@ -13,7 +13,12 @@ from disambig.candidates import CandidateLabels
 from disambig.methods import SURE
 from disambig.tabular import clean_table, fit_table, load_model, read_cleaned
 from disambig.tabular.cleaning import CleanSummary
-from disambig.tabular.judged_rows import judge_rows, split_miss_rate
+from disambig.tabular.judged_rows import (
+    calibration_for_new_rows,
+    confidences_in_sets,
+    judge_rows,
+    split_miss_rate,
+)
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import Folds
 from disambig.tabular.task import prepare_task
@@ -202,11 +207,12 @@ def test_a_model_that_knows_too_little_says_nothing_of_misses():
 def test_confidences_as_given_are_to_be_had():
     task = prepare_task(FRAME, ignore=["truth"])
     probabilities = np.random.default_rng(0).dirichlet([1, 1, 1], 120)
-    judged = judge_rows(task, probabilities, calibrate="none")
+    judged = judge_rows(task, probabilities)
+    confidences = confidences_in_sets(task, probabilities, judged, "none")
     inside = np.where(task.candidates.to_mask(), probabilities, 0)
     expected = inside / inside.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(judged.confidences, expected[task.candidates.pairs()])
-    assert judged.calibration == (1.0, 0.0)
+    np.testing.assert_allclose(confidences.toarray(), expected)
+    assert calibration_for_new_rows(task, probabilities, judged, "none") == (1.0, 0.0)
 
 
 def test_calibrating_on_true_labels_takes_some():
@@ -223,9 +229,10 @@ def test_true_labels_make_a_modest_method_surer():
     truth = np.searchsorted(task.candidates.classes, FRAME["truth"])
     modest = np.full((120, 3), 0.3)
     modest[np.arange(120), truth] = 0.4
-    judged = judge_rows(task, modest, calibrate="truth")
-    assert np.median(judged.confidences[judged.confidences > 0.5]) > 0.9
-    assert judged.calibration.power > 5
+    judged = judge_rows(task, modest)
+    confidences = confidences_in_sets(task, modest, judged, "truth").data
+    assert np.median(confidences[confidences > 0.5]) > 0.9
+    assert calibration_for_new_rows(task, modest, judged, "truth").power > 5
 
 
 @pytest.mark.parametrize("option", [{"miss_rate": 0.1}, {"relabel": True}, {"calibrate": "truth"}])

@@ -11,7 +11,7 @@ from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.messages import plural, row_count
 from disambig._core.parameters import check_choice, check_real
 from disambig.candidates.storage import group_maxima
-from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
+from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
 from disambig.tabular.clean_details import (
     Cleaning,
@@ -29,6 +29,7 @@ from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
     Calibrate,
     Rate,
+    confidences_in_sets,
     judge_rows,
     split_miss_rate,
     true_columns,
@@ -349,10 +350,8 @@ def clean_task(
                 task = with_wider_sets(task, method, miss_rate, **in_folds)
             predicted = Folds(task, method, **in_folds).predictions()
             per_network, histories = predicted.per_network, predicted.histories
-            judged = judge_rows(
-                task, predicted.probabilities, calibrate=calibrate, miss_rate=miss_rate
-            )
-            confidences = confidence_from_pairs(task.candidates, judged.confidences)
+            judged = judge_rows(task, predicted.probabilities, miss_rate=miss_rate)
+            confidences = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
     choice = task.candidates.choose(confidences)
     confidence = group_maxima(task.candidates.values_of(confidences), task.candidates.starts)
     candidates = task.candidates

@@ -18,6 +18,7 @@ from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
     Calibrate,
     Rate,
+    calibration_for_new_rows,
     doubtful_sets,
     judge_rows,
     split_miss_rate,
@@ -173,8 +174,9 @@ def fit_table(
         model = fit_all_rows(task, method, seed=random_state, listener=queue, work=work)
         if folds is not None:
             probabilities = folds.predictions().probabilities
-            judged = judge_rows(task, probabilities, calibrate=calibrate, miss_rate=miss_rate)
-            calibrated = judged.calibration.apply(probabilities)
+            judged = judge_rows(task, probabilities, miss_rate=miss_rate)
+            calibration = calibration_for_new_rows(task, probabilities, judged, calibrate)
+            calibrated = calibration.apply(probabilities)
             estimate = estimate_quality(
                 task.candidates,
                 calibrated,
@@ -183,7 +185,7 @@ def fit_table(
                 misses=judged.misses,
                 doubtful_sets=doubtful_sets(task, judged),
             )
-            model = replace(model, estimate=estimate, calibration=judged.calibration)
+            model = replace(model, estimate=estimate, calibration=calibration)
             if coverage is not None:
                 promise = calibrate_coverage(
                     calibrated, task.candidates, coverage=coverage, kind=coverage_kind, exact=False

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from disambig._core.errors import TableError
 from disambig._core.messages import plural
-from disambig._core.typing import FloatArray, IntArray
+from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
@@ -46,11 +46,10 @@ _LEAST_MISS = 0.1
 class JudgedRows:
     """What models that have not seen a row say of it."""
 
-    confidences: FloatArray  # of candidates, in the order of pairs(); a row sums to 1 - its miss
-    miss_probability: FloatArray  # that the set does not contain the right label
+    miss_of_given: FloatArray  # that the set as given does not contain the right label
+    miss_probability: FloatArray  # the same, 0 where a person has decided
     outside: IntArray  # column of the likeliest label outside the set; -1 where there is none
     outside_confidence: FloatArray  # that this label is right
-    calibration: Calibration  # of probabilities for new rows
     misses: MissRate | None  # None where the model knows too little to say
 
 
@@ -112,47 +111,63 @@ def with_wider_sets(
     return widened
 
 
-def judge_rows(
-    task: TableTask,
-    probabilities: FloatArray,
-    *,
-    calibrate: Calibrate = "sets",
-    miss_rate: Rate = 0,
-) -> JudgedRows:
-    """Judge every row by the probabilities of models that were not trained on it.
-
-    Sets count as they were given. People settle the rows that models doubt: as sets of one, these
-    would tell that models doubt single labels, and all others would be made less sure.
-    """
-    given, candidates = task.given, task.candidates
-    truth = true_columns(task) if calibrate == "truth" else None
+def judge_rows(task: TableTask, probabilities: FloatArray, *, miss_rate: Rate = 0) -> JudgedRows:
+    """Judge the set of every row by probabilities of models that were not trained on it."""
+    given = task.given
     misses = _misses(given, probabilities, miss_rate)
-    probability = np.zeros(len(given)) if misses is None else misses.probability.copy()
-    if calibrate == "none":
-        confidences = with_prior(given, probabilities)
-        calibration = Calibration()
-    else:
-        inside = calibrate_choices(probabilities, given, miss_probability=probability, truth=truth)
-        confidences = confidence_from_pairs(given, inside)
-        calibration = _for_new_rows(task, probabilities, probability, truth)
+    of_given = np.zeros(len(given)) if misses is None else misses.probability
     outside = np.full(len(given), -1)
     if misses is not None:
         outside = known_columns_of(misses.label.tolist(), given.classes)
         outside[given.sizes == given.shape[1]] = -1
-    # A person is believed.
-    rows, _ = candidates.pairs()
-    inside = np.where(task.decided[rows], 1.0, candidates.values_of(confidences))
-    probability[task.decided] = 0
     outside[task.decided] = -1
+    probability = np.where(task.decided, 0.0, of_given)
     return JudgedRows(
-        confidences=inside * (1 - probability)[rows],
+        miss_of_given=of_given,
         miss_probability=probability,
         outside=outside,
         # Its share of what is outside, by the model; the rest is spread over other labels.
-        outside_confidence=probability * _share_outside(candidates, probabilities, outside),
-        calibration=calibration,
+        outside_confidence=probability * _share_outside(task.candidates, probabilities, outside),
         misses=None if misses is None else MissRate.of(misses),
     )
+
+
+def confidences_in_sets(
+    task: TableTask, probabilities: FloatArray, judged: JudgedRows, calibrate: Calibrate
+) -> Sparse:
+    """Return how sure one can be of every candidate; a row sums to 1 less its miss probability.
+
+    Calibrated on sets as they were given. People settle the rows that models doubt: as sets of one,
+    these would tell that models doubt single labels, and all others would be made less sure.
+    """
+    given, candidates = task.given, task.candidates
+    if calibrate == "none":
+        of_given = with_prior(given, probabilities)
+    else:
+        truth = true_columns(task) if calibrate == "truth" else None
+        shares = calibrate_choices(
+            probabilities, given, miss_probability=judged.miss_of_given, truth=truth
+        )
+        of_given = confidence_from_pairs(given, shares)
+    rows, _ = candidates.pairs()
+    inside = np.where(task.decided[rows], 1.0, candidates.values_of(of_given))
+    return confidence_from_pairs(candidates, inside * (1 - judged.miss_probability)[rows])
+
+
+def calibration_for_new_rows(
+    task: TableTask, probabilities: FloatArray, judged: JudgedRows, calibrate: Calibrate
+) -> Calibration:
+    """Return what makes probabilities of new rows mean what they say."""
+    if calibrate == "none":
+        return Calibration()
+    if calibrate == "sets":
+        return calibrate_predictions(
+            probabilities, task.given, miss_probability=judged.miss_of_given
+        )
+    truth = true_columns(task)
+    known, classes = truth >= 0, task.candidates.classes
+    labels = CandidateLabels.from_labels(classes[truth[known]], classes=classes)
+    return calibrate_predictions(probabilities[known], labels)
 
 
 def doubtful_sets(task: TableTask, judged: JudgedRows) -> tuple[DoubtfulSet, ...]:
@@ -218,14 +233,3 @@ def true_columns(task: TableTask) -> IntArray:
             "(--calibrate sets, in Python calibrate='sets')."
         )
     return columns
-
-
-def _for_new_rows(
-    task: TableTask, probabilities: FloatArray, miss: FloatArray, truth: IntArray | None
-) -> Calibration:
-    if truth is None:
-        return calibrate_predictions(probabilities, task.given, miss_probability=miss)
-    known = truth >= 0
-    classes = task.candidates.classes
-    labels = CandidateLabels.from_labels(classes[truth[known]], classes=classes)
-    return calibrate_predictions(probabilities[known], labels)

@@ -29,7 +29,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
 from disambig.solvers.calibration import Calibration
-from disambig.solvers.conformal import ConformalCalibration
+from disambig.solvers.conformal import ConformalCalibration, prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.estimate import Estimate
@@ -213,7 +213,7 @@ def _possible_labels(probabilities: FloatArray, threshold: float, classes: AnyAr
     The predicted one is always among them, which covers more than was asked for, never less.
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
-    counts = np.maximum((probabilities >= threshold).sum(axis=1), 1)
+    counts = np.maximum(prediction_mask(probabilities, threshold).sum(axis=1), 1)
     names = [str(name) for name in classes.tolist()]
     rows = (
         [names[column] for column in row[:count]]

@@ -58,14 +58,10 @@ class TableTask:
     values: pd.DataFrame  # of the planned columns, ready for a transformer
     given: CandidateLabels  # as in the table, before a person settled some rows
     candidates: CandidateLabels  # what predictions are judged against: with these rows settled
-    training: CandidateLabels  # what models are trained on: the same, unless truth is used
+    training: CandidateLabels  # what models are trained on: the same, or with truth or wider sets
     truth: AnyArray | None  # None in rows where it is not known
     decided: BoolArray  # rows that a person has settled
-
-    @property
-    def uses_truth(self) -> bool:
-        """Whether models are trained on the true labels that are known."""
-        return self.training is not self.candidates
+    uses_truth: bool  # whether models are trained on the true labels that are known
 
 
 def prepare_task(
@@ -115,7 +111,7 @@ def prepare_task(
         warn_caller(notice)
     decided = np.zeros(len(candidates), dtype=bool)
     decided[list(decisions or ())] = True
-    return TableTask(plan, values, given, candidates, training, true_labels, decided)
+    return TableTask(plan, values, given, candidates, training, true_labels, decided, use_truth)
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
