@@ -18,7 +18,7 @@ from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
-from disambig.tabular.miss_columns import has_misses, listed_labels, read_misses
+from disambig.tabular.read_misses import has_misses, listed_labels, read_misses
 from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from disambig._core.messages import percent, printable, quote_value, row_count
 from disambig.candidates.audit import CandidateAudit, LabelInformation
-from disambig.tabular.audit.checked_truth import CheckedTruth
-from disambig.tabular.audit.judged_sets import JudgedSets
+from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets
 from disambig.tabular.audit.suspicious import Finding
 
 _KINDS = {

@@ -10,8 +10,7 @@ from disambig._core.messages import option, row_count
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
-from disambig.tabular.audit.checked_truth import CheckedTruth, check_truth
-from disambig.tabular.audit.judged_sets import judged_sets
+from disambig.tabular.audit.judged_sets import CheckedTruth, check_truth, judged_sets
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.labels.label_columns import (
