@@ -6,6 +6,7 @@ from .generate import corrupt_controlled as corrupt_controlled
 from .generate import corrupt_coupled as corrupt_coupled
 from .generate import corrupt_to_average as corrupt_to_average
 from .generate import leave_out_truth as leave_out_truth
+from .groups import Promise as Promise
 from .labels import CandidateLabels as CandidateLabels
 from .prediction_sets import PredictionSets as PredictionSets
 from .target import as_candidates as as_candidates

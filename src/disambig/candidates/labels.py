@@ -1,14 +1,22 @@
 """``CandidateLabels``: for every sample, the set of labels that it may have."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
+from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
 from disambig.candidates import build, checks, storage
+from disambig.candidates.groups import (
+    DEFAULT_STRENGTH,
+    Promise,
+    PromiseKind,
+    group_numbers,
+    runs_of_equal_rows,
+)
 
 _ROWS_AT_A_TIME = 4096
 
@@ -32,6 +40,8 @@ class CandidateLabels:
         Prior weight of each candidate, such as votes or the probabilities of an LLM: finite, not
         negative, zero outside the set, and above zero for some candidate of each sample.
 
+    Samples that come together, such as the faces in one photo, are named by ``with_groups``.
+
     See Also
     --------
     as_candidates : Reads whatever a method accepts as ``y``.
@@ -50,11 +60,13 @@ class CandidateLabels:
     ['cat|dog', 'bird|cat']
     """
 
-    __slots__ = ("_classes", "_mask", "_weights")
+    __slots__ = ("_classes", "_groups", "_mask", "_promise", "_weights")
 
     _mask: storage.Storage
     _weights: storage.Storage | None
     _classes: AnyArray
+    _groups: IntArray | None
+    _promise: Promise | None
 
     def __init__(
         self, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
@@ -78,16 +90,29 @@ class CandidateLabels:
         self._set(storage.compact(matrix), class_array, weights)
 
     def _set(
-        self, mask: storage.Storage, classes: AnyArray, weights: storage.Storage | None
+        self,
+        mask: storage.Storage,
+        classes: AnyArray,
+        weights: storage.Storage | None,
+        groups: IntArray | None = None,
+        promise: Promise | None = None,
     ) -> None:
         # Not by assignment, which __setattr__ refuses.
         object.__setattr__(self, "_mask", mask)
         object.__setattr__(self, "_classes", classes)
         object.__setattr__(self, "_weights", weights)
+        object.__setattr__(self, "_groups", groups)
+        object.__setattr__(self, "_promise", promise)
 
     @classmethod
     def _from_parts(cls, parts: build.Parts) -> Self:
         return cls(parts.mask, parts.classes, weights=parts.weights)
+
+    @classmethod
+    def _unpickled(
+        cls, parts: build.Parts, groups: IntArray | None, promise: Promise | None
+    ) -> Self:
+        return cls._from_parts(parts)._grouped(groups, promise)
 
     # Constructors ----------------------------------------------------------------------------
 
@@ -250,10 +275,21 @@ class CandidateLabels:
         return None if self._weights is None else storage.as_csr(self._weights).copy()
 
     @property
+    def groups(self) -> IntArray | None:
+        """Number of the group of every sample, read-only; None if samples stand alone."""
+        return self._groups
+
+    @property
+    def promise(self) -> Promise | None:
+        """What is known of every group as a whole; None if nothing is."""
+        return self._promise
+
+    @property
     def nbytes(self) -> int:
-        """Memory taken by the sets and weights."""
+        """Memory taken by the sets, weights and groups."""
         weights = 0 if self._weights is None else storage.nbytes(self._weights)
-        return storage.nbytes(self._mask) + weights
+        groups = 0 if self._groups is None else self._groups.nbytes
+        return storage.nbytes(self._mask) + weights + groups
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -272,6 +308,8 @@ class CandidateLabels:
             storage.rows_of(self._mask, key),
             self._classes,
             None if self._weights is None else storage.rows_of(self._weights, key),
+            None if self._groups is None else storage.rows_of(self._groups, key),
+            self._promise,
         )
         return selected
 
@@ -297,7 +335,8 @@ class CandidateLabels:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, because arrays come back from pickling writeable.
-        return type(self)._from_parts, (build.Parts(self._mask, self._classes, self._weights),)
+        parts = build.Parts(self._mask, self._classes, self._weights)
+        return type(self)._unpickled, (parts, self._groups, self._promise)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateLabels):
@@ -307,6 +346,8 @@ class CandidateLabels:
             and self._classes.tolist() == other._classes.tolist()
             and _same_matrix(self._mask, other._mask)
             and _same_matrix(self._weights, other._weights)
+            and _same_groups(self._groups, other._groups)
+            and self._promise == other._promise
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, as for arrays
@@ -315,7 +356,8 @@ class CandidateLabels:
         rows, columns = self.shape
         average = f"{self.sizes.mean():.2f} candidates on average" if rows else "empty"
         weighted = "" if self._weights is None else ", weighted"
-        return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted})"
+        grouped = "" if self._groups is None else f", {len(np.unique(self._groups))} groups"
+        return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted}{grouped})"
 
     # Conversions -----------------------------------------------------------------------------
 
@@ -412,6 +454,68 @@ class CandidateLabels:
         chosen: AnyArray = self._classes[columns[storage.first_largest(values, self.starts)]]
         return chosen
 
+    def with_groups(
+        self,
+        groups: Iterable[Hashable] | Literal["runs"] | None,
+        *,
+        promise: PromiseKind | Promise | None = None,
+        strength: float = DEFAULT_STRENGTH,
+    ) -> Self:
+        """Return the same sets, with samples that come together.
+
+        Folds then hold out whole groups, wherever this package deals folds. A promise also says
+        something about the labels of a group; see ``Promise``. Hold out whole groups yourself
+        where you use a promise: part of a group need not keep it.
+
+        Parameters
+        ----------
+        groups : iterable, "runs" or None
+            For every sample a number or name that all samples of its group share. "runs" is for
+            data that do not name them: neighbours with equal sets are a group, as regions of a
+            picture are in most files. None: samples stand alone.
+        promise : {"cover", "exclusive"} or Promise, optional
+            "cover" if every label in the sets of a group belongs to at least one of its samples;
+            "exclusive" if no label occurs twice in a group.
+        strength : float, default=0.9
+            Share of the groups for which the promise is believed.
+
+        Examples
+        --------
+        >>> from disambig import CandidateLabels
+        >>> y = CandidateLabels.from_strings(["cow|sky", "cow|sky", "car", "cow|sky"])
+        >>> y.with_groups(["a", "a", "b", "b"]).groups.tolist()
+        [0, 0, 1, 1]
+        >>> y.with_groups("runs", promise="cover").groups.tolist()
+        [0, 0, 1, 2]
+        """
+        if isinstance(promise, str):
+            promise = Promise(promise, strength)
+        if groups is None:
+            if promise is not None:
+                raise CandidateError("A promise needs groups. Got None. Say which rows they have.")
+            return self._grouped(None, None)
+        if isinstance(groups, str):
+            check_choice("groups", groups, ("runs",))
+            return self._grouped(runs_of_equal_rows(self._csr()), promise)
+        return self._grouped(group_numbers(groups, len(self)), promise)
+
+    def with_groups_of(self, other: "CandidateLabels") -> Self:
+        """Return the same sets with the groups and the promise of others, which have as many rows.
+
+        Parameters
+        ----------
+        other : CandidateLabels
+            Sets of the same samples.
+        """
+        return self.with_groups(other.groups, promise=other.promise)
+
+    def _grouped(self, groups: IntArray | None, promise: Promise | None) -> Self:
+        grouped = object.__new__(type(self))
+        if groups is not None:
+            groups.flags.writeable = False
+        grouped._set(self._mask, self._classes, self._weights, groups, promise)
+        return grouped
+
     def restrict(self, labels: Iterable[Label]) -> Self:
         """Keep only these labels, in the sets and as classes."""
         return self._keep(self._mark_columns(labels))
@@ -421,22 +525,35 @@ class CandidateLabels:
         return self._keep(~self._mark_columns(labels))
 
     def intersect(self, other: "CandidateLabels") -> Self:
-        """Keep labels that are candidates in both; weights multiply, no weight counts as one."""
-        return self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
+        """Keep labels that are candidates in both; weights multiply, no weight counts as one.
+
+        Groups are those of these sets or, if they have none, of the others.
+        """
+        both = self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
+        return both.with_groups_of(other if self._groups is None else self)
 
     def union(self, other: "CandidateLabels") -> Self:
-        """Keep labels that are candidates in either; weights add up, no weight counts as one."""
-        return self._from_parts(build.parts_of_union(self._parts(), other._parts()))
+        """Keep labels that are candidates in either; weights add up, no weight counts as one.
+
+        Groups are those of these sets or, if they have none, of the others.
+        """
+        either = self._from_parts(build.parts_of_union(self._parts(), other._parts()))
+        return either.with_groups_of(other if self._groups is None else self)
 
     def with_classes(self, classes: Iterable[Label]) -> Self:
         """Return the same sets over other classes, which must include all candidates."""
-        return self._from_parts(build.put_on_classes(self._parts(), classes))
+        moved = self._from_parts(build.put_on_classes(self._parts(), classes))
+        return moved._grouped(self._groups, self._promise)
 
     def fingerprint_parts(self) -> tuple[Any, ...]:
         """Return what tells these sets from others, for ``fingerprint_of``."""
         names = [repr(name) for name in self._classes.tolist()]
         weights = None if self._weights is None else self.values_of(self._weights)
-        return names, *self.pairs(), weights
+        grouped: tuple[Any, ...] = ()
+        if self._groups is not None:
+            promised = self._promise and (self._promise.kind, self._promise.strength)
+            grouped = (group_numbers(self._groups, len(self)), promised)
+        return names, *self.pairs(), weights, *grouped
 
     def _csr(self) -> Sparse:
         return storage.as_csr(self._mask)
@@ -450,7 +567,8 @@ class CandidateLabels:
         return marked
 
     def _keep(self, keep: BoolArray) -> Self:
-        return self._from_parts(build.keep_columns(self._parts(), keep))
+        kept = self._from_parts(build.keep_columns(self._parts(), keep))
+        return kept._grouped(self._groups, self._promise)
 
 
 def _as_row_numbers(key: Any) -> AnyArray:
@@ -465,6 +583,13 @@ def _as_row_numbers(key: Any) -> AnyArray:
             "Use restrict or exclude to select classes."
         )
     return array
+
+
+def _same_groups(left: IntArray | None, right: IntArray | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    # Whatever their numbers are: the same rows must come together.
+    return np.array_equal(group_numbers(left, len(left)), group_numbers(right, len(right)))
 
 
 def _same_matrix(left: storage.Storage | None, right: storage.Storage | None) -> bool:

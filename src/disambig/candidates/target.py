@@ -91,7 +91,8 @@ def without_weightless(candidates: CandidateLabels) -> CandidateLabels:
     weights = candidates.weights
     if weights is None or (candidates.values_of(weights) > 0).all():
         return candidates
-    return CandidateLabels.from_mask(weights > 0, candidates.classes, weights=weights)
+    left = CandidateLabels.from_mask(weights > 0, candidates.classes, weights=weights)
+    return left.with_groups_of(candidates)
 
 
 def _refuse_nested(y: Any) -> None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from disambig._core.typing import FloatArray, Sparse
+from disambig._core.typing import FloatArray, IntArray, Sparse
+from disambig.candidates.groups import Promise
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,17 @@ class TrainingData:
         An entry for every candidate, rows summing to one: what is believed before training.
     order_seed : int
         The order of the rows in every epoch follows from it.
+    groups : ndarray of integers of shape (rows,), optional
+        Number of the group of every row.
+    promise : Promise, optional
+        What they promise.
     """
 
     features: FloatArray
     prior: Sparse
     order_seed: int
+    groups: IntArray | None = None
+    promise: Promise | None = None
 
 
 @dataclass(frozen=True)
@@ -219,6 +226,14 @@ class Rule(ABC):
         device that are filled in place.
         """
         return None
+
+    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:  # noqa: B027
+        """Change, in place, what is kept of all rows; called before every epoch, the first too.
+
+        By the names of ``row_state``. A table has the shape (networks, candidates), those of all
+        problems one after the other as in their priors, and then some that belong to no row; or
+        (networks, rows, width), with one row more.
+        """
 
     def measures(self) -> dict[str, float]:
         """Return numbers of the present epoch for the history."""

@@ -226,6 +226,7 @@ class Training:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
+        self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from

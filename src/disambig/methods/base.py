@@ -20,6 +20,7 @@ from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 from disambig.solvers.blocks import one_thread_each
+from disambig.solvers.group_marginals import GroupMarginals
 
 Role = Literal["method", "candidate_baseline", "true_label_baseline"]
 
@@ -108,7 +109,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     card: ClassVar[MethodCard]
     accepts_sparse: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from features and candidate sets.
 
         Parameters
@@ -117,14 +118,22 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             Training features.
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
             Candidate sets. A plain label is a set of one; a candidate of weight zero is ignored.
+        groups : iterable of length n_samples, optional
+            Which rows come together; by default the groups of ``y``. Rows that a method holds out
+            by itself are whole groups. ``set_fit_request(groups=True)`` has scikit-learn pass them
+            on. What groups promise is part of ``y``: see ``CandidateLabels.with_groups``.
 
         Returns
         -------
         self : object
             The fitted classifier.
         """
+        if groups is not None and y is not None:
+            sets = as_candidates(y)
+            y = sets.with_groups(groups, promise=sets.promise)
         with self._threads():
-            self.candidate_confidence_ = self._fit(*self._begin_fit(X, y))
+            X, candidates = self._begin_fit(X, y)
+            self._end_fit(candidates, self._fit(X, candidates))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -154,13 +163,50 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         labels: AnyArray = self.classes_[columns]
         return labels
 
-    def disambiguate(self) -> AnyArray:
-        """Return the most confident candidate of every training row; ties go to the first."""
+    def disambiguate(self, X: Any = None, y: Any = None) -> AnyArray:
+        """Return the most confident candidate of every row; ties go to the first.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it), optional
+            Features of other rows that have candidate sets; by default the training rows.
+        y : CandidateLabels, boolean mask or sparse mask, optional
+            Their sets, with groups and a promise where they have any.
+        """
         check_is_fitted(self)
+        if X is None and y is None:
+            confidences = self.candidate_confidence_
+        else:
+            confidences = self.candidate_confidences(X, y)
         # Rows sum to one, so the largest entry is above zero and inside the set.
-        columns = np.asarray(self.candidate_confidence_.argmax(axis=1)).ravel()
+        columns = np.asarray(confidences.argmax(axis=1)).ravel()
         labels: AnyArray = self.classes_[columns]
         return labels
+
+    def candidate_confidences(self, X: Any, y: Any) -> Sparse:
+        """Return the confidence of every candidate of rows that were not trained on.
+
+        Probabilities times weights inside the sets, each row summing to one; where groups promise
+        something, marginals given that.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        y : CandidateLabels, boolean mask or sparse mask
+            Candidate sets, of classes that were trained; with groups and a promise where they have
+            any.
+        """
+        probabilities = self.predict_proba(X)
+        sets = without_weightless(as_candidates(y, classes=self.classes_))
+        sets = sets.with_classes(self.classes_)
+        if len(sets) != len(probabilities):
+            raise CandidateError(
+                "X and y need the same number of samples. "
+                f"Got {len(probabilities)} rows of features and {len(sets)} candidate sets."
+            )
+        weighted = sets.prior().multiply(probabilities).tocsr()
+        return keep_promise(sets, confidence_from_scores(sets, weighted))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
@@ -222,6 +268,10 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         self._fitted_on_sparse = sparse.issparse(X)
         return X, candidates
 
+    def _end_fit(self, candidates: CandidateLabels, confidence: Sparse) -> None:
+        """Keep what was found of the training rows, given what their groups promise."""
+        self.candidate_confidence_ = keep_promise(candidates, confidence)
+
     def _check_parameters(self) -> None:
         """Refuse parameters outside their allowed values."""
 
@@ -252,6 +302,14 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     @abstractmethod
     def _predict_proba(self, X: Features) -> FloatArray:
         """Return class probabilities; ``X`` arrives validated."""
+
+
+def keep_promise(candidates: CandidateLabels, confidence: Sparse) -> Sparse:
+    """Return confidences given what groups promise; the same where they promise nothing."""
+    if candidates.promise is None or candidates.groups is None:
+        return confidence
+    marginals = GroupMarginals(candidates.prior(), candidates.groups, candidates.promise)
+    return confidence_from_pairs(candidates, marginals(candidates.values_of(confidence)))
 
 
 def relative_weights(candidates: CandidateLabels) -> FloatArray:

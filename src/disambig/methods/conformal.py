@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from disambig._core.errors import CandidateError, ParameterError, describe_rows, warn_caller
+from disambig._core.errors import CandidateError, ParameterError, warn_caller
 from disambig._core.messages import plural
 from disambig._core.parameters import RandomState, check_choice, check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray, IntArray
-from disambig.candidates.checks import as_list, check_hashable, is_missing
+from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.prediction_sets import PredictionSets
 from disambig.candidates.target import as_candidates, without_weightless
@@ -147,9 +147,10 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
             Candidate sets.
         groups : iterable of length n_samples, optional
-            Which rows belong together, such as those of one patient. They stay on one side of every
-            split, every group counts the same, and promises hold for a row drawn at random from a
-            new group; groups must be exchangeable, rows need not be.
+            Which rows belong together, such as those of one patient; by default the groups of
+            ``y``. They stay on one side of every split, every group counts the same, and promises
+            hold for a row drawn at random from a new group; groups must be exchangeable, rows need
+            not be.
 
         Returns
         -------
@@ -158,8 +159,11 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         X, candidates = self._checked(X, y)
-        numbers = _group_numbers(groups, len(candidates))
-        unit = "sample" if groups is None else "group"
+        if groups is not None:
+            candidates = candidates.with_groups(groups, promise=candidates.promise)
+        is_grouped = candidates.groups is not None
+        numbers = group_numbers(candidates.groups, len(candidates))
+        unit = "group" if is_grouped else "sample"
         parts = self._parts(numbers, unit)
         held_out = np.concatenate([held for _, held in parts])
         if self._is_prefit():
@@ -167,7 +171,7 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             models = self._fitted_copies(X, candidates, parts)
         probabilities = _of_parts([model.predict_proba for model in models], X, parts)
-        group_of_row = None if groups is None else numbers[held_out]
+        group_of_row = numbers[held_out] if is_grouped else None
         weights, n_units = unit_weights(len(held_out), group_of_row)
         self._warn_of_too_few(n_units, unit)
         self.calibration_ = calibrate_coverage(
@@ -335,26 +339,6 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     f"{name}={value!r} takes at least {fewest_units(level)} {unit}s to calibrate "
                     f"on. There are {count}, so {consequence}. Give more, or change 'cv'."
                 )
-
-
-def _group_numbers(groups: Iterable[Any] | None, n_rows: int) -> IntArray:
-    """Return the number of the group of every row; without groups, every row is one."""
-    if groups is None:
-        return np.arange(n_rows)
-    names = as_list(groups)
-    check_hashable(names)
-    if len(names) != n_rows:
-        raise CandidateError(
-            f"'groups' must name a group for each of the {n_rows} rows. Got {len(names)}."
-        )
-    missing = np.array([is_missing(name) for name in names], dtype=bool)
-    if missing.any():
-        raise CandidateError(
-            f"Every row needs a group. None for {describe_rows(missing)}. Give each of them a "
-            "group of its own."
-        )
-    number = {name: position for position, name in enumerate(dict.fromkeys(names))}
-    return np.array([number[name] for name in names])
 
 
 def _training_rows(values: Any, parts: list[Part]) -> list[Any]:

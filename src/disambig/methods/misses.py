@@ -19,6 +19,7 @@ from sklearn.base import clone
 from disambig._core.errors import CandidateError, ParameterError
 from disambig._core.parameters import check_integer, make_generator, spawn_seeds
 from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
+from disambig.candidates.groups import deal_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_copies
@@ -172,6 +173,8 @@ def find_misses_side_by_side(
         )
     folds = [
         make_generator(seed).permutation(len(candidates)) % n_folds
+        if candidates.groups is None
+        else deal_groups(candidates.groups, n_folds, seed)
         for seed, (_, candidates) in zip(seeds, data, strict=True)
     ]
     searches = [MissSearch(candidates, miss_rate) for _, candidates in data]
@@ -265,12 +268,14 @@ def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
     columns = _outside(candidates, model)[rows]
     mask = candidates.to_mask()
     mask[rows, columns] = True
-    if candidates.weights is None:
-        return CandidateLabels.from_mask(mask, candidates.classes)
-    weights = candidates.prior().toarray()
-    weights[rows] *= 1 - model.miss_probability[rows, np.newaxis]
-    weights[rows, columns] = model.miss_probability[rows]
-    return CandidateLabels(mask, candidates.classes, weights=weights)
+    weights = None
+    if candidates.weights is not None:
+        weights = candidates.prior().toarray()
+        weights[rows] *= 1 - model.miss_probability[rows, np.newaxis]
+        weights[rows, columns] = model.miss_probability[rows]
+    widened = CandidateLabels(mask, candidates.classes, weights=weights)
+    # Nobody promises that a label occurs which was only added in case.
+    return widened.with_groups(candidates.groups)
 
 
 def describe_misses(

@@ -12,19 +12,23 @@ row, so that one line serves two networks, or those of all folds and seeds.
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
+from disambig.candidates.groups import group_numbers
 from disambig.engine.device import runs_kernels
 from disambig.engine.loss import ranked_on_card, smallest
-from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
+from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
+from disambig.solvers.group_marginals import GroupMarginals
 
 # ---- Sec. 3.2: progressive disambiguation
 
@@ -133,6 +137,39 @@ def exchange(confidences: Tensor) -> Tensor:
 # Eqs. 8 and 9 are Eq. 4 for each network.
 
 
+# ---- Not in the paper: rows that come together, such as the faces in one photo
+
+
+class TogetherRows:
+    """What the rows that come with a row say about its label, from epoch to epoch.
+
+    The engine keeps a number for every candidate. While rows are trained on, each network leaves
+    there the confidence that it finds by itself. Between two epochs, these become the logarithms
+    of what the others of the same photo change: marginals given what the photo promises, over the
+    confidences. Eq. 1 adds them to its exponents.
+
+    Parameters
+    ----------
+    problems : sequence of TrainingData
+        Rows, sets and groups; all have the same promise.
+    """
+
+    def __init__(self, problems: Sequence[TrainingData]) -> None:
+        offsets = np.cumsum([0, *(len(problem.features) for problem in problems[:-1])])
+        # No number of a group is larger than this, once it counts from 0.
+        groups = [group_numbers(problem.groups, len(problem.features)) for problem in problems]
+        together = [group + offset for group, offset in zip(groups, offsets, strict=True)]
+        priors = sparse.vstack([problem.prior for problem in problems], format="csr")
+        assert problems[0].promise is not None
+        self._marginals = GroupMarginals(priors, np.concatenate(together), problems[0].promise)
+
+    def exchange(self, table: Tensor) -> None:
+        """Turn the confidences of single rows into what others change about them."""
+        own = table[:, : self._marginals.n_pairs].double().cpu().numpy()
+        changed = self._marginals.log_changes(own)
+        table[:, : self._marginals.n_pairs] = torch.as_tensor(changed).to(table)
+
+
 class ProgressiveCooperation(Rule):
     """Easy groups first, each network taught by the others.
 
@@ -157,10 +194,21 @@ class ProgressiveCooperation(Rule):
         self.cooperation = cooperation
         self.progressive = progressive
         self.share = torch.ones(1, dtype=torch.float64)
+        self._together: TogetherRows | None = None
 
-    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: ARG002
-        """Keep T(t) on the device."""
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
+        """Keep T(t) on the device; look at which rows come together."""
         self.share = self.share.to(device)
+        self._together = TogetherRows(problems) if problems[0].promise is not None else None
+
+    def row_state(self) -> dict[str, RowState]:
+        """Keep a number for every candidate, where rows that come together promise something."""
+        return {} if self._together is None else {"together": RowState()}
+
+    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:
+        """Let rows that come together hear of each other."""
+        if self._together is not None:
+            self._together.exchange(tables["together"])
 
     def begin_epoch(self, epoch: int) -> bool:
         """Set T(t), and return whether losses have to be ranked: not where all count as small."""
@@ -178,13 +226,22 @@ class ProgressiveCooperation(Rule):
             simple = reliable.any(-1)
         else:
             simple = batch.mask.any(-1).expand(batch.losses.shape[:-1])
-        found = self._confidences(batch, simple)
+        losses = self._losses(batch)
+        state = {}
+        if self._together is not None:
+            state["together"] = disambiguated_confidences(losses).masked_fill(~batch.mask, 0)
+            losses = losses - batch.state["together"]
+        found = group_confidences(losses, batch.prior, simple)
+        self._note(batch, found)
         taught = exchange(found) if self.cooperation else found
-        return Targets(slots=taught, measures={"simple": simple})
+        return Targets(slots=taught, state=state, measures={"simple": simple})
 
-    def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
-        """Return the confidences that every network finds by itself."""
-        return group_confidences(batch.losses, batch.prior, simple)
+    def _losses(self, batch: Batch) -> Tensor:
+        """Return the losses that Eq. 1 turns into confidences."""
+        return batch.losses
+
+    def _note(self, batch: Batch, found: Tensor) -> None:
+        """Take note of what every network found by itself."""
 
     def measures(self) -> dict[str, float]:
         """Return T(t)."""

@@ -77,8 +77,8 @@ def fit_copies(copies: Sequence[Method], data: Sequence[tuple[Any, Any]]) -> Seq
     """
     checked = [copy._begin_fit(X, y) for copy, (X, y) in zip(copies, data, strict=True)]
     confidences = type(copies[0])._fit_side_by_side(copies, checked) if copies else []
-    for copy, confidence in zip(copies, confidences, strict=True):
-        copy.candidate_confidence_ = confidence
+    for copy, (_, candidates), confidence in zip(copies, checked, confidences, strict=True):
+        copy._end_fit(candidates, confidence)
     return copies
 
 

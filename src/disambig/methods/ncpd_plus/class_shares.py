@@ -8,7 +8,7 @@ from torch import Tensor
 
 from disambig._core.typing import Sparse
 from disambig.engine.rule import Batch, TrainingData
-from disambig.methods.ncpd import ProgressiveCooperation, group_confidences
+from disambig.methods.ncpd import ProgressiveCooperation
 
 # Shares below this count as this: a class that is nowhere true is not to be conjured up.
 _SMALLEST_SHARE = 1e-3
@@ -119,12 +119,13 @@ class BalancedCooperation(ProgressiveCooperation):
         """Return the shares."""
         return self.shares.state()
 
-    def _confidences(self, batch: Batch, simple: Tensor) -> Tensor:
+    def _losses(self, batch: Batch) -> Tensor:
         # Networks of the user may be of another precision, and are taught in their own.
         corrections = self.shares.corrections_of(batch.columns).to(batch.losses.dtype)
         corrected = batch.losses - corrections
         if self._weighted:
             corrected -= batch.log_weights()
-        found = group_confidences(corrected, batch.prior, simple)
+        return corrected
+
+    def _note(self, batch: Batch, found: Tensor) -> None:
         self.shares.add(batch.columns, found)
-        return found

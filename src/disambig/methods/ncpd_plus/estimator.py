@@ -322,6 +322,12 @@ class NCPDPlusClassifier(NCPDClassifier):
             self.__dict__.pop(name, None)
         return super()._begin_fit(X, y)
 
+    def _end_fit(self, candidates: CandidateLabels, confidence: Sparse) -> None:
+        if self._in_mix:  # a mix keeps the promise once, with the mean of its members
+            self.candidate_confidence_ = confidence
+        else:
+            super()._end_fit(candidates, confidence)
+
     @classmethod
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]

@@ -4,11 +4,13 @@ import os
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from disambig._core.errors import warn_caller
 from disambig._core.parameters import make_generator, spawn_seeds
 from disambig._core.typing import Features, IntArray
+from disambig.candidates.groups import hold_out_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
 from disambig.methods.ncpd import NCPDClassifier
@@ -136,12 +138,7 @@ def _tasks(
 def _task(method: Member, X: Features, candidates: CandidateLabels) -> _Task[Member]:
     watch_seed, scout_seed, member_seed = spawn_seeds(method.random_state, 3)
     (X, candidates), watched = split_rows(method, method.validation, X, candidates, watch_seed)
-    order = make_generator(scout_seed).permutation(len(X))
-    # Of fewer than three rows none can be held out: scouts are judged by what they learn from.
-    n_held_out = round(_HELD_OUT * len(X))
-    held_out, scout_rows = order[:n_held_out], order[n_held_out:]
-    if not n_held_out:
-        held_out = scout_rows
+    held_out, scout_rows = _dealt(candidates, scout_seed)
     return _Task(
         method,
         X,
@@ -153,6 +150,17 @@ def _task(method: Member, X: Features, candidates: CandidateLabels) -> _Task[Mem
         member_seed,
         {name: WatchedRows() for name in (*CONFIGURATIONS, FALLBACK)},
     )
+
+
+def _dealt(candidates: CandidateLabels, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the rows that scouts are compared on, and those that they train on."""
+    if candidates.groups is not None and len(np.unique(candidates.groups)) > 1:
+        is_held_out = hold_out_groups(candidates.groups, _HELD_OUT, seed)
+        return np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
+    order = make_generator(seed).permutation(len(candidates))
+    n_held_out = round(_HELD_OUT * len(candidates))
+    # Of fewer than three rows none can be held out: scouts are judged by what they learn from.
+    return order[: n_held_out or None], order[n_held_out:]
 
 
 def _fit_scouts(tasks: Sequence[_Task[Member]]) -> list[dict[str, Member]]:

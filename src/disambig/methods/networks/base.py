@@ -350,7 +350,10 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
             trained, held_out = split_rows(self, self.validation, X, candidates, seeds[1])
         start = self._start or Start(self._fitted_views(trained[0]))
         views = start.views
-        data = TrainingData(views.inputs(trained[0]), trained[1].prior(), seeds[0])
+        sets = trained[1]
+        data = TrainingData(
+            views.inputs(trained[0]), sets.prior(), seeds[0], sets.groups, sets.promise
+        )
         monitor = None
         if held_out is not None:
             monitor = ValidationMonitor(
@@ -380,7 +383,8 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         n_rows, n_features = plan.data.features.shape
         n_steps = steps_per_epoch(n_rows, self.batch_size)
         steps_done = 0 if plan.progress is None else plan.progress.steps
-        return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count()
+        promise = plan.data.promise
+        return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count(), promise
 
     def _training(self, plans: Sequence[TrainingPlan]) -> Training:
         """Return the training of a stack, and say what users should know before it begins."""

@@ -133,6 +133,8 @@ def training_fingerprint(
     """Return a hash of everything that the course of a training depends on."""
     prior = data.prior
     parts = [plain(parameters), data.features, prior.indptr, prior.indices, prior.data]
+    if data.promise is not None:
+        parts += [data.groups, data.promise.kind, data.promise.strength]
     if monitor is not None:
         names = [repr(name) for name in monitor.classes.tolist()]
         parts += [monitor.features, monitor.candidates, names]

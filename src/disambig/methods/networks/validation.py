@@ -11,6 +11,7 @@ from torch import Tensor
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
 from disambig._core.parameters import check_real, make_generator
 from disambig._core.typing import AnyArray, FloatArray
+from disambig.candidates.groups import hold_out_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 from disambig.engine.training import Training
@@ -135,6 +136,10 @@ def _split_off(
             f"'validation' must leave rows to train on and rows to watch. A share of {share} of "
             f"{len(X)} rows is {n_held_out}. Give another share, or a pair (X, y)."
         )
-    order = make_generator(seed).permutation(len(X))
-    train, held_out = order[n_held_out:], order[:n_held_out]
+    if candidates.groups is None:
+        order = make_generator(seed).permutation(len(X))
+        train, held_out = order[n_held_out:], order[:n_held_out]
+    else:
+        is_held_out = hold_out_groups(candidates.groups, share, seed)
+        train, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
     return (X[train], candidates[train]), (X[held_out], candidates[held_out])
