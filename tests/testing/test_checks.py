@@ -217,6 +217,14 @@ class PrefersLaterTwins(PLKNN):
         return prior.tocsr()
 
 
+class DeafToGroups(PLKNN):
+    def _end_fit(self, candidates, confidence):
+        self.candidate_confidence_ = confidence
+
+    def candidate_confidences(self, X, y):
+        return super().candidate_confidences(X, y.with_groups(None))
+
+
 class HalfSureOfOneClass(PLKNN):
     def _predict_proba(self, X):
         probabilities = super()._predict_proba(X)
@@ -258,6 +266,7 @@ class HalfSureOfOneClass(PLKNN):
         (DividesByTheSpread(), checks.check_repeated_rows),
         (PrefersLaterTwins(), checks.check_repeated_rows),
         (HalfSureOfOneClass(), checks.check_single_class),
+        (DeafToGroups(), checks.check_promises_of_groups),
     ],
 )
 def test_a_broken_method_fails_its_check(broken, check):

@@ -1,6 +1,6 @@
 """Rows that come together: their groups, what a group promises, and folds of whole groups."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -9,7 +9,7 @@ import numpy as np
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
 from disambig._core.parameters import check_choice, check_real, make_generator
 from disambig._core.typing import BoolArray, IntArray, Sparse
-from disambig.candidates.checks import as_list, check_hashable, is_missing
+from disambig.candidates.checks import as_list, is_missing
 
 PromiseKind = Literal["cover", "exclusive"]
 DEFAULT_STRENGTH = 0.9
@@ -57,7 +57,6 @@ def group_numbers(groups: Iterable[Any] | None, n_samples: int) -> IntArray:
     if groups is None:
         return np.arange(n_samples)
     names = as_list(groups)
-    check_hashable(names)
     if len(names) != n_samples:
         raise CandidateError(
             f"'groups' must name a group for each of the {n_samples} rows. Got {len(names)}."
@@ -68,7 +67,13 @@ def group_numbers(groups: Iterable[Any] | None, n_samples: int) -> IntArray:
             f"Every row needs a group. None for {describe_rows(missing)}. Give each of them a "
             "group of its own."
         )
-    number = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    try:
+        number = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    except TypeError:
+        raise CandidateError(
+            "A group is named by a string, a number or a tuple. "
+            f"Got {next(name for name in names if not isinstance(name, Hashable))!r}."
+        ) from None
     return np.array([number[name] for name in names], dtype=np.int64)
 
 

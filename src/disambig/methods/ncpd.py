@@ -15,20 +15,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
-from disambig.candidates.groups import group_numbers
 from disambig.engine.device import runs_kernels
 from disambig.engine.loss import ranked_on_card, smallest
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.solvers.group_marginals import GroupMarginals
+from disambig.methods.networks.together import TogetherRows
 
 # ---- Sec. 3.2: progressive disambiguation
 
@@ -137,39 +134,6 @@ def exchange(confidences: Tensor) -> Tensor:
 # Eqs. 8 and 9 are Eq. 4 for each network.
 
 
-# ---- Not in the paper: rows that come together, such as the faces in one photo
-
-
-class TogetherRows:
-    """What the rows that come with a row say about its label, from epoch to epoch.
-
-    The engine keeps a number for every candidate. While rows are trained on, each network leaves
-    there the confidence that it finds by itself. Between two epochs, these become the logarithms
-    of what the others of the same photo change: marginals given what the photo promises, over the
-    confidences. Eq. 1 adds them to its exponents.
-
-    Parameters
-    ----------
-    problems : sequence of TrainingData
-        Rows, sets and groups; all have the same promise.
-    """
-
-    def __init__(self, problems: Sequence[TrainingData]) -> None:
-        offsets = np.cumsum([0, *(len(problem.features) for problem in problems[:-1])])
-        # No number of a group is larger than this, once it counts from 0.
-        groups = [group_numbers(problem.groups, len(problem.features)) for problem in problems]
-        together = [group + offset for group, offset in zip(groups, offsets, strict=True)]
-        priors = sparse.vstack([problem.prior for problem in problems], format="csr")
-        assert problems[0].promise is not None
-        self._marginals = GroupMarginals(priors, np.concatenate(together), problems[0].promise)
-
-    def exchange(self, table: Tensor) -> None:
-        """Turn the confidences of single rows into what others change about them."""
-        own = table[:, : self._marginals.n_pairs].double().cpu().numpy()
-        changed = self._marginals.log_changes(own)
-        table[:, : self._marginals.n_pairs] = torch.as_tensor(changed).to(table)
-
-
 class ProgressiveCooperation(Rule):
     """Easy groups first, each network taught by the others.
 
@@ -199,7 +163,7 @@ class ProgressiveCooperation(Rule):
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Keep T(t) on the device; look at which rows come together."""
         self.share = self.share.to(device)
-        self._together = TogetherRows(problems) if problems[0].promise is not None else None
+        self._together = TogetherRows.of(problems, device)
 
     def row_state(self) -> dict[str, RowState]:
         """Keep a number for every candidate, where rows that come together promise something."""
@@ -228,13 +192,16 @@ class ProgressiveCooperation(Rule):
             simple = batch.mask.any(-1).expand(batch.losses.shape[:-1])
         losses = self._losses(batch)
         state = {}
+        weights = None
         if self._together is not None:
+            # Not in the paper: the rows of one photo hear of each other.
             state["together"] = disambiguated_confidences(losses).masked_fill(~batch.mask, 0)
             losses = losses - batch.state["together"]
+            weights = self._together.row_weights(batch.rows).to(losses).expand(losses.shape[:-1])
         found = group_confidences(losses, batch.prior, simple)
         self._note(batch, found)
         taught = exchange(found) if self.cooperation else found
-        return Targets(slots=taught, state=state, measures={"simple": simple})
+        return Targets(slots=taught, row_weights=weights, state=state, measures={"simple": simple})
 
     def _losses(self, batch: Batch) -> Tensor:
         """Return the losses that Eq. 1 turns into confidences."""

@@ -292,6 +292,31 @@ def check_equal_weights(estimator: Any) -> None:
     np.testing.assert_allclose(_confidence(found), _confidence(expected), atol=1e-6)
 
 
+def check_promises_of_groups(estimator: Any) -> None:
+    """Two rows that come together and cannot have the same label are given different ones."""
+    if _reads_true_labels(estimator):
+        return
+    data = _Data(estimator)
+    pairs = np.arange(len(data.X)) // 2
+    everything = CandidateLabels.from_mask(np.ones(data.y.shape, dtype=bool))
+    exclusive = everything.with_groups(pairs, promise="exclusive", strength=1.0)
+    # Pairs of the same row: nothing but the promise tells them apart.
+    X = data.X[pairs * 2]
+    confidence = _confidence(data.fit(exclusive, X=X))
+    assert np.allclose(confidence.sum(axis=1), 1), "rows do not sum to one"
+    same = (confidence[::2] * confidence[1::2]).sum(axis=1)
+    free = (_confidence(data.fit(everything, X=X))[::2] ** 2).sum(axis=1)
+    assert same.mean() <= free.mean(), "rows of a group are given the same label"
+    chosen = data.fit(exclusive, X=X).disambiguate(data.X[:2], _one_is_known(exclusive[:2]))
+    assert chosen[0] != chosen[1], "a new row has the label that the other one is known to have"
+
+
+def _one_is_known(pair: CandidateLabels) -> CandidateLabels:
+    mask = pair.to_mask()
+    mask[0, 1:] = False
+    return CandidateLabels.from_mask(mask, pair.classes).with_groups_of(pair)
+
+
 def check_class_names(estimator: Any) -> None:
     """Labels are returned as they were given, in the order of the candidates' classes."""
     data = _Data(estimator)
