@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.tabular.defaults import DEFAULT_METHOD
+from disambig.tabular.defaults import DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.files.formats import FORMATS, one_of
 
 
@@ -90,6 +90,7 @@ _long_option: Callable[..., Any] = partial(
 _feature_option: Callable[..., Any] = partial(
     typer.Option, metavar="COLUMN", rich_help_panel="The features"
 )
+_group_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="Rows that come together")
 
 TableFile = Annotated[
     str,
@@ -125,6 +126,13 @@ class Calibrate(StrEnum):
     sets = "sets"
     truth = "truth"
     none = "none"
+
+
+class Promise(StrEnum):
+    """What is known of a group of rows as a whole."""
+
+    cover = "cover"
+    exclusive = "exclusive"
 
 
 class CoverageKind(StrEnum):
@@ -275,6 +283,37 @@ class FeatureOptions:
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOptions:
+    """Which rows come together, and what that promises."""
+
+    group: Annotated[
+        str | None,
+        _group_option(
+            help="Column that names the picture, recording or document that a row is part of. "
+            "Whole groups are held out; nothing is learned from the column. The word runs, if no "
+            "column has that name: neighbouring rows with equal labels.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    promise: Annotated[
+        Promise | None,
+        _group_option(
+            help="What is known of a group as a whole: each label in its sets belongs to at least "
+            "one of its rows (cover), or no label occurs twice (exclusive)."
+        ),
+    ] = None
+    promise_strength: Annotated[
+        float,
+        _group_option(
+            min=0,
+            max=1,
+            help="Share of the groups for which the promise is believed.",
+            metavar="SHARE",
+        ),
+    ] = DEFAULT_PROMISE_STRENGTH
 
 
 @dataclass(frozen=True, kw_only=True)

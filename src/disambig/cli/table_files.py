@@ -9,12 +9,23 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
-from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
+from disambig.cli.options import (
+    FeatureOptions,
+    FileOptions,
+    GroupOptions,
+    LabelOptions,
+    MethodOptions,
+)
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
-from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
+from disambig.tabular.labels.annotations import (
+    check_same_within_items,
+    one_row_per_item,
+    read_annotations,
+)
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
 if TYPE_CHECKING:
@@ -35,7 +46,11 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> p
 
 
 def load_table(
-    file: str, options: FileOptions, labels: LabelOptions, features: FeatureOptions
+    file: str,
+    options: FileOptions,
+    labels: LabelOptions,
+    features: FeatureOptions,
+    groups: GroupOptions | None = None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides."""
     frame = read_file(file, options, with_truth=labels.truth is not None)
@@ -46,6 +61,8 @@ def load_table(
         "categories": features.category or (),
         "id": features.id,
     }
+    if groups is not None:
+        columns |= group_parameters(groups)
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
@@ -58,6 +75,15 @@ def load_table(
         max_memory=options.max_memory,
     )
     return frame, columns
+
+
+def group_parameters(options: GroupOptions) -> dict[str, Any]:
+    """Return what ``fit_table`` and others take to know which rows come together."""
+    return {
+        "group": options.group,
+        "promise": None if options.promise is None else options.promise.value,
+        "promise_strength": options.promise_strength,
+    }
 
 
 def load_decisions(
@@ -123,6 +149,14 @@ def _with_annotations(
         if columns["id"] not in (None, item):
             raise ParameterError("In a long table --item names the rows. Leave out --id.")
         annotations, id_column = frame, item
+        group: str | None = columns.get("group")
+        if group is not None and group in (item, annotator, label):
+            raise ParameterError(
+                f"--group names a column that is neither --item, --annotator nor --label. Got "
+                f"{group!r}. Name another."
+            )
+        if group is not None and group in frame.columns:
+            check_same_within_items(frame, item=item, column=group, what=GROUPS)
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
             warn_caller(f"Left out columns that differ within an item: {join_names(varying)}.")

@@ -232,7 +232,8 @@ def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:
     if all(isinstance(name, str) for name in names):
         return candidates
     strings = [text_of(name) for name in names]
-    return CandidateLabels.from_mask(candidates.to_sparse(), strings, weights=candidates.weights)
+    renamed = CandidateLabels.from_mask(candidates.to_sparse(), strings, weights=candidates.weights)
+    return renamed.with_groups_of(candidates)
 
 
 class _LabelCells(NamedTuple):
