@@ -1,7 +1,8 @@
 """What models say of rows they have not seen: confidences that are calibrated, sets that may miss.
 
 The walk: folds predict every row; if sets may miss the truth, they are trained again with wider
-sets; then confidences are calibrated and sets are judged, by candidate sets or by true labels.
+sets; then confidences are calibrated and sets are judged, by candidate sets or by true labels; at
+last rows that come together tell each other what their group promises.
 """
 
 from dataclasses import dataclass, replace
@@ -13,10 +14,10 @@ from sklearn.base import clone
 
 from disambig._core.errors import TableError
 from disambig._core.messages import plural
-from disambig._core.typing import FloatArray, IntArray, Sparse
+from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs
+from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs, keep_promise
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
@@ -135,10 +136,11 @@ def judge_rows(task: TableTask, probabilities: FloatArray, *, miss_rate: Rate = 
 def confidences_in_sets(
     task: TableTask, probabilities: FloatArray, judged: JudgedRows, calibrate: Calibrate
 ) -> Sparse:
-    """Return how sure one can be of every candidate; a row sums to 1 less its miss probability.
+    """Return how sure one can be of every candidate of a row by itself, if its set is right.
 
-    Calibrated on sets as they were given. People settle the rows that models doubt: as sets of one,
-    these would tell that models doubt single labels, and all others would be made less sure.
+    Rows sum to one; ``told_by_groups`` adds what others of the group say. Calibrated on sets as
+    they were given. People settle the rows that models doubt: as sets of one, these would tell
+    that models doubt single labels, and all others would be made less sure.
     """
     given, candidates = task.given, task.candidates
     if calibrate == "none":
@@ -151,7 +153,21 @@ def confidences_in_sets(
         of_given = confidence_from_pairs(given, shares)
     rows, _ = candidates.pairs()
     inside = np.where(task.decided[rows], 1.0, candidates.values_of(of_given))
-    return confidence_from_pairs(candidates, inside * (1 - judged.miss_probability)[rows])
+    return confidence_from_pairs(candidates, inside)
+
+
+def told_by_groups(
+    task: TableTask, confidences: Sparse, judged: JudgedRows, *, truth: AnyArray | None = None
+) -> Sparse:
+    """Return confidences given what groups promise; a row sums to 1 less its miss probability.
+
+    A row that a person has settled has that label in its group. With ``truth``, so have rows whose
+    true label is known, and the confidences are no longer those of a model that has not seen it.
+    """
+    sets = task.candidates if truth is None else settle_known(task.candidates, truth)
+    rows, _ = sets.pairs()
+    kept = sets.values_of(keep_promise(sets, confidences))
+    return confidence_from_pairs(sets, kept * (1 - judged.miss_probability)[rows])
 
 
 def calibration_for_new_rows(
