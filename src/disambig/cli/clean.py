@@ -19,6 +19,7 @@ from disambig.cli.options import (
     ExcelSafe,
     FeatureOptions,
     FileOptions,
+    GroupOptions,
     Json,
     LabelOptions,
     MethodOptions,
@@ -43,6 +44,7 @@ def clean(
     ],
     labels: LabelOptions,
     features: FeatureOptions,
+    groups: GroupOptions,
     learning: MethodOptions,
     file_options: FileOptions,
     folds: Annotated[
@@ -113,7 +115,7 @@ def clean(
         from disambig.tabular.files.content import STANDARD_STREAM
 
         delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
-        frame, columns = load_table(file, file_options, labels, features)
+        frame, columns = load_table(file, file_options, labels, features, groups)
         clean_table(
             frame,
             **columns,

@@ -22,6 +22,7 @@ from disambig.cli.options import (
     CoverageKind,
     FeatureOptions,
     FileOptions,
+    GroupOptions,
     Json,
     LabelOptions,
     MethodOptions,
@@ -49,6 +50,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for the model.", metavar="MODEL")],
     labels: LabelOptions,
     features: FeatureOptions,
+    groups: GroupOptions,
     learning: MethodOptions,
     file_options: FileOptions,
     folds: Annotated[
@@ -86,6 +88,9 @@ def fit(
 
     Example, three annotators: disambig fit photos.csv --labels ann --labels bob --labels eve
     --votes --out model
+
+    Example, regions of pictures: disambig fit regions.csv --labels caption --group picture
+    --out model
     """
     with (
         FitView() as view,
@@ -98,7 +103,7 @@ def fit(
         from disambig.tabular.fitting import fit_table
 
         method = method_of(learning)
-        frame, columns = load_table(file, file_options, labels, features)
+        frame, columns = load_table(file, file_options, labels, features, groups)
         model = fit_table(
             frame,
             **columns,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.tabular.defaults import DEFAULT_METHOD
+from disambig.tabular.defaults import DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.files.formats import FORMATS, one_of
 
 
@@ -90,6 +90,7 @@ _long_option: Callable[..., Any] = partial(
 _feature_option: Callable[..., Any] = partial(
     typer.Option, metavar="COLUMN", rich_help_panel="The features"
 )
+_group_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="Rows that come together")
 
 TableFile = Annotated[
     str,
@@ -125,6 +126,13 @@ class Calibrate(StrEnum):
     sets = "sets"
     truth = "truth"
     none = "none"
+
+
+class Promise(StrEnum):
+    """What is known of a group of rows as a whole."""
+
+    cover = "cover"
+    exclusive = "exclusive"
 
 
 class CoverageKind(StrEnum):
@@ -170,11 +178,8 @@ class FileOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelOptions:
-    """Where the candidate labels are, and how they are written."""
-
-    LONG_ONLY: ClassVar = ("min_votes",)
-    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
+class CellOptions:
+    """Which columns hold candidate labels, and how these are written."""
 
     labels: Annotated[
         list[str] | None,
@@ -208,6 +213,36 @@ class LabelOptions:
             help="What to do with a row without a label: refuse it, or let it have any (all)."
         ),
     ] = Empty.refuse
+
+    def refuse(self, *names: str, reason: str) -> None:
+        """Refuse options that were given and would have no effect."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names:
+            if getattr(self, name) != defaults[name]:
+                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave it out.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSetOptions(CellOptions):
+    """Which columns of new rows hold candidate labels, if any do."""
+
+    labels: Annotated[
+        list[str] | None,
+        _label_option(
+            help="Column of candidate labels, if the new rows have some: one of them is then "
+            "predicted. Written as for 'disambig fit'. Repeat the option for several columns.",
+            metavar="COLUMN",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions(CellOptions):
+    """Where the candidate labels are, and how they are written."""
+
+    LONG_ONLY: ClassVar = ("min_votes",)
+    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
+
     truth: Annotated[
         str | None,
         _label_option(
@@ -243,13 +278,6 @@ class LabelOptions:
         """Whether labels come from a long table of annotations."""
         return any((self.item, self.annotator, self.label, self.annotations))
 
-    def refuse(self, *names: str, reason: str) -> None:
-        """Refuse options that were given and would have no effect."""
-        defaults = {field.name: field.default for field in fields(self)}
-        for name in names:
-            if getattr(self, name) != defaults[name]:
-                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave it out.")
-
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
@@ -275,6 +303,37 @@ class FeatureOptions:
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOptions:
+    """Which rows come together, and what that promises."""
+
+    group: Annotated[
+        str | None,
+        _group_option(
+            help="Column that names the picture, recording or document that a row is part of. "
+            "Whole groups are held out; nothing is learned from the column. The word runs, if no "
+            "column has that name: neighbouring rows with equal labels.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    promise: Annotated[
+        Promise | None,
+        _group_option(
+            help="What is known of a group as a whole: each label in its sets belongs to at least "
+            "one of its rows (cover), or no label occurs twice (exclusive)."
+        ),
+    ] = None
+    promise_strength: Annotated[
+        float,
+        _group_option(
+            min=0,
+            max=1,
+            help="Share of the groups for which the promise is believed.",
+            metavar="SHARE",
+        ),
+    ] = DEFAULT_PROMISE_STRENGTH
 
 
 @dataclass(frozen=True, kw_only=True)

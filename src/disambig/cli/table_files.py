@@ -9,12 +9,25 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
-from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions, MethodOptions
+from disambig.cli.options import (
+    CellOptions,
+    FeatureOptions,
+    FileOptions,
+    GroupOptions,
+    LabelOptions,
+    MethodOptions,
+    NewSetOptions,
+)
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
-from disambig.tabular.labels.annotations import one_row_per_item, read_annotations
+from disambig.tabular.labels.annotations import (
+    check_same_within_items,
+    one_row_per_item,
+    read_annotations,
+)
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
 if TYPE_CHECKING:
@@ -22,7 +35,9 @@ if TYPE_CHECKING:
     from disambig.tabular.cleaned_table import CleanedTable
 
 
-def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
+def read_file(
+    file: str, options: FileOptions, *, with_truth: bool = False, group: str | None = None
+) -> pd.DataFrame:
     """Read the table in a file."""
     return read_table(
         file,
@@ -30,15 +45,21 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> p
         delimiter=options.delimiter,
         encoding=options.encoding,
         with_truth=with_truth,
+        with_groups=group == "groups",  # what the array of a .mat or .npz is called
         max_memory=options.max_memory,
     )
 
 
 def load_table(
-    file: str, options: FileOptions, labels: LabelOptions, features: FeatureOptions
+    file: str,
+    options: FileOptions,
+    labels: LabelOptions,
+    features: FeatureOptions,
+    groups: GroupOptions | None = None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides."""
-    frame = read_file(file, options, with_truth=labels.truth is not None)
+    group = None if groups is None else groups.group
+    frame = read_file(file, options, with_truth=labels.truth is not None, group=group)
     columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": features.features,
@@ -46,10 +67,25 @@ def load_table(
         "categories": features.category or (),
         "id": features.id,
     }
+    if groups is not None:
+        columns |= group_parameters(groups)
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
-    columns["labels"] = LabelColumns(
+    return frame, {**columns, "labels": _label_columns(labels, options)}
+
+
+def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
+    """Return where the candidate sets of new rows are, or None if they have none."""
+    if labels.labels is None:
+        names = ("separator", "votes", "literal_labels", "empty")
+        labels.refuse(*names, reason="is about candidate labels of the new rows (--labels)")
+        return None
+    return _label_columns(labels, options)
+
+
+def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
+    return LabelColumns(
         columns=tuple(labels.labels or ("label",)),
         separator=labels.separator,
         literal=labels.literal_labels,
@@ -57,7 +93,15 @@ def load_table(
         empty=labels.empty.value,
         max_memory=options.max_memory,
     )
-    return frame, columns
+
+
+def group_parameters(options: GroupOptions) -> dict[str, Any]:
+    """Return what ``fit_table`` and others take to know which rows come together."""
+    return {
+        "group": options.group,
+        "promise": None if options.promise is None else options.promise.value,
+        "promise_strength": options.promise_strength,
+    }
 
 
 def load_decisions(
@@ -123,6 +167,14 @@ def _with_annotations(
         if columns["id"] not in (None, item):
             raise ParameterError("In a long table --item names the rows. Leave out --id.")
         annotations, id_column = frame, item
+        group: str | None = columns.get("group")
+        if group is not None and group in (item, annotator, label):
+            raise ParameterError(
+                f"--group names a column that is neither --item, --annotator nor --label. Got "
+                f"{group!r}. Name another."
+            )
+        if group is not None and group in frame.columns:
+            check_same_within_items(frame, item=item, column=group, what=GROUPS)
         frame, varying = one_row_per_item(frame, item=item, annotator=annotator, label=label)
         if varying:
             warn_caller(f"Left out columns that differ within an item: {join_names(varying)}.")

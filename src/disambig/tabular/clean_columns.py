@@ -60,7 +60,8 @@ def let_leave(
     added = sparse.csr_array((np.ones(len(rows), dtype=bool), places), shape=shape)
     shares = sparse.csr_array((judged.outside_confidence[rows], places), shape=shape)
     mask = (candidates.to_sparse().astype(bool) + added).tocsr()
-    return CandidateLabels(mask, candidates.classes), (confidences + shares).tocsr()
+    widened = CandidateLabels(mask, candidates.classes).with_groups_of(candidates)
+    return widened, (confidences + shares).tocsr()
 
 
 def _two_largest(values: FloatArray, candidates: CandidateLabels) -> tuple[FloatArray, FloatArray]:

@@ -378,10 +378,9 @@ def _about(model: "TableModel") -> dict[str, str]:
     estimate = model.estimate
     about = {"method": model.classifier.card.name}
     if estimate is not None:
-        rows = f"{estimate.n_rows:,} rows in {estimate.n_folds} folds"
         about["covering rate"] = (
-            f"{estimate.covering_rate:.3f} on held-out rows ({rows}); by blind guessing "
-            f"{estimate.blind_covering_rate:.3f}"
+            f"{estimate.covering_rate:.3f} on held-out rows ({estimate.held_out}); by blind "
+            f"guessing {estimate.blind_covering_rate:.3f}"
         )
         about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
         if estimate.accuracy is not None:

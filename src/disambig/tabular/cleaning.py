@@ -10,6 +10,8 @@ import pandas as pd
 from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.messages import plural, row_count
 from disambig._core.parameters import check_choice, check_real
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
+from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
@@ -20,7 +22,12 @@ from disambig.tabular.clean_details import (
     write_details,
 )
 from disambig.tabular.columns.plan import Names
-from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS, DEFAULT_METHOD
+from disambig.tabular.defaults import (
+    DEFAULT_ERRORS_TO_FIND,
+    DEFAULT_FOLDS,
+    DEFAULT_METHOD,
+    DEFAULT_PROMISE_STRENGTH,
+)
 from disambig.tabular.estimate import Accuracy, Count, Measured, MissRate, known_accuracy
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
@@ -28,10 +35,12 @@ from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
     Calibrate,
+    JudgedRows,
     Rate,
     confidences_in_sets,
     judge_rows,
     split_miss_rate,
+    told_by_groups,
     true_columns,
     with_wider_sets,
 )
@@ -142,6 +151,9 @@ def clean_table(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
+    group: str | None = None,
+    promise: PromiseKind | None = None,
+    promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     miss_rate: Rate = 0,
     calibrate: Calibrate = "sets",
     relabel: bool = False,
@@ -181,6 +193,16 @@ def clean_table(
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out; with
         ``in_sample`` there are none, and no accuracy is reported.
+    group : str, optional
+        Column that names the group of every row, such as the picture it is part of: folds are
+        made of whole groups. A row whose cell is empty stands alone; the column is not a feature.
+        "runs", if no column has that name: neighbouring rows with equal sets. By default the
+        groups of ``labels``, where these are ``CandidateLabels`` that have some.
+    promise : {"cover", "exclusive"}, optional
+        What is known of every group as a whole; see ``disambig.candidates.Promise``. Confidences
+        allow for it, and for the labels that are known in the group.
+    promise_strength : float, default=0.9
+        Share of the groups for which the promise is believed.
     miss_rate : float or "auto", default=0
         Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
         to miss it then get one more label for the training, which takes several times as long.
@@ -270,6 +292,9 @@ def clean_table(
         id=id,
         decisions=decisions,
         use_truth=use_truth,
+        group=group,
+        promise=promise,
+        promise_strength=promise_strength,
     )
     if calibrate == "truth":
         true_columns(task)
@@ -351,15 +376,14 @@ def clean_task(
             predicted = Folds(task, method, **in_folds).predictions()
             per_network, histories = predicted.per_network, predicted.histories
             judged = judge_rows(task, predicted.probabilities, miss_rate=miss_rate)
-            confidences = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
-    choice = task.candidates.choose(confidences)
-    confidence = group_maxima(task.candidates.values_of(confidences), task.candidates.starts)
+            of_rows = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
+            confidences = told_by_groups(task, of_rows, judged)
+    choice, confidence, relabelled = _choices(task, confidences, judged, relabel=relabel)
     candidates = task.candidates
-    relabelled = np.zeros(len(candidates), dtype=bool)
-    if judged is not None and relabel:
-        relabelled = judged.outside_confidence > confidence
-        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
-        confidence[relabelled] = judged.outside_confidence[relabelled]
+    if judged is not None and task.truth is not None and candidates.promise is not None:
+        # The model is judged by what it chose before anything was known.
+        confidences = told_by_groups(task, of_rows, judged, truth=task.truth)
+        _, _, relabelled = _choices(task, confidences, judged, relabel=relabel)
     if task.truth is not None:
         relabelled &= ~is_known(task.truth)
     if judged is not None and relabelled.any():
@@ -378,3 +402,18 @@ def clean_task(
         misses=None if judged is None else judged.misses,
         relabelled=int(relabelled.sum()),
     )
+
+
+def _choices(
+    task: TableTask, confidences: Sparse, judged: JudgedRows | None, *, relabel: bool
+) -> tuple[AnyArray, FloatArray, BoolArray]:
+    """Return the label of every row, how sure it is, and whether it is from outside the set."""
+    candidates = task.candidates
+    choice = candidates.choose(confidences)
+    confidence = group_maxima(candidates.values_of(confidences), candidates.starts)
+    relabelled = np.zeros(len(candidates), dtype=bool)
+    if judged is not None and relabel:
+        relabelled = judged.outside_confidence > confidence
+        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
+        confidence[relabelled] = judged.outside_confidence[relabelled]
+    return choice, confidence, relabelled

@@ -7,3 +7,5 @@ DEFAULT_FOLDS = 5
 DEFAULT_ERRORS_TO_FIND = 0.9
 # Doubtful rows on a page.
 DEFAULT_ROWS_SHOWN = 10_000
+# Share of the groups for which a promise is believed, as in CandidateLabels.with_groups.
+DEFAULT_PROMISE_STRENGTH = 0.9

@@ -1,12 +1,22 @@
 """How good a model is likely to be, judged on rows that it was not trained on."""
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
+from disambig._core.messages import plural
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
+from disambig.tabular.labels.row_groups import groups_of
 from disambig.tabular.true_labels import is_known
 
 if TYPE_CHECKING:
@@ -108,6 +118,10 @@ class Estimate(Measured):
         Mean share of the candidates' probability that the predicted label holds.
     n_rows, n_folds : int
         Number of held-out rows, and of folds.
+    n_groups : int or None
+        Number of groups, if whole groups were held out; None if rows were.
+    group : str or None
+        What the groups were read from: a column, or "runs".
     accuracy : Accuracy or None
         Accuracy on the rows whose true label is known; None if there are none.
     misses : MissRate or None
@@ -139,13 +153,31 @@ class Estimate(Measured):
     approximated_accuracy: Share
     n_rows: Count
     n_folds: Count
+    n_groups: Count | None = None
+    group: str | None = None
     accuracy: Accuracy | None = None
     misses: MissRate | None = None
     doubtful_sets: tuple[DoubtfulSet, ...] = ()
 
+    @model_serializer(mode="wrap")
+    def _without_groups(self, serialised: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Say nothing of groups where there are none, as models of rows always did."""
+        values: dict[str, Any] = serialised(self)
+        if self.n_groups is None:
+            del values["n_groups"], values["group"]
+        return values
+
+    @property
+    def held_out(self) -> str:
+        """What was held out, in words."""
+        folds = f"{self.n_rows:,} rows, {self.n_folds} folds"
+        if self.n_groups is None:
+            return folds
+        return f"{folds} by {groups_of(self.group)}: {plural(self.n_groups, 'group')}"
+
     def __str__(self) -> str:
         lines = [
-            f"On held-out rows ({self.n_rows:,} rows, {self.n_folds} folds):",
+            f"On held-out rows ({self.held_out}):",
             f"  covering rate          {self.covering_rate:.3f}  the prediction is one of the "
             "row's labels",
             f"    by blind guessing    {self.blind_covering_rate:.3f}",
@@ -168,11 +200,15 @@ def estimate_quality(
     probabilities: FloatArray,
     *,
     n_folds: int,
+    group: str | None = None,
     truth: AnyArray | None = None,
     misses: MissRate | None = None,
     doubtful_sets: tuple[DoubtfulSet, ...] = (),
 ) -> Estimate:
-    """Judge probabilities of rows by ``n_folds`` models that were not trained on them."""
+    """Judge probabilities of rows by ``n_folds`` models that were not trained on them.
+
+    Where the sets have groups, nor on others of their group; ``group`` says what names these.
+    """
     predicted = candidates.classes[probabilities.argmax(axis=1)]
     return Estimate(
         covering_rate=covering_rate(candidates, predicted),
@@ -181,6 +217,8 @@ def estimate_quality(
         approximated_accuracy=min(1.0, approximated_accuracy(candidates, probabilities)),
         n_rows=len(candidates),
         n_folds=n_folds,
+        n_groups=None if candidates.groups is None else len(np.unique(candidates.groups)),
+        group=group,
         accuracy=None if truth is None else known_accuracy(truth, predicted),
         misses=misses,
         doubtful_sets=doubtful_sets,

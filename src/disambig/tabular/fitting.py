@@ -9,10 +9,11 @@ import pandas as pd
 
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice
+from disambig.candidates.groups import PromiseKind
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.columns.plan import Names
-from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD
+from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
@@ -49,6 +50,9 @@ def fit_table(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
+    group: str | None = None,
+    promise: PromiseKind | None = None,
+    promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     miss_rate: Rate = 0,
     calibrate: Calibrate = "sets",
     coverage: float | None = None,
@@ -82,6 +86,15 @@ def fit_table(
     use_truth : bool, default=False
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out.
+    group : str, optional
+        Column that names the group of every row, such as the picture it is part of: folds are
+        made of whole groups. A row whose cell is empty stands alone; the column is not a feature.
+        "runs", if no column has that name: neighbouring rows with equal sets. By default the
+        groups of ``labels``, where these are ``CandidateLabels`` that have some.
+    promise : {"cover", "exclusive"}, optional
+        What is known of every group as a whole; see ``disambig.candidates.Promise``.
+    promise_strength : float, default=0.9
+        Share of the groups for which the promise is believed.
     miss_rate : float or "auto", default=0
         Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
         to miss it then get one more label for the training, which takes several times as long.
@@ -153,6 +166,9 @@ def fit_table(
         id=id,
         decisions=decisions,
         use_truth=use_truth,
+        group=group,
+        promise=promise,
+        promise_strength=promise_strength,
     )
     if calibrate == "truth":
         true_columns(task)
@@ -181,16 +197,22 @@ def fit_table(
                 task.candidates,
                 calibrated,
                 n_folds=n_folds,
+                group=task.group,
                 truth=task.truth,
                 misses=judged.misses,
                 doubtful_sets=doubtful_sets(task, judged),
             )
             model = replace(model, estimate=estimate, calibration=calibration)
             if coverage is not None:
-                promise = calibrate_coverage(
-                    calibrated, task.candidates, coverage=coverage, kind=coverage_kind, exact=False
+                covering = calibrate_coverage(
+                    calibrated,
+                    task.candidates,
+                    coverage=coverage,
+                    kind=coverage_kind,
+                    groups=task.candidates.groups,
+                    exact=False,
                 )
-                model = replace(model, coverage=promise)
+                model = replace(model, coverage=covering)
         if out is not None:
             model.save(out)
     return model

@@ -12,10 +12,12 @@ from sklearn.base import clone
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
+from disambig.candidates.groups import deal_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.fit_queue import FitQueue
+from disambig.tabular.labels.row_groups import groups_of
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model
 from disambig.tabular.task import TableTask
@@ -191,17 +193,7 @@ class Folds:
         per_network: bool = True,
         round_number: int | None = None,
     ) -> None:
-        from sklearn.model_selection import KFold  # slow to import, and not needed by a worker
-
-        n_rows = len(task.candidates)
-        if n_rows < n_folds:
-            raise TableError(
-                f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer folds "
-                "(--folds, in Python n_folds)."
-            )
         self._candidates, self._queue, self._work = task.candidates, queue, work
-        # Shuffled, because tables are often sorted by label.
-        splitter = KFold(n_folds, shuffle=True, random_state=seed)
         title = "" if round_number is None else f"round {round_number}, "
         name = "" if round_number is None else f"round-{round_number}-"
         self._fits = [
@@ -220,8 +212,7 @@ class Folds:
                 per_network=per_network,
             )
             for number, ((train, test), fold_seed) in enumerate(
-                zip(splitter.split(np.empty((n_rows, 0))), spawn_seeds(seed, n_folds), strict=True),
-                start=1,
+                zip(_deal(task, n_folds, seed), spawn_seeds(seed, n_folds), strict=True), start=1
             )
         ]
         kept = {fit.title: self._kept(fit) for fit in self._fits}
@@ -249,6 +240,34 @@ class Folds:
         self._queue.finish()
         parts = ((fit.test, self._done[fit.title]) for fit in self._fits)
         return join_predictions(self._candidates, parts)
+
+
+def _deal(task: TableTask, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Return the rows to train on and those to predict, for every fold; groups stay together."""
+    from sklearn.model_selection import KFold  # slow to import, and not needed by a worker
+
+    groups, n_rows = task.candidates.groups, len(task.candidates)
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_groups < n_folds:
+            raise TableError(
+                f"{n_folds} folds of whole groups need as many groups. Got {n_groups:,}, by "
+                f"{groups_of(task.group)}. Use fewer folds (--folds, in Python n_folds), or leave "
+                "the groups out."
+            )
+        fold = deal_groups(groups, n_folds, seed)
+        return [
+            (np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+            for number in range(n_folds)
+        ]
+    if n_rows < n_folds:
+        raise TableError(
+            f"{n_folds} folds need as many rows with a label. Got {n_rows:,}. Use fewer folds "
+            "(--folds, in Python n_folds)."
+        )
+    # Shuffled, because tables are often sorted by label.
+    splitter = KFold(n_folds, shuffle=True, random_state=seed)
+    return list(splitter.split(np.empty((n_rows, 0))))
 
 
 def fit_all_rows(

@@ -9,11 +9,13 @@ import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.typing import AnyArray, BoolArray
+from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
+from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -21,6 +23,7 @@ from disambig.tabular.labels.label_columns import (
     check_labels_differ,
     sets_of_rows,
 )
+from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
 _ROUNDING = 1e-9
@@ -62,6 +65,7 @@ class TableTask:
     truth: AnyArray | None  # None in rows where it is not known
     decided: BoolArray  # rows that a person has settled
     uses_truth: bool  # whether models are trained on the true labels that are known
+    group: str | None = None  # what the groups of rows were read from: a column, or "runs"
 
 
 def prepare_task(
@@ -75,11 +79,15 @@ def prepare_task(
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
+    group: str | None = None,
+    promise: PromiseKind | None = None,
+    promise_strength: float = DEFAULT_PROMISE_STRENGTH,
 ) -> TableTask:
     """Read labels and features from a table; the parameters are those of ``fit_table``.
 
     Warns of what was left out or guessed, at the line that called this package.
     """
+    groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     columns = FeatureColumns(
         frame,
         labels,
@@ -88,8 +96,12 @@ def prepare_task(
         features=features,
         ignore=ignore,
         categories=categories,
+        group=group,
     )
     given, notices = _read_labels(frame, labels)
+    # Before anything is settled: rows with equal sets were given these together.
+    given, group_notices = groups.put_on(given, frame)
+    notices += group_notices
     candidates = given
     if decisions:
         candidates = settle(given, decisions)
@@ -111,7 +123,9 @@ def prepare_task(
         warn_caller(notice)
     decided = np.zeros(len(candidates), dtype=bool)
     decided[list(decisions or ())] = True
-    return TableTask(plan, values, given, candidates, training, true_labels, decided, use_truth)
+    return TableTask(
+        plan, values, given, candidates, training, true_labels, decided, use_truth, group
+    )
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:

@@ -90,7 +90,8 @@ def choose_known(
     for matrix in (mask, others):
         matrix.resize(shape)
     others = sparse.diags_array((~known).astype(float)) @ others
-    return CandidateLabels((mask + true_cells) > 0, classes), (others + true_cells).tocsr()
+    with_truth = CandidateLabels((mask + true_cells) > 0, classes).with_groups_of(candidates)
+    return with_truth, (others + true_cells).tocsr()
 
 
 def settle_known(candidates: CandidateLabels, truth: AnyArray | None) -> CandidateLabels:

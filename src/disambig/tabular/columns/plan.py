@@ -16,6 +16,7 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
+from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     MISS_COLUMNS,
@@ -54,26 +55,32 @@ class FeatureColumns:
         features: Names | None,
         ignore: Names,
         categories: Names,
+        group: str | None = None,
     ) -> None:
         check_column_names(frame)
-        reserved = list(label_column_names(labels))
-        for name, what in ((truth, "the true labels"), (id, "the names of the rows")):
+        reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
+        others = (
+            (truth, "the true labels"),
+            (id, "the names of the rows"),
+            (RowGroups(group=group).column(frame), GROUPS),
+        )
+        for name, what in others:
             if name is not None:
                 find_column(frame, name, what=what)
                 if name in reserved:
                     raise TableError(
-                        f"Column {name!r} cannot be {what}: it already holds the candidate labels "
-                        "or the true ones. Name another."
+                        f"Column {name!r} cannot be {what}: it already holds {reserved[name]}. "
+                        "Name another."
                     )
-                reserved.append(name)
-        chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
+                reserved[name] = what
+        chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
         made_elsewhere = isinstance(labels, CandidateLabels)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
         self._frame = frame
         self._given: dict[str, Any] = {
             "features": features,
             "ignore": ignore,
-            "reserved": reserved,
+            "reserved": list(reserved),
             "categories": categories,
         }
 
@@ -192,8 +199,8 @@ def _check_categories(frame: Any, codes: list[str], known: set[str], chosen: lis
     strange = next((name for name in codes if name not in known), None)
     if strange is not None:
         raise TableError(
-            f"A category must be a feature. {strange!r} is not: it holds labels or names of rows, "
-            f"or other features were chosen.{did_you_mean(strange, chosen)}"
+            f"A category must be a feature. {strange!r} is not: it holds labels, groups or names "
+            f"of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import CandidateError, TableError
-from disambig._core.messages import describe_table_rows, row_name
+from disambig._core.messages import describe_table_rows, quote_value, row_name
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.checks import as_list
 from disambig.candidates.labels import CandidateLabels
@@ -158,6 +158,26 @@ def one_row_per_item(
         else:
             kept[name] = long_frame[name].iloc[rows].reset_index(drop=True)
     return pd.DataFrame(kept, copy=False), varying
+
+
+def check_same_within_items(long_frame: Any, *, item: str, column: str, what: str) -> None:
+    """Refuse a column that differs between the rows of an item; empty cells do not count.
+
+    ``what`` says what the column holds.
+    """
+    items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
+    values = texts_of(_column(long_frame, column, what), what=what)
+    first: dict[Any, tuple[int, Any]] = {}
+    for row, (name, value) in enumerate(zip(items, values, strict=True)):
+        if name is None or value is None:
+            continue
+        before, expected = first.setdefault(name, (row, value))
+        if value != expected:
+            raise TableError(
+                f"Column {column!r} is to hold {what}, the same in all rows of an item. Item "
+                f"{quote_value(name)} has {quote_value(expected)} in {row_name(before)} and "
+                f"{quote_value(value)} in {row_name(row)}. Correct it, or name another column."
+            )
 
 
 def _first_filled_rows(column: Any, item_of_row: IntArray, first_rows: IntArray) -> IntArray | None:
