@@ -178,11 +178,8 @@ class FileOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelOptions:
-    """Where the candidate labels are, and how they are written."""
-
-    LONG_ONLY: ClassVar = ("min_votes",)
-    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
+class CellOptions:
+    """Which columns hold candidate labels, and how these are written."""
 
     labels: Annotated[
         list[str] | None,
@@ -216,6 +213,36 @@ class LabelOptions:
             help="What to do with a row without a label: refuse it, or let it have any (all)."
         ),
     ] = Empty.refuse
+
+    def refuse(self, *names: str, reason: str) -> None:
+        """Refuse options that were given and would have no effect."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names:
+            if getattr(self, name) != defaults[name]:
+                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave it out.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSetOptions(CellOptions):
+    """Which columns of new rows hold candidate labels, if any do."""
+
+    labels: Annotated[
+        list[str] | None,
+        _label_option(
+            help="Column of candidate labels, if the new rows have some: one of them is then "
+            "predicted. Written as for 'disambig fit'. Repeat the option for several columns.",
+            metavar="COLUMN",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions(CellOptions):
+    """Where the candidate labels are, and how they are written."""
+
+    LONG_ONLY: ClassVar = ("min_votes",)
+    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
+
     truth: Annotated[
         str | None,
         _label_option(
@@ -250,13 +277,6 @@ class LabelOptions:
     def is_long(self) -> bool:
         """Whether labels come from a long table of annotations."""
         return any((self.item, self.annotator, self.label, self.annotations))
-
-    def refuse(self, *names: str, reason: str) -> None:
-        """Refuse options that were given and would have no effect."""
-        defaults = {field.name: field.default for field in fields(self)}
-        for name in names:
-            if getattr(self, name) != defaults[name]:
-                raise ParameterError(f"--{name.replace('_', '-')} {reason}. Leave it out.")
 
 
 @dataclass(frozen=True, kw_only=True)

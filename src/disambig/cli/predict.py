@@ -16,7 +16,9 @@ from disambig.cli.console import (
 from disambig.cli.options import (
     ExcelSafe,
     FileOptions,
+    GroupOptions,
     Json,
+    NewSetOptions,
     Prefix,
     TableFile,
     with_option_groups,
@@ -33,6 +35,8 @@ def predict(
         str,
         typer.Option(help="File for the predictions; - is standard output, as CSV.", metavar="OUT"),
     ],
+    labels: NewSetOptions,
+    groups: GroupOptions,
     file_options: FileOptions,
     top: Annotated[
         int,
@@ -50,15 +54,19 @@ def predict(
 
     Writes the table, all rows and columns in order, with new columns at the end: predicted_label
     and probability, with --top also label_2, probability_2 and so on. If the model was fitted with
-    --coverage, possible_labels lists those that cannot be ruled out.
+    --coverage, possible_labels lists those that cannot be ruled out. New rows that come with
+    candidate labels (--labels) get one of these.
 
     Example: disambig predict model new-vehicles.csv --out predictions.csv --top 2
+
+    Example, new pictures with captions: disambig predict model regions.csv --labels caption
+    --group picture --promise cover --out predictions.csv
 
     Example, in a pipe: cat new-vehicles.csv | disambig predict model - --out -
     """
     # keeps --help quick
     from disambig._core.messages import row_count
-    from disambig.cli.table_files import check_output, read_file
+    from disambig.cli.table_files import check_output, group_parameters, new_sets, read_file
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.formats import write_table
     from disambig.tabular.table_cells import append_columns
@@ -67,8 +75,10 @@ def predict(
     delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices:
         fitted = load_model(model, only_predict=True)
-        frame = read_file(file, file_options)
-        predictions = fitted.predict(frame, top=top)
+        frame = read_file(file, file_options, group=groups.group)
+        predictions = fitted.predict(
+            frame, top=top, labels=new_sets(labels, file_options), **group_parameters(groups)
+        )
     result = append_columns(frame, predictions, prefix)
     write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)
     if json:

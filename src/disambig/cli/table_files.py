@@ -10,11 +10,13 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig.cli.options import (
+    CellOptions,
     FeatureOptions,
     FileOptions,
     GroupOptions,
     LabelOptions,
     MethodOptions,
+    NewSetOptions,
 )
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from disambig.tabular.cleaned_table import CleanedTable
 
 
-def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
+def read_file(
+    file: str, options: FileOptions, *, with_truth: bool = False, group: str | None = None
+) -> pd.DataFrame:
     """Read the table in a file."""
     return read_table(
         file,
@@ -41,6 +45,7 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> p
         delimiter=options.delimiter,
         encoding=options.encoding,
         with_truth=with_truth,
+        with_groups=group == "groups",  # what the array of a .mat or .npz is called
         max_memory=options.max_memory,
     )
 
@@ -53,7 +58,8 @@ def load_table(
     groups: GroupOptions | None = None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides."""
-    frame = read_file(file, options, with_truth=labels.truth is not None)
+    group = None if groups is None else groups.group
+    frame = read_file(file, options, with_truth=labels.truth is not None, group=group)
     columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": features.features,
@@ -66,7 +72,20 @@ def load_table(
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
-    columns["labels"] = LabelColumns(
+    return frame, {**columns, "labels": _label_columns(labels, options)}
+
+
+def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
+    """Return where the candidate sets of new rows are, or None if they have none."""
+    if labels.labels is None:
+        names = ("separator", "votes", "literal_labels", "empty")
+        labels.refuse(*names, reason="is about candidate labels of the new rows (--labels)")
+        return None
+    return _label_columns(labels, options)
+
+
+def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
+    return LabelColumns(
         columns=tuple(labels.labels or ("label",)),
         separator=labels.separator,
         literal=labels.literal_labels,
@@ -74,7 +93,6 @@ def load_table(
         empty=labels.empty.value,
         max_memory=options.max_memory,
     )
-    return frame, columns
 
 
 def group_parameters(options: GroupOptions) -> dict[str, Any]:

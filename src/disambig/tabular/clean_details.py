@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
@@ -17,6 +17,7 @@ from disambig._core.fingerprint import sha256_hex
 from disambig._core.parsing import read_small_file
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig._version import __version__
+from disambig.candidates.groups import PromiseKind
 from disambig.tabular.estimate import Accuracy, MissRate
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.true_labels import is_known
@@ -82,6 +83,9 @@ class CleanDetails(BaseModel):
     prefix: str
     labels: list[str]  # columns with the candidate labels; none where these came from elsewhere
     id: str | None  # column that names the rows
+    group: str | None = None  # column of the groups of rows, or "runs"
+    promise: PromiseKind | None = None  # what is known of a group as a whole
+    promise_strength: Share | None = None  # share of the groups for which that was believed
     features: dict[str, list[str]]  # columns that were learned from, by what they hold
     decisions: int  # rows that a person had settled
     fingerprint: str  # of the confidences: tells whether these details belong to a table
@@ -89,6 +93,14 @@ class CleanDetails(BaseModel):
     histories: list[dict[str, list[float | None]]]  # measures by epoch of every training
     # By row, counted from 1: confidences of the candidates by each network.
     per_network: Annotated[dict[int, list[list[Share]]], Field(alias="opinions")]
+
+    @model_validator(mode="after")
+    def _check_promise(self) -> Self:
+        if (self.promise is None) != (self.promise_strength is None):
+            raise ValueError("a promise has a strength, and nothing else has")
+        if self.promise is not None and self.group is None:
+            raise ValueError("a promise is about groups")
+        return self
 
 
 def details_path(table: str | os.PathLike[str]) -> Path:
@@ -130,6 +142,8 @@ def describe_cleaning(
 ) -> CleanDetails:
     """Return how a cleaned table came about."""
     parameters = method.get_params(deep=False).items()
+    # Groups that came with sets from elsewhere are nowhere in the table.
+    promise = None if task.group is None else task.candidates.promise
     return CleanDetails(
         method=method.card.name,
         parameters={
@@ -156,6 +170,9 @@ def describe_cleaning(
         prefix=prefix,
         labels=labels,
         id=id,
+        group=task.group,
+        promise=None if promise is None else promise.kind,
+        promise_strength=None if promise is None else promise.strength,
     )
 
 

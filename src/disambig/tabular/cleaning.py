@@ -10,6 +10,7 @@ import pandas as pd
 from disambig._core.errors import ParameterError, warn_caller
 from disambig._core.messages import plural, row_count
 from disambig._core.parameters import check_choice, check_real
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
 from disambig.methods.base import PartialLabelClassifier
@@ -34,10 +35,12 @@ from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.judged_rows import (
     Calibrate,
+    JudgedRows,
     Rate,
     confidences_in_sets,
     judge_rows,
     split_miss_rate,
+    told_by_groups,
     true_columns,
     with_wider_sets,
 )
@@ -373,15 +376,14 @@ def clean_task(
             predicted = Folds(task, method, **in_folds).predictions()
             per_network, histories = predicted.per_network, predicted.histories
             judged = judge_rows(task, predicted.probabilities, miss_rate=miss_rate)
-            confidences = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
-    choice = task.candidates.choose(confidences)
-    confidence = group_maxima(task.candidates.values_of(confidences), task.candidates.starts)
+            of_rows = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
+            confidences = told_by_groups(task, of_rows, judged)
+    choice, confidence, relabelled = _choices(task, confidences, judged, relabel=relabel)
     candidates = task.candidates
-    relabelled = np.zeros(len(candidates), dtype=bool)
-    if judged is not None and relabel:
-        relabelled = judged.outside_confidence > confidence
-        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
-        confidence[relabelled] = judged.outside_confidence[relabelled]
+    if judged is not None and task.truth is not None and candidates.promise is not None:
+        # The model is judged by what it chose before anything was known.
+        confidences = told_by_groups(task, of_rows, judged, truth=task.truth)
+        _, _, relabelled = _choices(task, confidences, judged, relabel=relabel)
     if task.truth is not None:
         relabelled &= ~is_known(task.truth)
     if judged is not None and relabelled.any():
@@ -400,3 +402,18 @@ def clean_task(
         misses=None if judged is None else judged.misses,
         relabelled=int(relabelled.sum()),
     )
+
+
+def _choices(
+    task: TableTask, confidences: Sparse, judged: JudgedRows | None, *, relabel: bool
+) -> tuple[AnyArray, FloatArray, BoolArray]:
+    """Return the label of every row, how sure it is, and whether it is from outside the set."""
+    candidates = task.candidates
+    choice = candidates.choose(confidences)
+    confidence = group_maxima(candidates.values_of(confidences), candidates.starts)
+    relabelled = np.zeros(len(candidates), dtype=bool)
+    if judged is not None and relabel:
+        relabelled = judged.outside_confidence > confidence
+        choice[relabelled] = candidates.classes[judged.outside[relabelled]]
+        confidence[relabelled] = judged.outside_confidence[relabelled]
+    return choice, confidence, relabelled

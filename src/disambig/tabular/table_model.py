@@ -8,7 +8,9 @@ import inspect
 import json
 import os
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -21,19 +23,25 @@ from disambig._core.array_file import read_arrays, write_arrays
 from disambig._core.errors import DisambigError, ModelFileError, ParameterError, warn_caller
 from disambig._core.files import check_replaceable, write_folder_atomically
 from disambig._core.fingerprint import file_digest, has_digest
-from disambig._core.messages import join_names
+from disambig._core.messages import join_names, option
 from disambig._core.parameters import check_integer
 from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.temporaries import find_moved_aside
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig._version import __version__
+from disambig.candidates.groups import PromiseKind
+from disambig.candidates.labels import CandidateLabels
 from disambig.methods.networks.predictor import read_predictor
 from disambig.solvers.calibration import Calibration
 from disambig.solvers.conformal import ConformalCalibration, prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan, column_values
+from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.estimate import Estimate
 from disambig.tabular.labels.label_cells import write_cells
+from disambig.tabular.labels.label_columns import Labels
+from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
+from disambig.tabular.labels.row_groups import RowGroups
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
@@ -102,10 +110,20 @@ class TableModel:
         """Return the probability of every label for every row of a table."""
         return self.probabilities_of(column_values(frame, self.plan))
 
-    def predict(self, frame: pd.DataFrame, *, top: int = 1) -> pd.DataFrame:
+    def predict(
+        self,
+        frame: pd.DataFrame,
+        *,
+        top: int = 1,
+        labels: Labels | None = None,
+        group: str | None = None,
+        promise: PromiseKind | None = None,
+        promise_strength: float = DEFAULT_PROMISE_STRENGTH,
+    ) -> pd.DataFrame:
         """Return the most probable label of every row, or the ``top`` most probable ones.
 
-        Warns of categories that the training table did not have.
+        New rows may come with candidate sets of their own (``labels``), and in groups: labels are
+        then chosen from the row's set. Warns of categories that the training table did not have.
 
         Parameters
         ----------
@@ -114,15 +132,30 @@ class TableModel:
             are ignored.
         top : int, default=1
             How many labels to return for each row.
+        labels : str, sequence of str, LabelColumns or CandidateLabels, optional
+            The column or columns of candidate labels of these rows, of labels that the model
+            knows. By default every label of the model is possible in every row.
+        group : str, optional
+            Column that names the group of every row, or "runs"; as in ``fit_table``.
+        promise : {"cover", "exclusive"}, optional
+            What is known of every group as a whole; see ``disambig.candidates.Promise``.
+        promise_strength : float, default=0.9
+            Share of the groups for which the promise is believed.
 
         Returns
         -------
         predictions : DataFrame
             ``predicted_label`` and ``probability``, then ``label_2``, ``probability_2`` and so on.
             With ``coverage`` also ``possible_labels``: those that cannot be ruled out, the most
-            probable first.
+            probable first. With ``labels`` all of them are candidates of the row, probabilities are
+            those given its set and its group, and cells are empty where a set has fewer labels.
         """
         check_integer("top", top, minimum=1)
+        sets = self._sets_of(
+            frame,
+            labels,
+            RowGroups(group=group, promise=promise, promise_strength=promise_strength),
+        )
         values = column_values(frame, self.plan)
         for name, unseen in self.transformer.unseen_categories(values).items():
             warn_caller(
@@ -130,23 +163,41 @@ class TableModel:
                 f"ignored: {join_names(unseen)}."
             )
         count = min(top, len(self.classes))
-        parts = []
-        possible: list[str] = []
-        for rows in slices_of_rows(len(values), len(self.classes)):
-            probabilities = self.probabilities_of(values.iloc[rows])
-            parts.append(_most_probable(probabilities, count))
-            if self.coverage is not None:
-                possible += _possible_labels(probabilities, self.coverage.threshold, self.classes)
-        columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+        said = (
+            self.probabilities_of(values.iloc[rows])
+            for rows in slices_of_rows(len(values), len(self.classes))
+        )
+        threshold = None if self.coverage is None else self.coverage.threshold
+        ranked = _rank_classes if sets is None else partial(_rank_candidates, sets)
+        columns, shares, possible = ranked(said, count, threshold)
+        names = self.classes
+        if (columns < 0).any():  # sets of fewer labels: the last name is none
+            names = np.array([*names.tolist(), None], dtype=object)
         result: dict[str, Any] = {}
         for place in range(count):
             ending = f"_{place + 1}" if place else ""
             label = f"label{ending}" if place else "predicted_label"
-            result[label] = self.classes[columns[:, place]]
+            result[label] = names[columns[:, place]]
             result[f"probability{ending}"] = shares[:, place].round(_DECIMALS)
-        if self.coverage is not None:
-            result["possible_labels"] = possible
+        if threshold is not None:
+            classes = [str(name) for name in self.classes.tolist()]
+            rows = ([classes[column] for column in row] for row in possible)
+            result["possible_labels"] = write_cells(rows, classes)
         return pd.DataFrame(result)
+
+    def _sets_of(
+        self, frame: pd.DataFrame, labels: Labels | None, groups: RowGroups
+    ) -> CandidateLabels | None:
+        """Return the candidate sets that new rows come with; None if they come with none."""
+        if labels is not None:
+            return read_new_sets(frame, labels, self.classes, groups)
+        if groups != RowGroups():
+            raise ParameterError(
+                "Groups tell something about new rows where these come with candidate sets. Name "
+                f"the column of these sets by {option('labels')}, or leave --group and --promise "
+                "out."
+            )
+        return None
 
     def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
         """Return the same as ``predict_proba``, for values that ``column_values`` made."""
@@ -198,6 +249,30 @@ def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
     return [slice(start, start + at_a_time) for start in range(0, max(n_rows, 1), at_a_time)]
 
 
+# The columns of the first labels of every row, their shares, and the columns that are possible.
+Ranked = tuple[IntArray, FloatArray, list[list[int]]]
+
+
+def _rank_classes(said: Iterable[FloatArray], count: int, threshold: float | None) -> Ranked:
+    """Rank all classes by the probabilities of some rows at a time."""
+    parts = []
+    possible: list[list[int]] = []
+    for probabilities in said:
+        parts.append(_most_probable(probabilities, count))
+        if threshold is not None:
+            possible += _possible_columns(probabilities, threshold)
+    columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+    return columns, shares, possible
+
+
+def _rank_candidates(
+    sets: CandidateLabels, said: Iterable[FloatArray], count: int, threshold: float | None
+) -> Ranked:
+    """Rank the candidates of every row; what the model rules out is no longer possible."""
+    ranked = rank_candidates(sets, said)
+    return *ranked.first(count), [] if threshold is None else ranked.likely(threshold)
+
+
 def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     if count == 1:
         columns = probabilities.argmax(axis=1)[:, np.newaxis]
@@ -207,19 +282,14 @@ def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, Flo
     return columns, np.take_along_axis(probabilities, columns, axis=1)
 
 
-def _possible_labels(probabilities: FloatArray, threshold: float, classes: AnyArray) -> list[str]:
-    """Return the labels that cannot be ruled out, written like candidate sets.
+def _possible_columns(probabilities: FloatArray, threshold: float) -> list[list[int]]:
+    """Return the columns of the labels that cannot be ruled out, the most probable first.
 
     The predicted one is always among them, which covers more than was asked for, never less.
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     counts = np.maximum(prediction_mask(probabilities, threshold).sum(axis=1), 1)
-    names = [str(name) for name in classes.tolist()]
-    rows = (
-        [names[column] for column in row[:count]]
-        for row, count in zip(order.tolist(), counts.tolist(), strict=True)
-    )
-    return write_cells(rows, names)
+    return [row[:count] for row, count in zip(order.tolist(), counts.tolist(), strict=True)]
 
 
 def untrained_model(

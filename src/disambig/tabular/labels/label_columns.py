@@ -1,7 +1,7 @@
 """``LabelColumns``: where the candidate labels of a table are, and how they are written."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -136,6 +136,20 @@ class LabelColumns:
         Raises ``TableError`` for rows without a label, unless they may have any, and for a table
         with a single label.
         """
+        labels = self._parse_filled(frame)
+        weights_were_read = labels.candidates.weights is not None and not self.votes
+        check_labels_differ(labels.candidates, weights_were_read=weights_were_read)
+        return labels.candidates
+
+    def read_new(self, frame: Any, classes: Iterable[Any]) -> CandidateLabels:
+        """Return the candidate sets of new rows, over the labels that a model knows.
+
+        Raises ``TableError`` for other labels, and for rows without a label unless they may have
+        any.
+        """
+        return replace(self, classes=tuple(classes))._parse_filled(frame).candidates
+
+    def _parse_filled(self, frame: Any) -> LabelsInTable:
         labels = self.parse(frame)
         if labels.empty.any() and self.empty == "refuse":
             raise TableError(
@@ -144,9 +158,7 @@ class LabelColumns:
                 f"{option('empty', 'all')} if such a row may have any label."
                 f"{labels.note}"
             )
-        weights_were_read = labels.candidates.weights is not None and not self.votes
-        check_labels_differ(labels.candidates, weights_were_read=weights_were_read)
-        return labels.candidates
+        return labels
 
     def parse(self, frame: Any) -> LabelsInTable:
         """Return what the columns say, without refusing rows that have no label."""
