@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from io import StringIO
 
@@ -6,6 +7,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from cli.command_runs import accepted
 from disambig.cli.audit import print_audit
 from disambig.tabular.audit.table_audit import audit_table
 from disambig.tabular.labels.label_columns import LabelColumns
@@ -124,3 +126,22 @@ def test_many_notes_on_columns_are_cut():
     out = StringIO()
     print_audit(audit, Console(file=out, width=80))
     assert "Note 4.\nAnd 4 more notes on columns.\n" in out.getvalue()
+
+
+def test_groups_are_audited_and_the_next_commands_hold_them_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    captions = np.repeat(
+        ["|".join(rng.choice(list("abcdef"), 2, replace=False)) for _ in range(50)], 3
+    )
+    table = make_table(captions).assign(photo=np.repeat(np.arange(50), 3))
+    table.to_csv("faces.csv", index=False)
+    assert "--group photo" in accepted("audit", "faces.csv").out
+    words = ("--group", "photo", "--promise", "exclusive", "--promise-strength", "0.8")
+    ended = accepted("audit", "faces.csv", *words)
+    assert "50 groups. The median group has 3 rows, the largest 3." in ended.out
+    assert "Exclusive is impossible in 50 of 50 groups (150 rows)" in ended.out
+    assert f"disambig fit faces.csv {' '.join(words)} --out model" in ended.out + ended.err
+    groups = json.loads(accepted("audit", "faces.csv", *words, "--json").out)["groups"]
+    assert groups["promise"] == {"kind": "exclusive", "strength": 0.8}
+    assert groups["exclusive"]["n_rows"] == 150

@@ -10,6 +10,7 @@ from scipy.special import entr
 from disambig._core.errors import CandidateError
 from disambig._core.messages import join_names, percent, row_count
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Label, Sparse
+from disambig.candidates.group_audit import GroupAudit, audit_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima
 
@@ -57,6 +58,8 @@ class CandidateAudit:
         Classes that are not in any set.
     classes : list of labels
         Class names, in the order of ``cooccurrence``.
+    groups : GroupAudit or None
+        Facts about samples that come together, if some do.
 
     See Also
     --------
@@ -85,6 +88,7 @@ class CandidateAudit:
     never_alone: list[Label]
     never_candidates: list[Label]
     classes: list[Label]
+    groups: GroupAudit | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -106,6 +110,8 @@ class CandidateAudit:
             lines.append(f"Never the only candidate: {join_names(self.never_alone, most=10)}")
         if self.never_candidates:
             lines.append(f"Never a candidate: {join_names(self.never_candidates, most=10)}")
+        if self.groups is not None:
+            lines += self.groups.lines()
         return "\n".join(lines)
 
     @property
@@ -175,6 +181,7 @@ def audit_candidates(candidates: CandidateLabels) -> CandidateAudit:
         never_alone=[names[j] for j in np.flatnonzero((occurrences > 0) & (alone == 0))],
         never_candidates=[names[j] for j in np.flatnonzero(occurrences == 0)],
         classes=names,
+        groups=None if candidates.groups is None or not len(sizes) else audit_groups(candidates),
     )
 
 

@@ -113,6 +113,14 @@ def with_short_indices(csr: Sparse) -> Sparse:
     return sparse.csr_array((csr.data, indices, ends), shape=csr.shape)
 
 
+def row_numbers(csr: Sparse) -> IntArray:
+    """Return a number for every row of booleans, the same where rows are equal; none is empty."""
+    # A sum of 64 random bits for each column: millions of different rows have different ones.
+    keys = np.random.default_rng(0).integers(2**64, size=csr.shape[1], dtype=np.uint64)
+    sums = group_sums(keys[csr.indices], csr.indptr[:-1])
+    return np.asarray(np.unique(sums, return_inverse=True)[1])
+
+
 def _freeze(storage: Storage) -> Storage:
     for array in _arrays(storage):
         array.flags.writeable = False

@@ -8,6 +8,7 @@ import typer
 from disambig.cli.options import (
     FeatureOptions,
     FileOptions,
+    GroupOptions,
     Json,
     LabelOptions,
     TableFile,
@@ -26,6 +27,7 @@ def audit(
     file: TableFile,
     labels: LabelOptions,
     features: FeatureOptions,
+    groups: GroupOptions,
     file_options: FileOptions,
     model: Annotated[
         Path | None,
@@ -40,11 +42,14 @@ def audit(
     """Describe a table with ambiguous labels, before training.
 
     Shows how many labels rows have, which labels occur together or cannot be told apart, what
-    looks wrong, and how much information the ambiguity costs.
+    looks wrong, and how much information the ambiguity costs. Says whether rows seem to come
+    together and, with --group, how far a promise is possible.
 
     Example: disambig audit vehicles.csv --labels label
 
     Example, after a fit: disambig audit vehicles.csv --labels label --model model
+
+    Example, regions of pictures: disambig audit regions.csv --group picture --promise cover
 
     Example, a long table of annotations: disambig audit photos.csv --annotations votes.csv
     --item photo --annotator who --label said
@@ -63,14 +68,14 @@ def audit(
     from disambig.tabular.table_model import load_model
 
     with collected_notices() as notices:
-        frame, columns = load_table(file, file_options, labels, features)
+        frame, columns = load_table(file, file_options, labels, features, groups)
         found = audit_table(frame, **columns, model=None if model is None else load_model(model))
     if json:
         print_json({**found.to_json(), "notices": [*notices, *found.notices]})
         return
     print_audit(found, Terminal())
     if file != STANDARD_STREAM:
-        given = [path_word(file), *option_words(labels, features, file_options)]
+        given = [path_word(file), *option_words(labels, features, groups, file_options)]
         out = path_word(_name_for_cleaned(file))
         say_next(
             ("train a classifier", ["fit", *given, "--out", "model"]),

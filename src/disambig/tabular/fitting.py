@@ -12,6 +12,7 @@ from disambig._core.parameters import check_choice
 from disambig.candidates.groups import PromiseKind
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
+from disambig.tabular.audit.groups_noticed import warn_of_groups
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.estimate import estimate_quality
@@ -26,7 +27,7 @@ from disambig.tabular.judged_rows import (
     true_columns,
     with_wider_sets,
 )
-from disambig.tabular.labels.label_columns import Labels
+from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import Folds, check_folds, fit_all_rows
 from disambig.tabular.table_model import (
@@ -172,6 +173,8 @@ def fit_table(
     )
     if calibrate == "truth":
         true_columns(task)
+    if n_folds != 0:
+        warn_of_groups(frame, task, (*label_column_names(labels), truth))
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}
     with (

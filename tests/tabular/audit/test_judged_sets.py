@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from disambig import audit_table, fit_table
+from disambig import CandidateLabels, audit_table, fit_table
 from disambig._core.errors import ModelFileError, TableError
+from disambig.tabular.audit.judged_sets import check_promises
 from tabular.small_tables import neighbours, three_clouds
 
 FRAME = three_clouds(90)
@@ -47,3 +49,29 @@ def test_a_model_without_folds_is_refused():
     model = fit_table(FRAME, method=neighbours(), n_folds=0, **OPTIONS)
     with pytest.raises(ModelFileError, match="Fit it again with folds"):
         audit_table(FRAME, model=model, **OPTIONS)
+
+
+def test_promises_are_judged_where_all_true_labels_of_a_group_are_known():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 40, size=120)
+    mask = rng.random((120, 4)) < 0.5
+    mask[:, 0] = True
+    y = CandidateLabels.from_mask(mask, list("abcd")).with_groups(groups)
+    truth = rng.choice(np.array([*"abcdx", None], dtype=object), size=120, p=[0.19] * 5 + [0.05])
+    covered, exclusive, judged = 0, 0, 0
+    for group in set(groups.tolist()):
+        labels = truth[groups == group].tolist()
+        if None not in labels:
+            judged += 1
+            covered += set().union(*y[groups == group]) <= set(labels)
+            exclusive += len(set(labels)) == len(labels)
+    assert 0 < covered < judged
+    assert 0 < exclusive < judged < 40
+    found = {one.kind: (one.n_groups, one.n_kept) for one in check_promises(y, truth)}
+    assert found == {"cover": (judged, covered), "exclusive": (judged, exclusive)}
+
+
+def test_without_groups_or_true_labels_no_promise_is_judged():
+    y = CandidateLabels.from_strings(["a|b", "a"])
+    assert check_promises(y, np.array(["a", "a"], dtype=object)) == ()
+    assert check_promises(y.with_groups([0, 0]), np.array(["a", None], dtype=object)) == ()

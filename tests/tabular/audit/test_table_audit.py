@@ -229,3 +229,81 @@ def test_a_large_table_takes_little_memory():
         [sys.executable, "-c", _MEASURE], capture_output=True, text=True, check=True
     )
     assert float(done.stdout) < 300  # megabytes
+
+
+CAPTIONS = [
+    "ann|bob|eve",
+    "ann|bob|eve",
+    "",
+    "bob|joe",
+    "joe",
+    "ann",
+    "eve|bob",
+    "eve|bob",
+    "eve|bob",
+]
+PHOTOS = ["x", "x", "x", "y", "y", "", "w", "w", "w"]
+FACES = ["ann", "bob", "eve", "bob", "joe", "ann", "bob", "eve", ""]
+
+
+def test_groups_are_counted_and_their_rows_are_those_of_the_table():
+    audit = audit_table(make_table(CAPTIONS, photo=PHOTOS), group="photo")
+    groups = audit.groups
+    # The third row has no set, the sixth no group: it stands alone.
+    assert (groups.n_groups, groups.most_rows, groups.n_single) == (4, 3, 1)
+    assert audit.features == {"number": ("size", "weight")}
+    section = next(part for part in audit.sections() if part.heading == "Rows that come together")
+    assert section.lines[0].startswith("4 groups, 1 of a single row.")
+    assert "Cover is impossible in 1 of 4 groups (2 rows)" in section.lines[2]
+    assert "The first begins at row 7, with 3 rows and 2 labels." in section.lines[3]
+    assert any("names no group for row 6" in notice for notice in audit.notices)
+    facts = json.loads(json.dumps(audit.to_json()))["groups"]
+    assert (facts["n_groups"], facts["n_other_rows"], facts["promise"]) == (4, 1, None)
+    assert facts["exclusive"]["first"] == {"first_row": 7, "n_rows": 3, "n_labels": 2}
+    assert facts["cover"]["first"]["first_row"] == 1
+    assert facts["kept"] == []
+
+
+def test_true_labels_say_in_how_many_groups_a_promise_holds():
+    table = make_table(CAPTIONS, photo=PHOTOS, face=FACES)
+    audit = audit_table(table, group="photo", truth="face", promise="cover")
+    # "w" has an unknown face. "x" has no eve among its rows with a set.
+    kept = {one.kind: (one.n_kept, one.n_groups) for one in audit.kept}
+    assert kept == {"cover": (2, 3), "exclusive": (3, 3)}
+    text = str(audit)
+    assert "Cover holds in 2 of the 3 groups whose true labels are all known: 67 %" in text
+    assert "Exclusive" not in text
+    assert audit.groups.promise.strength == 0.9
+    assert audit.to_json()["groups"]["promise"] == {"kind": "cover", "strength": 0.9}
+    assert audit.to_json()["groups"]["kept"][0]["n_kept"] == 2
+
+
+def test_runs_and_groups_that_sets_bring_along_are_audited_too():
+    table = make_table(["cat|dog", "cat|dog", "bird", "cat|dog"])
+    assert audit_table(table, group="runs").groups.n_groups == 3
+    y = CandidateLabels.from_strings(table["label"]).with_groups([0, 0, 0, 1], promise="cover")
+    groups = audit_table(table.drop(columns="label"), labels=y).groups
+    assert (groups.n_groups, groups.promise.kind) == (2, "cover")
+    assert audit_table(table).groups is None
+    assert audit_table(table).to_json()["groups"] is None
+
+
+def test_wrong_groups_and_promises_are_errors_not_findings():
+    table = make_table(photo=list("aabbc"))
+    with pytest.raises(TableError, match="'photos'.*Did you mean 'photo'"):
+        audit_table(table, group="photos")
+    with pytest.raises(DisambigError, match="A promise is about rows that come together"):
+        audit_table(table, promise="cover")
+
+
+def test_groups_that_nobody_named_are_a_finding():
+    rng = np.random.default_rng(0)
+    captions = ["|".join(rng.choice(list("abcdefgh"), 2, replace=False)) for _ in range(100)]
+    labels = [*np.repeat(captions, 3), "", ""]
+    photo = [*np.repeat(np.arange(100), 3), 0, 0]
+    audit = audit_table(make_table(labels, photo=photo))
+    assert kinds_of(audit)[:2] == ["no_label", "groups_not_named"]
+    assert "--group photo" in str(audit)
+    assert "groups_not_named" not in kinds_of(
+        audit_table(make_table(labels, photo=photo), group="photo")
+    )

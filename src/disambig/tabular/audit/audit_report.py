@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from disambig._core.messages import percent, printable, quote_value, row_count
+from disambig._core.messages import percent, printable, quote_value, row_count, row_name
 from disambig.candidates.audit import CandidateAudit, LabelInformation
-from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets
+from disambig.candidates.group_audit import GroupAudit, PromiseLimits
+from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets, KeptPromise
 from disambig.tabular.audit.suspicious import Finding
 
 _KINDS = {
@@ -67,6 +68,10 @@ class TableAudit:
         How many known true labels are not among their row's candidates; None if none is known.
     judged : JudgedSets or None
         Sets that may miss the right label, where a model was given.
+    groups : GroupAudit or None
+        Facts about rows that come together, where these were named.
+    kept : tuple of KeptPromise
+        How often each promise holds, where groups are named and true labels known.
 
     See Also
     --------
@@ -95,6 +100,8 @@ class TableAudit:
     findings: tuple[Finding, ...]
     truth: CheckedTruth | None = None
     judged: JudgedSets | None = None
+    groups: GroupAudit | None = None
+    kept: tuple[KeptPromise, ...] = ()
 
     def __str__(self) -> str:
         blocks = ["\n".join(self.summary())]
@@ -136,6 +143,7 @@ class TableAudit:
             "findings": [asdict(finding) for finding in self.findings],
             "truth": None if self.truth is None else asdict(self.truth),
             "misses": None if self.judged is None else self.judged.to_json(),
+            "groups": None if self.groups is None else self._groups_to_json(self.groups),
         }
 
     def summary(self) -> list[str]:
@@ -158,6 +166,7 @@ class TableAudit:
             Section("How many labels a row has", _size_lines(self.sets), is_table=True),
             Section(heading, _label_lines(self.sets), is_table=True),
             Section("Most often together", _pair_lines(self.sets)),
+            Section("Rows that come together", self._group_lines()),
             Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
             Section("What the true labels say", [] if self.truth is None else [str(self.truth)]),
             Section(
@@ -167,6 +176,19 @@ class TableAudit:
             Section("What the ambiguity costs", str(self.information).splitlines()),
         ]
         return [section for section in sections if section.lines]
+
+    def _group_lines(self) -> list[str]:
+        if self.groups is None:
+            return []
+        kinds = {one.kind for one in self.groups.limits}
+        kept = [str(one) for one in self.kept if one.kind in kinds]
+        return self.groups.lines(row_name) + kept
+
+    def _groups_to_json(self, groups: GroupAudit) -> dict[str, Any]:
+        facts = asdict(groups)
+        for one in (groups.cover, groups.exclusive):
+            facts[one.kind] = _limits_to_json(one)
+        return {**facts, "kept": [asdict(one) for one in self.kept]}
 
 
 def _contents(audit: TableAudit) -> str:
@@ -183,6 +205,13 @@ def _contents(audit: TableAudit) -> str:
         f"{n_labels:,} label{'s' * (n_labels != 1)}. A row has "
         f"{audit.sets.average_candidates:.2f} labels on average; one of them is right."
     )
+
+
+def _limits_to_json(limits: PromiseLimits) -> dict[str, Any]:
+    facts = asdict(limits)
+    if limits.first is not None:
+        facts["first"]["first_row"] += 1  # rows of a table are counted from 1
+    return facts
 
 
 def _size_lines(sets: CandidateAudit) -> list[str]:

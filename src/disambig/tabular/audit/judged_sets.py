@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from disambig._core.errors import ModelFileError, TableError
-from disambig._core.messages import percent, row_list
+from disambig._core.messages import percent, plural, row_list
 from disambig._core.typing import AnyArray
+from disambig.candidates.groups import PromiseKind, group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.estimate import (
     DoubtfulSet,
@@ -63,6 +64,58 @@ def check_truth(
     low, high = wilson_interval(len(outside), n_rows)
     rows = tuple(int(row) + 1 for row in numbers[outside[:_ROWS_NAMED]])
     return CheckedTruth(n_rows, len(outside), low, high, rows)
+
+
+@dataclass(frozen=True)
+class KeptPromise:
+    """In how many groups a promise holds, of those in which every true label is known."""
+
+    kind: PromiseKind
+    n_groups: int  # whose true labels are all known
+    n_kept: int
+    low: float  # ends of the 95 % interval of the share that keeps it
+    high: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind.capitalize()} holds in {self.n_kept:,} of the "
+            f"{plural(self.n_groups, 'group')} whose true labels are all known: "
+            f"{percent(self.n_kept / self.n_groups)} "
+            f"(95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %)."
+        )
+
+
+def check_promises(candidates: CandidateLabels, truth: AnyArray) -> tuple[KeptPromise, ...]:
+    """Say how often each promise holds; nothing where there is no group with all true labels.
+
+    Cover holds if every label in the sets of a group is the true one of a row, exclusive if all
+    true labels of a group are different.
+    """
+    if candidates.groups is None:
+        return ()
+    group = group_numbers(candidates.groups, len(candidates))
+    n_groups = int(group.max(initial=-1)) + 1
+    is_judged = np.bincount(group[~is_known(truth)], minlength=n_groups) == 0
+    if not is_judged.any():
+        return ()
+    rows = np.flatnonzero(is_judged[group])
+    labels_of: list[set[object]] = [set() for _ in range(n_groups)]
+    true_labels_of: list[set[object]] = [set() for _ in range(n_groups)]
+    for one, labels, true_label in zip(
+        group[rows].tolist(), candidates[rows], truth[rows].tolist(), strict=True
+    ):
+        labels_of[one] |= labels
+        true_labels_of[one].add(true_label)
+    n_rows = np.bincount(group).tolist()
+    judged = np.flatnonzero(is_judged).tolist()
+    kept: dict[PromiseKind, int] = {
+        "cover": sum(labels_of[one] <= true_labels_of[one] for one in judged),
+        "exclusive": sum(len(true_labels_of[one]) == n_rows[one] for one in judged),
+    }
+    return tuple(
+        KeptPromise(kind, len(judged), n_kept, *wilson_interval(n_kept, len(judged)))
+        for kind, n_kept in kept.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """``audit_table``: look at a table before anything is trained on it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,21 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import option, row_count
+from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
+from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
-from disambig.tabular.audit.judged_sets import CheckedTruth, check_truth, judged_sets
+from disambig.tabular.audit.groups_noticed import notice_groups
+from disambig.tabular.audit.judged_sets import (
+    KeptPromise,
+    check_promises,
+    check_truth,
+    judged_sets,
+)
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
+from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
     Labels,
@@ -20,6 +30,7 @@ from disambig.tabular.labels.label_columns import (
     label_column_names,
     sets_of_rows,
 )
+from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
@@ -33,6 +44,9 @@ def audit_table(
     ignore: Names = (),
     categories: Names = (),
     id: str | None = None,  # noqa: A002  # as people call it
+    group: str | None = None,
+    promise: PromiseKind | None = None,
+    promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     model: TableModel | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
@@ -52,6 +66,15 @@ def audit_table(
         Columns of categories, even if their values look like numbers.
     id : str, optional
         Column that names the rows; it is not a feature.
+    group : str, optional
+        Column that names the group of every row, such as the picture it is part of, or "runs" for
+        neighbouring rows with equal sets: says how large groups are, and in how many a promise is
+        possible. Without it, an audit says if rows seem to come together.
+    promise : {"cover", "exclusive"}, optional
+        What is known of every group as a whole; see ``disambig.candidates.Promise``. By default
+        either is looked at.
+    promise_strength : float, default=0.9
+        Share of the groups for which the promise is believed.
     model : TableModel, optional
         A model that was fitted to this table, with folds: lists the sets that seem to miss the
         right label.
@@ -79,27 +102,36 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        group=group,
     )
-    read = _read_labels(frame, labels)
+    row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
+    read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    numbers = _positions(read)
     findings: list[Finding] = []
     by_kind: dict[str, list[str]] = {}
-    notices: list[str] = []
     values = None
     try:
-        plan, values, notices = columns.plan(read.candidates)
+        plan, values, of_columns = columns.plan(read.candidates)
         by_kind = plan.by_kind()
+        notices += of_columns
     except TableError as error:  # the labels can still be audited
         findings.append(Finding("features", str(error)))
     checked = None
+    kept: tuple[KeptPromise, ...] = ()
     if truth is not None:
         try:
-            checked = _check_truth(frame[truth], read, labels, notices)
+            true_labels, of_truth = _read_truth(frame[truth], read, labels)
+            notices += of_truth
+            checked = check_truth(read.candidates, true_labels[numbers], numbers)
+            kept = check_promises(read.candidates, true_labels[numbers])
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
-    several_columns = len(label_column_names(labels)) > 1
-    labelled = _labelled_rows(read, sets, values, several_columns=several_columns)
-    findings += [*_unlabelled_rows(read), *find_suspicious(labelled)]
+    label_columns = label_column_names(labels)
+    labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
+    findings += _unlabelled_rows(read)
+    findings += _unnamed_groups(labelled, frame, (*label_columns, truth))
+    findings += find_suspicious(labelled)
     return TableAudit(
         n_rows=len(frame),
         n_unlabelled=int(read.empty.sum()),
@@ -112,20 +144,44 @@ def audit_table(
         findings=tuple(findings),
         truth=checked,
         judged=None if model is None else judged_sets(read.candidates, model.estimate),
+        groups=None if sets.groups is None else sets.groups.at_rows(numbers),
+        kept=kept,
     )
 
 
-def _check_truth(
-    column: "pd.Series[Any]", read: LabelsInTable, labels: Labels, notices: list[str]
-) -> CheckedTruth | None:
-    """Return whether sets hold the true labels that are known; add to the notices."""
+def _with_groups(
+    read: LabelsInTable, groups: RowGroups, frame: pd.DataFrame
+) -> tuple[LabelsInTable, list[str]]:
+    """Return the sets with the groups that were named, and notices about these."""
+    rows = None if len(read.candidates) == len(frame) else ~read.empty
+    candidates, notices = groups.put_on(read.candidates, frame, rows)
+    return replace(read, candidates=candidates), notices
+
+
+def _positions(read: LabelsInTable) -> IntArray:
+    """Return where the rows that have a set are in the table, from 0."""
+    if len(read.candidates) == len(read.empty):  # rows without a label may have any
+        return np.arange(len(read.empty))
+    return np.flatnonzero(~read.empty)
+
+
+def _read_truth(
+    column: "pd.Series[Any]", read: LabelsInTable, labels: Labels
+) -> tuple[AnyArray, list[str]]:
     literal = isinstance(labels, LabelColumns) and labels.literal
-    truth, of_truth = read_truth(column, read.candidates.classes, literal=literal)
-    notices += of_truth
-    numbers = np.flatnonzero(~read.empty)
-    if len(read.candidates) == len(truth):  # rows without a label may have any
-        numbers = np.arange(len(truth))
-    return check_truth(read.candidates, truth[numbers], numbers)
+    return read_truth(column, read.candidates.classes, literal=literal)
+
+
+def _unnamed_groups(
+    labelled: LabelledRows, frame: pd.DataFrame, reserved: tuple[str | None, ...]
+) -> list[Finding]:
+    """Return a finding if rows seem to come together and nobody said so."""
+    if len(labelled.numbers) < len(frame):
+        frame = frame.iloc[labelled.numbers]
+    noticed = notice_groups(labelled.candidates, frame, labelled.values, reserved=reserved)
+    if noticed is None:
+        return []
+    return [Finding("groups_not_named", noticed.seen, noticed.advice)]
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> LabelsInTable:
