@@ -12,9 +12,9 @@ import numpy as np
 from disambig._core.errors import RecordError
 from disambig._core.fingerprint import code_fingerprint
 from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig.bench.folds import Split
 from disambig.bench.trial import (
     ControlledCorruption,
-    Split,
     Trial,
     leave_out_of_training,
     make_trial,

@@ -144,6 +144,8 @@ class Study(Settings):
             )
         if self.protocol.by_epoch:
             self._check_epochs(compared)
+        if True not in self.protocol.groups and any(e.has_promise for e in self.datasets):
+            raise ValueError("a 'promise' is one of groups: set groups = true in the protocol")
         return self
 
     def _check_epochs(self, compared: list[str]) -> None:

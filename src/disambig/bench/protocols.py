@@ -1,0 +1,63 @@
+"""What changes where whole groups are held out, or where they promise something, in sentences."""
+
+import math
+
+from disambig.bench.plan import NEW_GROUPS
+from disambig.bench.run_table import DECIMALS, RunTable
+from disambig.metrics import metric_title
+
+
+def on_new_groups(runs: RunTable, reference: str) -> list[str]:
+    """Compare new groups with rows, and groups that promise something with those that do not."""
+    protocols = list(dict.fromkeys(setting.groups for setting in runs.settings.values()))
+    sentences = []
+    for protocol in protocols:
+        if protocol == NEW_GROUPS:
+            how, before = "With whole groups held out instead of rows", ""
+        elif protocol:
+            promised = protocol.removeprefix(f"{NEW_GROUPS}, ")
+            how, before = f"On new groups, with '{promised}' promised", NEW_GROUPS
+        else:
+            continue
+        pairs = _pairs(runs, before, protocol)
+        changes = {data: _mean_change(runs, data, pairs[data]) for data in pairs}
+        each = [_change_text(runs, data, by) for data, by in changes.items() if math.isfinite(by)]
+        if each:
+            sentences.append(
+                f"{how}, the mean {metric_title(runs.metric)} of the methods is "
+                f"{', '.join(each)}.{_of_reference(runs, reference, pairs)}"
+            )
+    return sentences
+
+
+def _pairs(runs: RunTable, before: str, after: str) -> dict[str, str]:
+    """Return the data of one protocol, with the same data of another."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for data, one in runs.settings.items():
+        # As strings, because NaN does not equal itself.
+        setting = (one.dataset, str(one.p), str(one.r), str(one.miss))
+        found.setdefault(setting, {})[one.groups] = data
+    both = [data for data in found.values() if before in data and after in data]
+    return {data[before]: data[after] for data in both}
+
+
+def _mean_change(runs: RunTable, before: str, after: str) -> float:
+    changes = [runs.mean(after, method) - runs.mean(before, method) for method in runs.methods]
+    known = [change for change in changes if not math.isnan(change)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _change_text(runs: RunTable, before: str, change: float) -> str:
+    way = "higher" if change > 0 else "lower"
+    setting = runs.settings[before]
+    name = before.removesuffix(f", {setting.groups}")
+    return f"{abs(change):.{DECIMALS}f} {way} on {name}"
+
+
+def _of_reference(runs: RunTable, reference: str, pairs: dict[str, str]) -> str:
+    texts = []
+    for before, after in pairs.items():
+        means = runs.mean(before, reference), runs.mean(after, reference)
+        if all(map(math.isfinite, means)):
+            texts.append(f"{means[0]:.{DECIMALS}f} and {means[1]:.{DECIMALS}f}")
+    return f" {runs.display_name(reference)} has {', '.join(texts)}." if texts else ""
