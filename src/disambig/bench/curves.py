@@ -40,8 +40,7 @@ _AXES = {
 _AGAINST = {
     "p": "against p",
     "miss": "against the share of training sets that miss the truth",
-    "groups": "where rows are held out, and where whole groups are; after that, the same with what "
-    "groups promise",
+    "groups": "with rows and with whole groups held out",
 }
 _FIXED = {"p": "miss rate", "miss": "p", "groups": "p and one miss rate"}
 _Axis = Literal["p", "miss", "groups"]
@@ -123,7 +122,7 @@ def curves_chart(
 
 
 def _short(protocol: str) -> str:
-    return protocol.removeprefix(f"{NEW_GROUPS}, ") or "rows"
+    return protocol.replace(f"{NEW_GROUPS}, ", "+ ") or "rows"
 
 
 def _panels(runs: RunTable, by: _Axis, protocols: list[str]) -> _Panels:
@@ -178,6 +177,8 @@ def _curves_caption(runs: RunTable, reference: str | None, pale: set[str], by: s
         else ""
     )
     against = f"Mean {metric_title(runs.metric)} over runs {_AGAINST[by]}."
+    if by == "groups" and any(", " in setting.groups for setting in runs.settings.values()):
+        against += " A plus is before what groups promise."
     return f"{against}{band}{back}{lr_note(runs)}"
 
 

@@ -45,7 +45,7 @@ def shuffled_folds(
     [(8, 2), (8, 2), (8, 2), (8, 2), (8, 2)]
     >>> pictures = [0, 0, 0, 1, 1, 2]
     >>> [test.tolist() for _, test in shuffled_folds(6, 2, seed=0, groups=pictures)]
-    [[0, 1, 2], [3, 4, 5]]
+    [[3, 4, 5], [0, 1, 2]]
     """
     check_integer("n_folds", n_folds, minimum=2, maximum=n_samples)
     _check_seed(seed)

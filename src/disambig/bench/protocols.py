@@ -21,12 +21,14 @@ def on_new_groups(runs: RunTable, reference: str) -> list[str]:
             continue
         pairs = _pairs(runs, before, protocol)
         changes = {data: _mean_change(runs, data, pairs[data]) for data in pairs}
-        each = [_change_text(runs, data, by) for data, by in changes.items() if math.isfinite(by)]
+        each = [
+            _change_text(runs, reference, (data, pairs[data]), change)
+            for data, change in changes.items()
+            if math.isfinite(change)
+        ]
         if each:
-            sentences.append(
-                f"{how}, the mean {metric_title(runs.metric)} of the methods is "
-                f"{', '.join(each)}.{_of_reference(runs, reference, pairs)}"
-            )
+            metric = metric_title(runs.metric)
+            sentences.append(f"{how}, the mean {metric} of the methods is {', '.join(each)}.")
     return sentences
 
 
@@ -47,17 +49,13 @@ def _mean_change(runs: RunTable, before: str, after: str) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def _change_text(runs: RunTable, before: str, change: float) -> str:
+def _change_text(runs: RunTable, reference: str, data: tuple[str, str], change: float) -> str:
+    setting = runs.settings[data[0]]
+    name = data[0].removesuffix(f", {setting.groups}")
     way = "higher" if change > 0 else "lower"
-    setting = runs.settings[before]
-    name = before.removesuffix(f", {setting.groups}")
-    return f"{abs(change):.{DECIMALS}f} {way} on {name}"
-
-
-def _of_reference(runs: RunTable, reference: str, pairs: dict[str, str]) -> str:
-    texts = []
-    for before, after in pairs.items():
-        means = runs.mean(before, reference), runs.mean(after, reference)
-        if all(map(math.isfinite, means)):
-            texts.append(f"{means[0]:.{DECIMALS}f} and {means[1]:.{DECIMALS}f}")
-    return f" {runs.display_name(reference)} has {', '.join(texts)}." if texts else ""
+    means = [runs.mean(one, reference) for one in data]
+    its_own = ""
+    if all(map(math.isfinite, means)):
+        before, after = (f"{mean:.{DECIMALS}f}" for mean in means)
+        its_own = f" ({runs.display_name(reference)}: {before}, now {after})"
+    return f"{abs(change):.{DECIMALS}f} {way} on {name}{its_own}"

@@ -61,7 +61,7 @@ class Study(Settings):
     methods : list of MethodEntry, dict or str
         A string is the name of a method.
     protocol : Protocol or dict, optional
-        Ten shuffled folds by default.
+        Ten shuffled folds of rows by default; of whole groups with ``groups=True``.
     metrics : list of str, default=["accuracy"]
         Metrics to make tables of. All metrics are recorded.
     reference : str, optional

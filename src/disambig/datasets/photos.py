@@ -73,8 +73,8 @@ def make_photo_dataset(
     >>> data = make_photo_dataset(50, promise="exclusive", random_state=0)
     >>> data.candidates.groups[:8].tolist()
     [0, 0, 0, 0, 1, 1, 1, 2]
-    >>> data.candidates[:4].to_strings()
-    ['P01|P03|P05|P09', 'P01|P03|P05|P09', 'P01|P03|P05|P09', 'P01|P03|P05|P09']
+    >>> data.candidates.to_strings()[0], data.true_labels[:4].tolist()
+    ('P01|P07|P08|P11', ['P01', 'P08', 'P07', 'P11'])
     """
     check_integer("n_photos", n_photos, minimum=1)
     check_integer("n_people", n_people, minimum=2)
