@@ -11,15 +11,15 @@ from disambig.candidates.labels import CandidateLabels
 
 
 def make_photo_dataset(
-    n_photos: int = 200,
+    n_photos: int = 150,
     n_people: int = 12,
     n_features: int = 16,
     *,
-    faces: tuple[int, int] = (2, 4),
+    faces: tuple[int, int] = (3, 5),
     extra_names: float = 0.5,
     missing_names: float = 0.05,
     popularity: float = 0.5,
-    noise: float = 0.5,
+    noise: float = 0.4,
     shared_noise: float = 0.2,
     promise: PromiseKind | Promise | None = None,
     strength: float = DEFAULT_STRENGTH,
@@ -35,7 +35,7 @@ def make_photo_dataset(
     ----------
     n_photos, n_people, n_features : int
         Number of photos, of people who may be in them, and of features of a face.
-    faces : tuple of two ints, default=(2, 4)
+    faces : tuple of two ints, default=(3, 5)
         Fewest and most faces in a photo; every number between is equally likely.
     extra_names : float, default=0.5
         Mean number of names in a caption of people who are not in the photo.
@@ -45,7 +45,7 @@ def make_photo_dataset(
     popularity : float, default=0.5
         How unevenly people are photographed: person k is drawn in proportion to k ** -popularity.
         At 0 all are equally popular.
-    noise : float, default=0.5
+    noise : float, default=0.4
         Spread of the faces of a person, relative to half the average distance between two people.
     shared_noise : float, default=0.2
         The same for what all faces of a photo have in common, such as its light. It is why rows of
@@ -65,16 +65,16 @@ def make_photo_dataset(
     See Also
     --------
     make_partial_label_dataset : Rows that stand alone.
-    disambig.CandidateLabels.with_groups : Groups and promises of your own sets.
+    disambig.candidates.CandidateLabels : Its ``with_groups`` says the same of your own sets.
 
     Examples
     --------
     >>> from disambig.datasets import make_photo_dataset
-    >>> data = make_photo_dataset(50, promise="exclusive", random_state=0)
+    >>> data = make_photo_dataset(50, promise="exclusive", random_state=6)
     >>> data.candidates.groups[:8].tolist()
-    [0, 0, 0, 0, 1, 1, 1, 2]
+    [0, 0, 0, 0, 1, 1, 1, 1]
     >>> data.candidates.to_strings()[0], data.true_labels[:4].tolist()
-    ('P01|P07|P08|P11', ['P01', 'P08', 'P07', 'P11'])
+    ('P01|P02|P04|P07', ['P01', 'P07', 'P02', 'P04'])
     """
     check_integer("n_photos", n_photos, minimum=1)
     check_integer("n_people", n_people, minimum=2)
