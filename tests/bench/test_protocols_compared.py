@@ -90,6 +90,12 @@ def test_a_method_without_scores_is_left_out_of_the_change(scores):
     assert "is 0.100 lower on dataset 0, 0.100 lower on dataset 1." in sentence
 
 
+def test_what_stays_the_same_is_neither_higher_nor_lower():
+    scores = by_protocol(uncorrupted(1), {"new groups": -0.1, "new groups, cover": -0.1003})
+    (sentence,) = on_new_groups(RunTable.from_scores(scores, "accuracy"), "NCPD")
+    assert "of the methods is the same on dataset 0 (NCPD: " in sentence
+
+
 def test_wins_on_rows_and_on_groups_are_counted_apart():
     table = win_table(by_protocol(corrupted(("glass",), rs=(1,))), reference="NCPD")
     titles = ["glass, r=1", "glass, r=1, new groups", "glass, r=1, new groups, cover", "all"]

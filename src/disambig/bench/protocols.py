@@ -52,10 +52,11 @@ def _mean_change(runs: RunTable, before: str, after: str) -> float:
 def _change_text(runs: RunTable, reference: str, data: tuple[str, str], change: float) -> str:
     setting = runs.settings[data[0]]
     name = data[0].removesuffix(f", {setting.groups}")
-    way = "higher" if change > 0 else "lower"
+    size = f"{abs(change):.{DECIMALS}f}"
+    way = f"{size} {'higher' if change > 0 else 'lower'}" if float(size) else "the same"
     means = [runs.mean(one, reference) for one in data]
     its_own = ""
     if all(map(math.isfinite, means)):
         before, after = (f"{mean:.{DECIMALS}f}" for mean in means)
         its_own = f" ({runs.display_name(reference)}: {before}, now {after})"
-    return f"{abs(change):.{DECIMALS}f} {way} on {name}{its_own}"
+    return f"{way} on {name}{its_own}"
