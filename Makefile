@@ -77,6 +77,7 @@ reproduce: $(INSTALLED)
 	$(BIN)/disambig reproduce table --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce curves --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce ablation --jobs 2 --out docs/results
+	$(BIN)/disambig reproduce groups --jobs 2 --out docs/results
 	$(BIN)/python benchmarks/results_index.py
 
 # Installed anew only when what is to be installed has changed. The constraints reach the build

@@ -10,6 +10,7 @@ from disambig.bench.paper import (
     published_accuracies,
     without_missing_data,
 )
+from disambig.bench.plan import make_plan
 from disambig.bench.settings import Study
 
 NEIGHBOURS = {"n_neighbors": [5, 10, 15, 20]}
@@ -99,6 +100,28 @@ def test_the_ablation_follows_the_epochs_with_one_idea_switched_off_or_several_a
     assert [entry.name for entry in study.datasets] == ["msrcv2"]
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_the_groups_have_the_methods_of_the_table_with_rows_and_with_groups_held_out(quick):
+    study, table = paper_study("groups", quick=quick), paper_study("table", quick=quick)
+    assert study.methods == table.methods
+    assert study.protocol.groups == [False, True]
+    assert study.protocol.model_copy(update={"groups": [False]}) == table.protocol
+    names = ["lost", "birdsong", "msrcv2"]
+    assert [(entry.name, entry.promise) for entry in study.datasets] == [
+        (name, ["none", "cover"]) for name in names
+    ]
+
+
+@pytest.mark.realdata
+def test_the_rows_of_the_groups_are_jobs_of_the_table_and_run_once():
+    groups, table = (make_plan(paper_study(name, quick=True)) for name in ("groups", "table"))
+    shared = [planned for planned in groups.jobs if planned.job.key in table.by_key]
+    assert len(shared) == len(table.jobs) == len(groups.jobs) / 3
+    assert {planned.groups_title for planned in shared} == {""}
+    titles = dict.fromkeys(planned.data_title for planned in groups.jobs)
+    assert list(titles)[:3] == ["lost", "lost, new groups", "lost, new groups, cover"]
+
+
 def n_jobs(study):
     combinations = [
         len(entry.corruption.p) * len(entry.corruption.r) if entry.corruption else 1
@@ -185,7 +208,7 @@ def test_studies_are_readable_as_files_of_the_users_own(tmp_path):
 
     folder = files("disambig.bench") / "paper_studies"
     names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".toml"))
-    assert len(names) == 7  # three studies, three quick ones, the published figures
+    assert len(names) == 9  # four studies, four quick ones, the published figures
     for name in names:
         if name != "published.toml":
             shutil.copy(str(folder / name), tmp_path / name)

@@ -207,7 +207,7 @@ def test_curves_need_one_score_for_each_place():
         curves_chart(scores)
     with pytest.raises(DisambigError, match="Give the records of one p"):
         curves_chart(scores, by="miss")
-    with pytest.raises(DisambigError, match="'by' must be 'p' or 'miss'. Got 'r'"):
+    with pytest.raises(DisambigError, match="'by' must be one of 'p', 'miss', 'groups'. Got 'r'"):
         curves_chart(scores, by="r")
     one = scores[scores["miss"] == 0.1]
     assert curves_chart(one).panels["glass", 1].title == "glass, r = 1, miss = 0.1"

@@ -52,6 +52,18 @@ def test_details_have_every_title(invoke: Invoke) -> None:
         assert details_of(card.name, output)[0] == card.title
 
 
+def test_details_say_how_rows_come_together_where_that_is_known(invoke: Invoke) -> None:
+    lines = invoke("datasets", "--details", COLUMNS="80").stdout.splitlines()
+    titles = [line for line in lines if not line.startswith(" ")]
+    in_runs = "  rows come in groups: neighbours with equal sets"
+    known = [
+        titles[sum(not one.startswith(" ") for one in lines[:i]) - 1]
+        for i, line in enumerate(lines)
+        if line == in_runs
+    ]
+    assert [title.partition(":")[0] for title in known] == ["birdsong", "lost", "msrcv2"]
+
+
 @pytest.mark.parametrize("folder_name", ["data", "data [old]", "[", "[bold"])
 def test_data_that_was_found_comes_with_its_folder_in_one_piece(
     folder_name: str, invoke: Invoke, tmp_path: Path

@@ -90,6 +90,7 @@ def test_the_help_says_what_each_of_the_studies_is(invoke: Invoke) -> None:
         "table: Table 2, real-world sets.",
         "curves: Figures 2 to 4, UCI sets with false labels.",
         "ablation: Figure 5, NCPD with parts left out.",
+        "groups: the table with rows and with whole pictures, recordings and scenes held out.",
         "A smaller study: minutes instead of hours. It says what it cuts.",
         "Example: disambig reproduce curves --quick --jobs 2",
     ):
@@ -113,6 +114,7 @@ def test_an_unknown_study_is_bad_input(invoke: Invoke) -> None:
         (["table"], REAL_WORLD),
         (["table", "--quick"], ["lost", "birdsong", "msrcv2"]),
         (["ablation", "--quick"], ["msrcv2"]),
+        (["groups", "--quick"], ["lost", "birdsong", "msrcv2"]),
     ],
 )
 def test_without_any_data_all_of_it_is_listed_with_how_to_get_it(
@@ -194,6 +196,30 @@ def test_the_ablation_has_a_figure_of_epochs_and_no_figures_of_the_table(
     files = {path.name for path in (tmp_path / "out" / "ablation-quick").iterdir()}
     assert {"report.md", "epochs_msrcv2.png", "epochs_msrcv2.svg"} <= files
     assert "published.csv" not in files
+
+
+@pytest.mark.realdata
+def test_the_groups_are_reported_with_a_figure_of_both_protocols(
+    tmp_path: Path, invoke: Invoke
+) -> None:
+    n_jobs = fill(tmp_path / "records", paper_study("groups", quick=True))
+    assert n_jobs == 3 * 3 * 9 * 3
+    result = invoke(
+        *("reproduce", "groups", "--quick"),
+        *("--store", str(tmp_path / "records"), "--out", str(tmp_path / "out")),
+    )
+    assert result.exit_code == 0
+    assert_whole(result.stdout)
+    folder = tmp_path / "out" / "groups-quick"
+    files = {path.name for path in folder.iterdir()}
+    assert {"accuracy_groups.svg", "transductive_accuracy_groups.svg"} <= files
+    assert not {"accuracy_dots.svg", "published.csv"} & files
+    page = (folder / "report.md").read_text("utf-8")
+    assert "3 folds, held out as single rows and again as whole groups, seed 0" in page
+    assert "With whole groups held out instead of rows, the mean accuracy" in page
+    rows = (folder / "accuracy.csv").read_text("utf-8").splitlines()
+    names = [row.split(",0.")[0] for row in rows[1:4]]
+    assert names == ["lost", '"lost, new groups"', '"lost, new groups, cover"']
 
 
 # What make run does ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from .evaluate import mean_and_std as mean_and_std
 from .every_test import significance_table as significance_table
 from .figure_style import save_figure as save_figure
 from .figures import draw_figure as draw_figure
+from .folds import shuffled_folds as shuffled_folds
 from .formats import Table as Table
 from .formats import to_csv as to_csv
 from .formats import to_latex as to_latex
@@ -30,5 +31,4 @@ from .study_results import read_results as read_results
 from .tables import comparison_table as comparison_table
 from .tables import win_table as win_table
 from .trial import ControlledCorruption as ControlledCorruption
-from .trial import shuffled_folds as shuffled_folds
 from .wording import mean_and_std_text as mean_and_std_text

@@ -71,6 +71,8 @@ class LineChart:
         Ends of the vertical axis.
     x_ticks : sequence of float, optional
         Values that are named on the horizontal axis.
+    x_names : sequence of str, optional
+        What these values are called, where they only number what is there.
     has_end_bars : bool, default=False
         Whether lines end in a bar instead of having a band.
 
@@ -94,6 +96,7 @@ class LineChart:
     caption: str = ""
     y_range: tuple[float, float] | None = None
     x_ticks: Sequence[float] | None = None
+    x_names: Sequence[str] = ()
     has_end_bars: bool = False
 
     @property
@@ -112,6 +115,11 @@ class LineChart:
             has_arrows=bool(self.arrow_rows()),
             has_bars=self.has_end_bars and any(one.errors for one in self.series),
         )
+
+    def name_of(self, x: float) -> str:
+        """Return what a place on the horizontal axis is called."""
+        names = dict(zip(self.x_ticks or (), self.x_names, strict=False))
+        return names.get(x, f"{x:g}")
 
     def arrow_rows(self) -> dict[int, int]:
         """Return the row of arrows, from below, for the number of every line that needs one."""

@@ -15,6 +15,7 @@ from disambig.bench.comparisons import (
     pairwise_tests,
     rank_methods,
 )
+from disambig.bench.protocols import on_new_groups
 from disambig.bench.run_table import DECIMALS, RunTable
 from disambig.bench.statistics import corrected_t_test
 from disambig.bench.wording import (
@@ -77,6 +78,7 @@ def findings(
         *_verdicts(runs, reference, tests, corrected, alpha),
         *_behind(runs, reference, tests, alpha),
         *_with_misses(runs),
+        *on_new_groups(runs, reference),
         *gaps_to_baselines(runs, reference),
         *behind_baselines(runs),
         friedman_sentence(ranking, alpha),
@@ -242,15 +244,16 @@ def _behind(runs: RunTable, reference: str, tests: PairwiseTests, alpha: float) 
 
 def _with_misses(runs: RunTable) -> list[str]:
     """Say how scores change with the share of training sets that miss the truth."""
-    groups: dict[tuple[str, str, str], dict[float, str]] = {}
+    groups: dict[tuple[str, ...], dict[float, str]] = {}
     for data, one in runs.settings.items():
         # As strings, because NaN does not equal itself.
-        groups.setdefault((one.dataset, str(one.p), str(one.r)), {})[one.miss] = data
-    by_rates: dict[tuple[float, ...], list[dict[float, str]]] = {}
-    for group in groups.values():
-        by_rates.setdefault(tuple(sorted(group)), []).append(group)
+        setting = (one.dataset, str(one.p), str(one.r), one.groups)
+        groups.setdefault(setting, {})[one.miss] = data
+    by_rates: dict[tuple[str, tuple[float, ...]], list[dict[float, str]]] = {}
+    for (*_, held_out), group in groups.items():
+        by_rates.setdefault((held_out, tuple(sorted(group))), []).append(group)
     sentences = []
-    for rates, same in by_rates.items():
+    for (held_out, rates), same in by_rates.items():
         if len(rates) > 1:
             each = [
                 f"{runs.display_name(method)} "
@@ -261,8 +264,9 @@ def _with_misses(runs: RunTable) -> list[str]:
             ]
             names = dict.fromkeys(runs.settings[group[rates[0]]].dataset for group in same)
             sentences.append(
-                f"Mean {metric_title(runs.metric)} on {join_data(names)} if a share of the "
-                f"training sets misses the truth, miss = {', '.join(map('{:g}'.format, rates))}: "
+                f"Mean {metric_title(runs.metric)} on {join_data(names)}"
+                f"{held_out and f' ({held_out})'} if a share of the training sets misses the "
+                f"truth, miss = {', '.join(map('{:g}'.format, rates))}: "
                 f"{'; '.join(each)}."
             )
     return sentences

@@ -1,4 +1,4 @@
-"""Scores against the share of corrupted rows, or of sets that miss the truth: what charts show."""
+"""Scores against the share of corrupted rows or of misses, or by what is held out: as lines."""
 
 import math
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from disambig._core.errors import ParameterError
+from disambig._core.parameters import check_choice
 from disambig.bench.charts import (
     ARROW_ROW_HEIGHT,
     MAX_ARROW_ROWS,
@@ -15,6 +16,7 @@ from disambig.bench.charts import (
 )
 from disambig.bench.comparisons import rank_methods
 from disambig.bench.line_styles import LineStyle, role_styles
+from disambig.bench.plan import NEW_GROUPS
 from disambig.bench.run_table import RunTable, Setting
 from disambig.bench.wording import (
     errors_text,
@@ -33,8 +35,15 @@ _NEAR = 0.5
 _AXES = {
     "p": "p, share of corrupted rows",
     "miss": "miss, share of training sets without the truth",
+    "groups": "what is held out",
 }
-_AGAINST = {"p": "p", "miss": "the share of training sets that miss the truth"}
+_AGAINST = {
+    "p": "against p",
+    "miss": "against the share of training sets that miss the truth",
+    "groups": "with rows and with whole groups held out",
+}
+_FIXED = {"p": "miss rate", "miss": "p", "groups": "p and one miss rate"}
+_Axis = Literal["p", "miss", "groups"]
 # By dataset and r: what its curves are made of, by their place on the axis.
 _Panels = dict[tuple[str, float], dict[float, str]]
 
@@ -44,11 +53,12 @@ def curves_chart(
     metric: str = "accuracy",
     *,
     reference: str | None = None,
-    by: Literal["p", "miss"] = "p",
+    by: _Axis = "p",
 ) -> CurvesChart:
     """Return the mean over runs of every method against p, a panel for every dataset and r.
 
-    With ``by="miss"`` they are against the share of training sets that the truth was left out of.
+    With ``by="miss"`` they are against the share of training sets that the truth was left out of,
+    with ``by="groups"`` there is a place for rows and one for whole groups that are held out.
 
     Around the reference lies a band of one standard error. Methods whose average rank is in the
     lower half are pale. A point over fewer runs than others is hollow, a missing one interrupts its
@@ -59,12 +69,12 @@ def curves_chart(
     ----------
     scores : DataFrame
         Records of a study with controlled corruption; others are left out. Against p they must
-        have the same miss rate, against the miss rate the same p.
+        have the same miss rate, against the miss rate the same p, by groups both.
     metric : str, default="accuracy"
         Column of the records.
     reference : str, optional
         Label of the method to highlight.
-    by : {"p", "miss"}, default="p"
+    by : {"p", "miss", "groups"}, default="p"
         What scores are drawn against.
 
     See Also
@@ -87,7 +97,8 @@ def curves_chart(
         name: replace(style, is_pale=name in pale)
         for name, style in role_styles(runs.roles, reference).items()
     }
-    by_panel = _panels(runs, by)
+    protocols = list(dict.fromkeys(setting.groups for setting in runs.settings.values()))
+    by_panel = _panels(runs, by, protocols)
     limits: dict[str, tuple[float, float] | None] = {}
     for dataset in {dataset: None for dataset, _ in by_panel}:
         panels = [by_x for (its_dataset, _), by_x in by_panel.items() if its_dataset == dataset]
@@ -102,6 +113,7 @@ def curves_chart(
                 y_title=metric_title(metric),
                 y_range=limits[dataset],
                 x_ticks=sorted(by_x),
+                x_names=[_short(protocols[int(x)]) for x in sorted(by_x)] if by == "groups" else (),
             )
             for (dataset, r), by_x in by_panel.items()
         },
@@ -109,20 +121,24 @@ def curves_chart(
     )
 
 
-def _panels(runs: RunTable, by: Literal["p", "miss"]) -> _Panels:
+def _short(protocol: str) -> str:
+    return protocol.replace(f"{NEW_GROUPS}, ", "+ ") or "rows"
+
+
+def _panels(runs: RunTable, by: _Axis, protocols: list[str]) -> _Panels:
     """Return the settings of every panel by their place on the axis; r of own sets is 0."""
-    if by not in _AXES:
-        raise ParameterError(f"'by' must be 'p' or 'miss'. Got {by!r}.")
+    check_choice("by", by, tuple(_AXES))
     panels: _Panels = {}
     for data, setting in runs.settings.items():
         if by == "p" and math.isnan(setting.p):
             continue
         panel = panels.setdefault((setting.dataset, 0 if math.isnan(setting.r) else setting.r), {})
-        x = setting.p if by == "p" else setting.miss
+        places = {"p": setting.p, "miss": setting.miss, "groups": protocols.index(setting.groups)}
+        x = places[by]
         if panel.setdefault(x, data) != data:
             raise ParameterError(
                 f"A curve has one score for each {by}, and {panel[x]!r} and {data!r} are two. "
-                f"Give the records of one {'miss rate' if by == 'p' else 'p'}."
+                f"Give the records of one {_FIXED[by]}."
             )
     if not panels:
         raise ParameterError(
@@ -132,14 +148,16 @@ def _panels(runs: RunTable, by: Literal["p", "miss"]) -> _Panels:
     return panels
 
 
-def _panel_title(setting: Setting, by: Literal["p", "miss"]) -> str:
+def _panel_title(setting: Setting, by: _Axis) -> str:
     parts = [dataset_title(setting.dataset)]
-    if by == "miss" and not math.isnan(setting.p):
+    if by != "p" and not math.isnan(setting.p):
         parts.append(f"p = {setting.p:g}")
     if not math.isnan(setting.r):
         parts.append(f"r = {setting.r:g}")
-    if by == "p" and setting.miss:
+    if by != "miss" and setting.miss:
         parts.append(f"miss = {setting.miss:g}")
+    if by != "groups" and setting.groups:
+        parts.append(setting.groups)
     return ", ".join(parts)
 
 
@@ -158,7 +176,9 @@ def _curves_caption(runs: RunTable, reference: str | None, pale: set[str], by: s
         if pale
         else ""
     )
-    against = f"Mean {metric_title(runs.metric)} over runs against {_AGAINST[by]}."
+    against = f"Mean {metric_title(runs.metric)} over runs {_AGAINST[by]}."
+    if by == "groups" and any(", " in setting.groups for setting in runs.settings.values()):
+        against += " A plus is before what groups promise."
     return f"{against}{band}{back}{lr_note(runs)}"
 
 

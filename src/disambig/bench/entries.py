@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from disambig._core.errors import DisambigError, UnknownNameError
 from disambig._core.messages import quote_value
 from disambig.bench.trial import Criterion
+from disambig.candidates.groups import DEFAULT_STRENGTH
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 
@@ -73,7 +74,9 @@ class DatasetEntry(Settings):
     """Data of a study: a named dataset or a file, with the candidate sets it has or corrupted.
 
     ``title`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
-    table, as in ``load_dataset``.
+    table, as in ``load_dataset``; ``group`` is the column that says which rows come together, or
+    "runs" for neighbouring rows with equal sets. ``promise`` and ``strength`` are what its groups
+    promise: one thing, or several in turn.
     """
 
     name: str | None = None
@@ -82,7 +85,15 @@ class DatasetEntry(Settings):
     labels: str | None = None
     separator: str | None = None
     truth: str | None = None
+    group: str | None = None
+    promise: Annotated[list[Literal["none", "cover", "exclusive"]], *_ONE_OR_MORE] = ["none"]
+    strength: Annotated[float, Field(ge=0, le=1)] = DEFAULT_STRENGTH
     corruption: Corruption | None = None
+
+    @property
+    def has_promise(self) -> bool:
+        """Whether its groups promise anything."""
+        return self.promise != ["none"]
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
@@ -90,6 +101,21 @@ class DatasetEntry(Settings):
             raise ValueError("give either 'name', for a named dataset, or 'path', for a file")
         if self.path is None and (self.labels or self.separator or self.truth):
             raise ValueError("'labels', 'separator' and 'truth' go with the 'path' of a table only")
+        if self.path is None and self.group not in (None, "runs"):
+            raise ValueError(
+                "a named dataset has no column of groups: leave 'group' out, or make it \"runs\""
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _can_keep_its_promise(self) -> Self:
+        if "strength" in self.model_fields_set and not self.has_promise:
+            raise ValueError("'strength' is that of a promise: give 'promise', or leave it out")
+        if "cover" in self.promise and self.corruption is not None and self.corruption.p:
+            raise ValueError(
+                "false labels that are drawn at random belong to no row of a group: leave out "
+                "promise = \"cover\", or 'p' and 'r'"
+            )
         return self
 
 
@@ -169,6 +195,8 @@ class Protocol(Settings):
     selection: Criterion = "covering_rate"
     inner_folds: Annotated[int, Field(ge=2)] = 5
     by_epoch: bool = False
+    # Whether whole groups are held out. Both, one after the other, if both are listed.
+    groups: Annotated[list[bool], *_ONE_OR_MORE] = [False]
 
     @property
     def held_out_share(self) -> float:
@@ -178,11 +206,14 @@ class Protocol(Settings):
     @property
     def sentence(self) -> str:
         """The protocol in words."""
-        how = (
-            f"{self.folds} folds"
-            if self.kind == "kfold"
-            else f"{self.test_share:.0%} of the rows held out"
-        )
+        is_kfold = self.kind == "kfold"
+        how = f"{self.folds} folds" if is_kfold else f"{self.test_share:.0%} of the rows"
+        if self.groups == [True]:
+            how += ", whole groups held out"
+        elif True in self.groups:
+            how += ", held out as single rows and again as whole groups"
+        elif not is_kfold:
+            how += " held out"
         seeds = f"seed {self.seed}"
         if self.repeats > 1:
             seeds = f"{self.repeats} times, seeds {self.seed} to {self.seed + self.repeats - 1}"

@@ -12,9 +12,9 @@ import numpy as np
 from disambig._core.errors import RecordError
 from disambig._core.fingerprint import code_fingerprint
 from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig.bench.folds import Split
 from disambig.bench.trial import (
     ControlledCorruption,
-    Split,
     Trial,
     leave_out_of_training,
     make_trial,
@@ -162,7 +162,8 @@ def cross_validate(
     """Yield the scores of every fold, as soon as they are known.
 
     Everything is fitted on the training rows of a fold. Folds, corruption and the method's seed
-    depend only on ``seed`` and the number of the fold, so all methods get the same data.
+    depend only on ``seed`` and the number of the fold, so all methods get the same data. Where the
+    candidate sets have groups, whole groups are held out.
 
     Parameters
     ----------
@@ -176,7 +177,8 @@ def cross_validate(
         Random seed.
     corruption : ControlledCorruption, optional
         Makes candidate sets for the training rows from their true labels. By default the
-        candidate sets of the dataset are used.
+        candidate sets of the dataset are used. Made sets keep the groups of the dataset, which
+        must not promise "cover" then: false labels belong to no row.
     miss : float, default=0.0
         Share of the training sets, made or the dataset's, that the truth is left out of.
 

@@ -138,7 +138,7 @@ def _plot_lines(axes: Axes, chart: LineChart) -> None:
         axes.fill_between(one.x, lows, highs, **band_keywords(one.style))
     axes.set_title(chart.title)
     if chart.x_ticks is not None:
-        axes.set_xticks(chart.x_ticks)
+        axes.set_xticks(chart.x_ticks, [*chart.x_names] or None)
     if chart.y_range is None:
         return
     axes.set_ylim(chart.y_range)

@@ -10,16 +10,16 @@ from disambig.bench.settings import Study
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.download import find_file
 
-PAPER_STUDIES = ("table", "curves", "ablation")
+PAPER_STUDIES = ("table", "curves", "ablation", "groups")
 
 
 def paper_study(name: str, *, quick: bool = False) -> Study:
-    """Return a study of the paper.
+    """Return a study of the paper, or its Table 2 with whole groups held out.
 
     Parameters
     ----------
-    name : {"table", "curves", "ablation"}
-        Table 2, Figures 2 to 4, or Figure 5.
+    name : {"table", "curves", "ablation", "groups"}
+        Table 2, Figures 2 to 4, Figure 5, or Table 2 by rows and by groups.
     quick : bool, default=False
         Whether to take the version that ends within minutes; its ``about`` says what is cut.
     """

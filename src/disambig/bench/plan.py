@@ -5,20 +5,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from disambig._core.errors import DisambigError, StudyError
 from disambig._core.messages import plural
 from disambig._core.parameters import check_integer
 from disambig.bench.entries import DatasetEntry, MethodEntry, Protocol
+from disambig.bench.folds import Split
 from disambig.bench.record import Job, data_fingerprint
 from disambig.bench.settings import Study
-from disambig.bench.trial import ControlledCorruption, GridSelection, Split, make_trial
+from disambig.bench.trial import ControlledCorruption, GridSelection, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import leave_out_truth
+from disambig.candidates.groups import DEFAULT_STRENGTH, Promise
 from disambig.datasets.catalogue import load_dataset
 
 # What a study may have unless somebody says otherwise: ten seconds to list, and 200 MB. The largest
 # of the paper has thousands.
 _MAX_JOBS = 100_000
+
+
+# What data are called of which whole groups are held out.
+NEW_GROUPS = "new groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +46,22 @@ class PlannedJob:
 
     @property
     def data_title(self) -> str:
-        """Name of the dataset, with its corruption."""
+        """Name of the dataset, with its corruption, and groups where whole ones are held out."""
         corruption, miss = self.job.corruption, self.job.miss
         made = "" if corruption is None else f", p={corruption.p:.12g}, r={corruption.r}"
-        return self.dataset.name + made + (f", miss={miss:.12g}" if miss else "")
+        missing = f", miss={miss:.12g}" if miss else ""
+        return self.dataset.name + made + missing + (self.groups_title and f", {self.groups_title}")
+
+    @property
+    def groups_title(self) -> str:
+        """How rows are held out, and what groups promise; empty where rows stand alone."""
+        promise = self.dataset.candidates.promise
+        if self.dataset.candidates.groups is None:
+            return ""
+        if promise is None:
+            return NEW_GROUPS
+        usual = promise.strength == DEFAULT_STRENGTH
+        return f"{NEW_GROUPS}, {promise.kind}" + ("" if usual else f" {promise.strength:.12g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +90,15 @@ def make_plan(study: Study, *, max_jobs: int | None = None) -> Plan:
     jobs: list[PlannedJob] = []
     methods = study.with_baselines()
     titles: set[str] = set()
-    names: dict[str, PlannedJob] = {}
+    names: dict[str, tuple[str, str]] = {}
     for number, entry in enumerate(study.datasets):
         try:
-            added = list(_jobs_on(entry, methods, study.protocol))
+            dataset = _load(entry, study.protocol)
+            added = [
+                planned
+                for variant in _variants(dataset, entry, study.protocol)
+                for planned in _jobs_on(variant, entry, methods, study.protocol)
+            ]
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
         taken = _taken_title(added, titles, names)
@@ -92,29 +117,34 @@ def _check_count(study: Study, most: int) -> None:
     folds = protocol.folds if protocol.kind == "kfold" else 1
     n_methods = len(study.with_baselines())
     settings = sum(
-        entry.corruption.n_settings if entry.corruption else 1 for entry in study.datasets
+        (entry.corruption.n_settings if entry.corruption else 1)
+        * sum(len(entry.promise) if by_group else 1 for by_group in protocol.groups)
+        for entry in study.datasets
     )
     count = settings * n_methods * folds * protocol.repeats
     if count > most:
         raise StudyError(
             f"{study.name} has {count:,} jobs, and the limit is {most:,}. A job is one of "
             f"{plural(n_methods, 'method')}, baselines included, on one of "
-            f"{plural(settings, 'dataset')}, each p, r and miss counted, in one of folds = "
-            f"{folds:,} for each of repeats = {protocol.repeats:,}. Ask for fewer, or raise "
-            f"the limit: --max-jobs {count} (in Python max_jobs=)."
+            f"{plural(settings, 'dataset')}, each p, r, miss and promise counted, in one of "
+            f"folds = {folds:,} for each of repeats = {protocol.repeats:,}. Ask for fewer, or "
+            f"raise the limit: --max-jobs {count} (in Python max_jobs=)."
         )
 
 
 def _taken_title(
-    added: list[PlannedJob], titles: set[str], names: dict[str, PlannedJob]
+    added: list[PlannedJob], titles: set[str], names: dict[str, tuple[str, str]]
 ) -> str | None:
     """Return a title that other data, or the same data with the same sets, has already.
 
-    ``titles`` are those so far, ``names`` a job for every name of data; ``added`` joins them.
+    ``titles`` are those so far, ``names`` the content and first title for every name of data;
+    ``added`` joins them.
     """
-    of_same_name = names.setdefault(added[0].dataset.name, added[0])
-    if of_same_name.job.data != added[0].job.data:
-        return of_same_name.data_title
+    first = added[0]
+    content = data_fingerprint(_without_groups(first.dataset))
+    known, title = names.setdefault(first.dataset.name, (content, first.data_title))
+    if known != content:
+        return title
     new = {planned.data_title for planned in added}
     taken = sorted(new & titles)
     titles |= new
@@ -132,9 +162,11 @@ def _splits(protocol: Protocol) -> Iterator[Split]:
 
 
 def _jobs_on(
-    entry: DatasetEntry, methods: list[MethodEntry], protocol: Protocol
+    dataset: PartialLabelDataset,
+    entry: DatasetEntry,
+    methods: list[MethodEntry],
+    protocol: Protocol,
 ) -> Iterator[PlannedJob]:
-    dataset = _load(entry)
     fingerprint = data_fingerprint(dataset)
     selection = GridSelection(protocol.selection, protocol.inner_folds)
     splits: list[Split] = []
@@ -146,9 +178,8 @@ def _jobs_on(
             leave_out_truth(dataset.candidates, dataset.true_labels, rate=miss, random_state=0)
         splits = splits or list(_splits(protocol))
         if any(method.grid for method in methods):
-            check_integer(
-                "inner_folds", protocol.inner_folds, minimum=2, maximum=len(trial.train.X)
-            )
+            most = _fewest_groups(dataset, splits, len(trial.train.X))
+            check_integer("inner_folds", protocol.inner_folds, minimum=2, maximum=most)
         for method in methods:
             for split in splits:
                 job = Job(
@@ -165,15 +196,47 @@ def _jobs_on(
                 yield PlannedJob(job, dataset, method.shown_title, method.method_class.card.role)
 
 
-def _load(entry: DatasetEntry) -> PartialLabelDataset:
+def _fewest_groups(dataset: PartialLabelDataset, splits: list[Split], n_rows: int) -> int:
+    """Return how many groups there are to learn from at least; without groups, how many rows."""
+    groups = dataset.candidates.groups
+    if groups is None:
+        return n_rows
+    sides = (split.rows(len(groups), groups) for split in splits)
+    return min(len(np.unique(groups[train])) for train, _ in sides)
+
+
+def _load(entry: DatasetEntry, protocol: Protocol) -> PartialLabelDataset:
     dataset = load_dataset(
         # A name is never taken for a file: "glass" may be one as well.
         Path(entry.path).absolute() if entry.path else str(entry.name),
         labels=entry.labels,
         separator=entry.separator,
         truth=entry.truth,
+        # A column of groups is no feature, whatever is held out.
+        groups=entry.group or True in protocol.groups,
     )
     return dataset if entry.title is None else replace(dataset, name=entry.title)
+
+
+def _variants(
+    dataset: PartialLabelDataset, entry: DatasetEntry, protocol: Protocol
+) -> Iterator[PartialLabelDataset]:
+    """Yield the data once for rows, and once for everything that its groups promise."""
+    candidates = dataset.candidates
+    for by_group in protocol.groups:
+        if not by_group:
+            yield _without_groups(dataset)
+            continue
+        for kind in entry.promise:
+            promise = Promise(kind, entry.strength) if kind != "none" else None
+            grouped = candidates.with_groups(candidates.groups, promise=promise)
+            yield replace(dataset, candidates=grouped)
+
+
+def _without_groups(dataset: PartialLabelDataset) -> PartialLabelDataset:
+    if dataset.candidates.groups is None:
+        return dataset
+    return replace(dataset, candidates=dataset.candidates.with_groups(None))
 
 
 def _corruptions(entry: DatasetEntry) -> list[tuple[ControlledCorruption | None, float]]:

@@ -16,11 +16,11 @@ from disambig._core.fingerprint import code_hashes, sha256_hex
 from disambig._core.parsing import parse_json
 from disambig.bench.entries import Settings
 from disambig.bench.evaluate import Predictions
+from disambig.bench.folds import Split
 from disambig.bench.settings import validation_message
 from disambig.bench.trial import (
     ControlledCorruption,
     GridSelection,
-    Split,
     Trial,
     fit_alone,
     fit_together,
@@ -28,6 +28,7 @@ from disambig.bench.trial import (
     make_trial,
 )
 from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.groups import group_numbers
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fits_at_once
@@ -125,9 +126,9 @@ def side_by_side(job: Job) -> int | None:
 
 
 def data_fingerprint(dataset: PartialLabelDataset) -> str:
-    """Return a hash of features, candidate sets, weights, classes and true labels.
+    """Return a hash of features, candidate sets, weights, classes, true labels and groups.
 
-    As version 0.1.0 had it, or its records would not be recognised.
+    Without groups as version 0.1.0 had it, or its records would not be recognised.
     """
     candidates = dataset.candidates
     rows, columns = candidates.pairs()
@@ -135,12 +136,17 @@ def data_fingerprint(dataset: PartialLabelDataset) -> str:
     names = [dataset.X.shape, candidates.classes.tolist()]
     if dataset.true_labels is not None:
         names.append(dataset.true_labels.tolist())
+    grouped: tuple[bytes, ...] = ()
+    if candidates.groups is not None:
+        numbers = group_numbers(candidates.groups, len(candidates))
+        grouped = (b"groups", numbers.astype("<i8").tobytes(), repr(candidates.promise).encode())
     return sha256_hex(
         repr(names).encode(),
         np.ascontiguousarray(dataset.X, dtype="<f8").tobytes(),
         rows.astype("<i8").tobytes(),
         columns.astype("<i8").tobytes(),
         b"" if weights is None else candidates.values_of(weights).astype("<f8").tobytes(),
+        *grouped,
     )
 
 

@@ -33,7 +33,8 @@ def study_scores(result: StudyResult) -> Any:
     """Return a pandas frame with a row for every job; failed ones have no metrics."""
     import pandas as pd  # slow to import
 
-    return pd.DataFrame([_row(planned, record) for planned, record in result.jobs()])
+    scores = pd.DataFrame([_row(planned, record) for planned, record in result.jobs()])
+    return scores if scores["groups"].any() else scores.drop(columns="groups")
 
 
 def miss_rates(scores: Any) -> Any:
@@ -44,6 +45,17 @@ def miss_rates(scores: Any) -> Any:
     return known.fillna(0).astype(float)
 
 
+def held_out_groups(scores: Any) -> Any:
+    """Return the column of groups: what is new about held-out rows, empty where rows stand alone.
+
+    Studies of rows have no such column.
+    """
+    import pandas as pd
+
+    known = scores.get("groups", pd.Series("", index=scores.index))
+    return known.fillna("").astype(str)
+
+
 def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
     job = planned.job
     error = (record.error or {}).get("message")
@@ -52,6 +64,7 @@ def _row(planned: PlannedJob, record: Record) -> dict[str, Any]:
         "p": job.corruption.p if job.corruption else None,
         "r": job.corruption.r if job.corruption else None,
         "miss": job.miss,
+        "groups": planned.groups_title,
         "data": planned.data_title,
         "method": planned.method_title,
         "role": planned.role,
@@ -94,6 +107,7 @@ class Setting:
     p: float
     r: float
     miss: float = 0.0  # share of the training sets without the truth
+    groups: str = ""  # "new groups" where whole ones are held out, and what they promise
 
 
 @dataclass(frozen=True)
@@ -130,10 +144,11 @@ class RunTable:
         selections: dict[str, tuple[str, ...]] = {}
         runs: dict[tuple[str, str], dict[Run, float]] = {}
         columns = [scores[name].tolist() for name in [*_COLUMNS, metric]]
-        for miss, *record in zip(miss_rates(scores).tolist(), *columns, strict=True):
+        others = miss_rates(scores).tolist(), held_out_groups(scores).tolist()
+        for miss, groups, *record in zip(*others, *columns, strict=True):
             dataset, p, r, data, method, role, seed, fold, selection, value = record
             role = _FORMER_ROLES.get(role, role)
-            settings.setdefault(data, Setting(dataset, _number(p), _number(r), miss))
+            settings.setdefault(data, Setting(dataset, _number(p), _number(r), miss, groups))
             if roles.setdefault(method, role) != role or role not in _ROLES:
                 raise ParameterError(
                     f"A method has one role, {', '.join(_ROLES)}. {method!r} has {role!r}"

@@ -61,7 +61,7 @@ class Study(Settings):
     methods : list of MethodEntry, dict or str
         A string is the name of a method.
     protocol : Protocol or dict, optional
-        Ten shuffled folds by default.
+        Ten shuffled folds of rows by default; of whole groups with ``groups=True``.
     metrics : list of str, default=["accuracy"]
         Metrics to make tables of. All metrics are recorded.
     reference : str, optional
@@ -144,6 +144,8 @@ class Study(Settings):
             )
         if self.protocol.by_epoch:
             self._check_epochs(compared)
+        if True not in self.protocol.groups and any(e.has_promise for e in self.datasets):
+            raise ValueError("a 'promise' is one of groups: set groups = true in the protocol")
         return self
 
     def _check_epochs(self, compared: list[str]) -> None:

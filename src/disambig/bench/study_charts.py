@@ -21,7 +21,7 @@ from disambig.bench.charts import (
 from disambig.bench.comparisons import MIN_DATASETS_OF_RANKS, rank_methods
 from disambig.bench.curves import curves_chart
 from disambig.bench.line_styles import LineStyle, method_styles, role_styles
-from disambig.bench.run_table import RunTable, accuracy_by_epoch, miss_rates
+from disambig.bench.run_table import RunTable, accuracy_by_epoch, held_out_groups, miss_rates
 from disambig.bench.study_results import StudyResult
 from disambig.bench.wording import (
     errors_text,
@@ -54,11 +54,19 @@ def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:
             reference=reference,
             names={method: names(method) for method in curves},
         )
-    scores = scores.assign(miss=miss_rates(scores))
-    n_rates = scores.groupby(["dataset", "p", "r"], dropna=False)["miss"].transform("nunique")
+    scores = scores.assign(miss=miss_rates(scores), groups=held_out_groups(scores))
+    setting = ["dataset", "p", "r"]
+    by_rate = scores.groupby([*setting, "groups"], dropna=False)
+    by_protocol = scores.groupby([*setting, "miss"], dropna=False)
+    n_rates = by_rate["miss"].transform("nunique")
+    is_plain = scores["p"].isna() & (n_rates == 1)
+    has_protocols = by_protocol["groups"].transform("nunique") > 1
     for metric in study.metrics:
         charts |= _curves_charts(scores, n_rates > 1, metric, reference)
-        in_dots = scores[scores["p"].isna() & (n_rates == 1)]
+        in_lines, in_dots = scores[is_plain & has_protocols], scores[is_plain & ~has_protocols]
+        if len(in_lines):
+            chart = curves_chart(in_lines, metric, reference=reference, by="groups")
+            charts[f"{metric}_groups"] = chart
         if len(in_dots):
             charts[f"{metric}_dots"] = dots_chart(in_dots, metric, reference=reference)
         ranking = rank_methods(RunTable.from_scores(scores, metric))
@@ -73,19 +81,29 @@ def _curves_charts(
 ) -> dict[str, CurvesChart]:
     """Return curves against p for every miss rate, and against the miss rate for every p.
 
-    Data with several miss rates (``has_rates``) and a single p has no curve against p.
+    Data with several miss rates (``has_rates``) and a single p has no curve against p. Where rows
+    and whole groups were held out, each has its own curves.
     """
     charts = {}
-    n_ps = scores.groupby(["dataset", "r", "miss"], dropna=False)["p"].transform("nunique")
+    protocols = scores["groups"].unique().tolist()
+    settings = ["dataset", "r", "miss", "groups"]
+    n_ps = scores.groupby(settings, dropna=False)["p"].transform("nunique")
     against_p = scores[~has_rates | (n_ps > 1)]
-    for miss, records in against_p.groupby("miss"):
+    for (miss, groups), records in against_p.groupby(["miss", "groups"]):
         if records["p"].notna().any():
             name = f"{metric}_curves" + (f"_miss{miss:g}" if miss else "")
+            name += _suffix(groups, protocols)
             charts[name] = curves_chart(records, metric, reference=reference)
-    for p, records in scores[has_rates].groupby("p", dropna=False):
+    for (p, groups), records in scores[has_rates].groupby(["p", "groups"], dropna=False):
         name = f"{metric}_misses" + ("" if math.isnan(p) else f"_p{p:g}")
+        name += _suffix(groups, protocols)
         charts[name] = curves_chart(records, metric, reference=reference, by="miss")
     return charts
+
+
+def _suffix(groups: str, protocols: list[str]) -> str:
+    """Return what tells the files of one protocol from those of the first."""
+    return "" if groups == protocols[0] else f"_{re.sub('[^a-z0-9.]+', '_', groups)}"
 
 
 def _file_name(title: str, taken: Iterable[str]) -> str:

@@ -170,7 +170,8 @@ def win_table(
     for data, setting in runs.settings.items():
         r = "" if np.isnan(setting.r) else f", r={setting.r:g}"
         miss = f", miss={setting.miss:g}" if setting.miss else ""
-        groups.setdefault(setting.dataset + r + miss, []).append(data)
+        held_out = f", {setting.groups}" if setting.groups else ""
+        groups.setdefault(setting.dataset + r + miss + held_out, []).append(data)
 
     def count(group: list[str], *others: str) -> str:
         return str(WinTieLoss.count((tests[pair] for pair in product(group, others)), alpha))

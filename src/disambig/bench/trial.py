@@ -7,78 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, ParameterGrid, ShuffleSplit
+from sklearn.model_selection import ParameterGrid
 
 from disambig._core.errors import ParameterError
-from disambig._core.parameters import check_integer, check_real, spawn_seeds
+from disambig._core.parameters import spawn_seeds
 from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig.bench.folds import Split, shuffled_folds
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import corrupt_controlled, leave_out_truth
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.metrics import accuracy, approximated_accuracy_scorer, covering_rate_scorer
-
-
-def shuffled_folds(n_samples: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Return the training and test rows of every fold, shuffled by ``seed``.
-
-    Shuffled, because data files are often sorted by class; scikit-learn's ``cv=10`` is not.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows of the dataset.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Seed of the order.
-
-    See Also
-    --------
-    cross_validate : Uses them.
-
-    Examples
-    --------
-    >>> from disambig.bench import shuffled_folds
-    >>> folds = shuffled_folds(10, 5, seed=0)
-    >>> [(len(train), len(test)) for train, test in folds]
-    [(8, 2), (8, 2), (8, 2), (8, 2), (8, 2)]
-    """
-    check_integer("n_folds", n_folds, minimum=2, maximum=n_samples)
-    _check_seed(seed)
-    splitter = KFold(n_splits=n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(np.empty((n_samples, 0))))
-
-
-@dataclass(frozen=True)
-class Split:
-    """One way to hold rows out: a fold of several, or a share of the rows."""
-
-    seed: int  # shuffles the rows
-    fold: int = 0  # which of the folds is held out; 0 where a share is
-    n_folds: int | None = None
-    test_share: float | None = None  # of the rows, instead of folds
-
-    def rows(self, n_samples: int) -> tuple[IntArray, IntArray]:
-        """Return the rows to train on and the rows held out."""
-        if self.n_folds is not None:
-            return shuffled_folds(n_samples, self.n_folds, self.seed)[self.fold]
-        check_real("test_share", self.test_share, minimum=0, maximum=1)
-        _check_seed(self.seed)
-        n_test = round((self.test_share or 0) * n_samples)
-        if not 0 < n_test < n_samples:
-            raise ParameterError(
-                f"'test_share' must leave rows on both sides. {self.test_share} of {n_samples} "
-                f"rows is {n_test}. Choose another share."
-            )
-        splitter = ShuffleSplit(n_splits=1, test_size=n_test, random_state=self.seed)
-        train, test = next(splitter.split(np.empty((n_samples, 0))))
-        return train, test
-
-
-def _check_seed(seed: int) -> None:
-    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
 
 
 @dataclass(frozen=True)
@@ -132,7 +72,9 @@ class Rows:
         """Return what a method is trained on: candidate sets, or the truth for the oracle."""
         if not method.card.reads_true_labels:
             return self.candidates
-        return CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)
+        known = CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)
+        # Whatever it holds out is whole groups too; what groups promise, it has no use for.
+        return known.with_groups(self.candidates.groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +97,8 @@ def make_trial(
     """Split a dataset and, if asked, make candidate sets from its true labels.
 
     Everything follows from the split's seed and the number of its fold, so that all methods meet
-    the same data.
+    the same data. Where sets have groups, whole groups are held out, and sets that are made keep
+    them.
     """
     truth = dataset.true_labels
     if truth is None:
@@ -163,22 +106,35 @@ def make_trial(
             f"Evaluation needs true labels, and {dataset.name} has none. For a table, name their "
             "column: load_dataset(path, truth=...)."
         )
+    if corruption is not None:
+        _check_promise(dataset)
     fold_seed = spawn_seeds(split.seed, split.fold + 1)[split.fold]
     train_seed, method_seed, selection_seed, test_seed = spawn_seeds(fold_seed, 4)
 
     def take(numbers: IntArray, seed: int) -> Rows:
         candidates, labels = dataset.candidates[numbers], truth[numbers]
         if corruption is not None:
-            candidates = corruption.apply(labels, dataset.candidates.classes, seed)
+            made = corruption.apply(labels, dataset.candidates.classes, seed)
+            candidates = made.with_groups_of(candidates)
         return Rows(numbers, dataset.X[numbers], candidates, labels)
 
-    train, test = split.rows(len(truth))
+    train, test = split.rows(len(truth), dataset.candidates.groups)
     return Trial(
         train=take(train, train_seed),
         test=take(test, test_seed),
         method_seed=method_seed,
         selection_seed=selection_seed,
     )
+
+
+def _check_promise(dataset: PartialLabelDataset) -> None:
+    """Refuse a promise of sets that are then replaced; "exclusive" is one of true labels."""
+    promise = dataset.candidates.promise
+    if promise is not None and promise.kind == "cover":
+        raise ParameterError(
+            "False labels that are drawn at random belong to no row of a group, so groups cannot "
+            f"promise 'cover'. {dataset.name} does. Leave the promise out, or the corruption."
+        )
 
 
 def leave_out_of_training(trial: Trial, split: Split, miss: float) -> Trial:
@@ -271,7 +227,8 @@ def choose_parameters(
     selection: GridSelection,
 ) -> Choice:
     """Return the best combination of ``grid``; of equal ones the first."""
-    folds = shuffled_folds(len(trial.train.X), selection.n_folds, trial.selection_seed)
+    rows, groups = trial.train, trial.train.candidates.groups
+    folds = shuffled_folds(len(rows.X), selection.n_folds, trial.selection_seed, groups)
     scores = []
     for parameters in ParameterGrid(dict(grid)):
         candidate = clone(method).set_params(**parameters)

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from disambig.datasets.card import DatasetCard
 
 _INCLUDED, _MISSING = "included", "missing"
+# What a card says about rows that come together.
+_GROUPS = {"runs": "rows come in groups: neighbours with equal sets"}
 
 
 def datasets(
     details: Annotated[
-        bool, typer.Option("--details", help="Show titles, and where the data was found.")
+        bool,
+        typer.Option(
+            "--details", help="Show titles, where the data was found, and how rows come together."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -62,6 +67,8 @@ def _print_details(places: dict["DatasetCard", str]) -> None:
     for card, place in places.items():
         say(f"{card.name}: {card.title}", console)
         say(f"  {place}", console, wrap=False)
+        if card.groups is not None:
+            say(f"  {_GROUPS[card.groups]}", console)
 
 
 def _whereabouts(card: "DatasetCard") -> str:

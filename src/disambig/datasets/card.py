@@ -36,6 +36,9 @@ class DatasetCard:
         Class names where the labels that occur are not all of them.
     identifier : str or None
         A column that only numbers the rows, left out unless asked for.
+    groups : str or None
+        How rows come together: "runs" if neighbouring rows with equal sets do. None if nothing is
+        known.
     aliases : tuple of str
         Other names of the file.
     notes : str
@@ -56,6 +59,7 @@ class DatasetCard:
     archive_size: int | None = None
     classes: tuple[int | str, ...] | None = None
     identifier: str | None = None
+    groups: str | None = None
     aliases: tuple[str, ...] = ()
     notes: str = ""
 

@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from disambig._core.errors import (
     DatasetFormatError,
@@ -13,12 +13,14 @@ from disambig._core.errors import (
 )
 from disambig._core.fingerprint import check_file_digest
 from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.groups import DEFAULT_STRENGTH, Promise, PromiseKind
 from disambig.datasets.card import DatasetCard, all_cards, find_card
 from disambig.datasets.download import find_file
 from disambig.datasets.readers import read_embedded, read_labelled_table
 from disambig.tabular.files.arrays import read_mat
 from disambig.tabular.files.content import find_content
 from disambig.tabular.files.formats import FORMATS, find_format, suffixes_of
+from disambig.tabular.labels.row_groups import RUNS
 
 
 def list_datasets() -> list[DatasetCard]:
@@ -47,6 +49,9 @@ def load_dataset(
     labels: str | None = None,
     separator: str | None = None,
     truth: str | None = None,
+    groups: bool | str = False,
+    promise: PromiseKind | Promise | None = None,
+    strength: float = DEFAULT_STRENGTH,
     max_memory: int | str | None = None,
 ) -> PartialLabelDataset:
     """Load a named dataset, or a file.
@@ -69,6 +74,15 @@ def load_dataset(
         For a table: the separator between labels, "|" by default.
     truth : str, optional
         For a table: the column with the true label, for evaluation.
+    groups : bool or str, default=False
+        Whether the candidate sets say which rows come together. True: as the card of a named
+        dataset says. For a table, the column that names the group of every row, which is no
+        feature then; rows with an empty cell stand alone. "runs", for any data: neighbouring rows
+        with equal sets.
+    promise : {"cover", "exclusive"} or Promise, optional
+        What these groups promise; see ``Promise``.
+    strength : float, default=0.9
+        Share of the groups for which the promise is believed.
     max_memory : int or str, optional
         Most memory that the file may take once it is unpacked, in bytes or as ``"8GB"``. By
         default 2 GB, or ten times the size of the file if that is more.
@@ -90,16 +104,23 @@ def load_dataset(
     """
     given = {"labels": labels, "separator": separator, "truth": truth}
     table_options = {name: value for name, value in given.items() if value is not None}
+    if not groups and promise is not None:
+        raise ParameterError(
+            f"A promise is about rows that come together. Got {promise!r} without groups. Say "
+            "which rows do by 'groups', or leave it out."
+        )
     path = Path(source)
     if (file_format := find_format(path)) is not None:
         _refuse_options(path, folder=folder, with_id=with_id)
         if not path.is_file():
             raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
-        if not file_format.is_dataset:
-            return read_labelled_table(path, max_memory=max_memory, **table_options)
-        _refuse_options(path, **table_options)
-        dataset: PartialLabelDataset = file_format.read(find_content(path, max_memory))
-        return dataset
+        if file_format.is_dataset:
+            _refuse_options(path, **table_options)
+            dataset: PartialLabelDataset = file_format.read(find_content(path, max_memory))
+            return _with_groups(dataset, _runs(groups, path), promise, strength)
+        column = groups if isinstance(groups, str) else _runs(groups, path)
+        dataset = read_labelled_table(path, max_memory=max_memory, group=column, **table_options)
+        return _with_groups(dataset, dataset.candidates.groups, promise, strength)
     try:
         card = find_card(os.fspath(source))
     except UnknownNameError:
@@ -111,7 +132,8 @@ def load_dataset(
     _refuse_options(card.name, **table_options)
     if card.is_embedded:
         _refuse_options(card.name, folder=folder)
-        return read_embedded(card, with_id=with_id)
+        dataset = read_embedded(card, with_id=with_id)
+        return _with_groups(dataset, _runs(groups, card.name, card), promise, strength)
     _refuse_options(card.name, with_id=with_id)
     file = find_file(card, folder)
     if check_hash:
@@ -119,7 +141,36 @@ def load_dataset(
         check_file_digest(file.read_bytes(), card.hash, file, advice)
     dataset = read_mat(find_content(file, max_memory))
     _check_shape(dataset, card, file)
-    return replace(dataset, name=card.name, card=card)
+    dataset = replace(dataset, name=card.name, card=card)
+    return _with_groups(dataset, _runs(groups, card.name, card), promise, strength)
+
+
+def _runs(
+    groups: bool | str, source: object, card: DatasetCard | None = None
+) -> Literal["runs"] | None:
+    """Return how rows come together where no column says so; refuse what is not known."""
+    if groups is True and card is not None and card.groups == RUNS:
+        return RUNS
+    if groups is True:
+        raise ParameterError(
+            f"How rows of {source} come together is not known. Name the column of their groups if "
+            "it is a table, or say groups='runs' if neighbouring rows with equal sets do."
+        )
+    if groups and groups != RUNS:
+        raise ParameterError(
+            f"{source} has no columns besides its features and labels, so groups must be True, "
+            f"False or 'runs'. Got {groups!r}."
+        )
+    return RUNS if groups else None
+
+
+def _with_groups(
+    dataset: PartialLabelDataset, groups: Any, promise: Any, strength: float
+) -> PartialLabelDataset:
+    if groups is None:
+        return dataset
+    candidates = dataset.candidates.with_groups(groups, promise=promise, strength=strength)
+    return replace(dataset, candidates=candidates)
 
 
 def _refuse_options(source: object, **options: Any) -> None:

@@ -19,6 +19,7 @@ from disambig.datasets.card import DatasetCard
 from disambig.tabular.files.arrays import as_features
 from disambig.tabular.files.formats import read_table
 from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.table_cells import texts_of
 
 
@@ -54,12 +55,14 @@ def read_labelled_table(
     labels: str = "label",
     separator: str = "|",
     truth: str | None = None,
+    group: str | None = None,
     max_memory: int | str | None = None,
 ) -> PartialLabelDataset:
     """Read a table in any format; columns other than labels must hold numbers.
 
     The column of labels holds strings or, where the format has them, lists of labels or mappings
-    from label to weight.
+    from label to weight. ``group`` names the column of groups; "runs", if no column has that name,
+    means neighbouring rows with equal sets.
     """
     try:
         frame = read_table(path, max_memory=max_memory)
@@ -71,10 +74,12 @@ def read_labelled_table(
                 f"{path} needs a column {column!r}.{did_you_mean(column, frame.columns)} "
                 f"It has {join_names(frame.columns)}."
             )
-    features = frame.drop(columns=[labels] if truth is None else [labels, truth])
-    X = as_features(_as_numbers(features, path), str(path))
     true_labels = None
     try:
+        row_groups = RowGroups(group=group)
+        reserved = [name for name in (labels, truth, row_groups.column(frame)) if name is not None]
+        features = frame.drop(columns=reserved)
+        X = as_features(_as_numbers(features, path), str(path))
         parsed = LabelColumns(columns=(labels,), separator=separator, literal=True).parse(frame)
         if truth is not None:
             true_labels = texts_of(frame[truth], what="true labels", literal=True)
@@ -85,10 +90,14 @@ def read_labelled_table(
         blank = np.array([text is None for text in true_labels])
         _check_filled(blank, truth, path, "a true label")
         true_labels = true_labels.astype(str)
+    try:
+        candidates, _ = row_groups.put_on(parsed.candidates, frame)
+    except TableError as error:
+        raise DatasetFormatError(f"{path}: {error}") from error
     return PartialLabelDataset(
         name=path.stem,
         X=X,
-        candidates=parsed.candidates,
+        candidates=candidates,
         true_labels=true_labels,
         feature_names=list(features.columns),
     )

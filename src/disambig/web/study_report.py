@@ -108,19 +108,21 @@ def _charts(report: Report) -> Iterator[Section]:
         title = name[:1].upper() + name[1:]
         headings = {
             "curves": f"{title} with more and more false labels",
+            "groups": f"{title} where rows and where whole groups are held out",
             "dots": f"{title} by dataset",
             "ranks": f"Ranks by {name}",
         }
         for kind, heading in headings.items():
             chart = report.charts.get(f"{metric}_{kind}")
             if chart is not None:
-                yield Section(f"{metric}-{kind}", heading, _draw(chart))
+                yield Section(f"{metric}-{kind}", heading, _draw(chart, kind))
 
 
-def _draw(chart: Chart) -> Markup:
+def _draw(chart: Chart, kind: str) -> Markup:
     match chart:
         case CurvesChart():
-            return fragment(note(f"{chart.caption} {_CURVES}"), curve_charts(chart))
+            about = f"{chart.caption} {_CURVES if kind == 'curves' else ''}".rstrip()
+            return fragment(note(about), curve_charts(chart))
         case DotsChart():
             return fragment(note(f"{_DOTS} {chart.caption}"), dot_charts(chart))
         case RanksChart():

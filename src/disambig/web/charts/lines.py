@@ -46,7 +46,7 @@ def line_chart(chart: LineChart, *, has_legend: bool = True) -> Markup:
         _draw(chart, places, values) if is_drawn else None,
         caption=chart.caption,
         header=(chart.x_title, *(one.name for one in chart.series)),
-        rows=[(f"{x:g}", *(texts.get(x, MISSING) for texts in values)) for x in places],
+        rows=[(chart.name_of(x), *(texts.get(x, MISSING) for texts in values)) for x in places],
         legend=marks.legend_list(chart.legend) if has_legend else "",
     )
 
@@ -78,6 +78,7 @@ def _draw(chart: LineChart, places: Sequence[float], values: Sequence[dict[float
     if x_ticks is None:
         whole = all(float(x).is_integer() for x in places)
         x_ticks = canvas.nice_ticks(first, last, whole=whole) if len(places) > 1 else places
+    x_texts = list(chart.x_names) or canvas.tick_texts(x_ticks)
     # Strong lines are drawn first, so that they hide none of the others.
     order = sorted(range(len(chart.series)), key=lambda i: not chart.series[i].style.is_strong)
     row_height = ARROW_ROW_HEIGHT * (plot.bottom - plot.top)
@@ -87,7 +88,7 @@ def _draw(chart: LineChart, places: Sequence[float], values: Sequence[dict[float
         canvas.PANEL_WIDTH,
         _HEIGHT,
         canvas.left_axis(plot, height, ticks, chart.y_title),
-        canvas.bottom_axis(plot, list(map(across, x_ticks)), canvas.tick_texts(x_ticks), x_title),
+        canvas.bottom_axis(plot, list(map(across, x_ticks)), x_texts, x_title),
         *(_band(one, across, height) for one in chart.bands),
         *(
             _line(chart.series[i], across, height, i / len(chart.series), arrows_at.get(i))
@@ -165,7 +166,7 @@ def _tips(
     edges = [plot.left, *middles, canvas.PANEL_WIDTH]
     columns = []
     for x, left, right in zip(places, edges, edges[1:], strict=False):
-        tip = [f"{chart.x_title}: {x:g}"]
+        tip = [f"{chart.x_title}: {chart.name_of(x)}"]
         for one, texts in zip(chart.series, values, strict=True):
             if x in texts:
                 tip.append(f"{one.name}: {texts[x]}")
