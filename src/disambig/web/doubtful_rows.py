@@ -17,7 +17,14 @@ from disambig.tabular.table_cells import text_of
 from disambig.web.group_rows import DECIMALS, PageGroups, likeliest_first
 from disambig.web.shell import Section, render_template
 
-SETTLE_SCRIPTS = ("elements.js", "decisions.js", "row_groups.js", "row_list.js", "settle.js")
+SETTLE_SCRIPTS = (
+    "elements.js",
+    "decisions.js",
+    "page_rows.js",
+    "row_groups.js",
+    "row_list.js",
+    "settle.js",
+)
 # A page may take ten megabytes: of these the rows, and of these the values of columns.
 _BYTES_FOR_ROWS = 8_000_000
 _BYTES_FOR_VALUES = 6_000_000

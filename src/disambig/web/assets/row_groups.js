@@ -103,7 +103,10 @@ class RowGroups {
       }),
     );
     if (isCurrent) button.setAttribute("aria-current", "true");
-    button.addEventListener("click", () => this.open(mate));
+    button.addEventListener("click", () => {
+      this.open(mate);
+      byId("mates").querySelector("[aria-current]").focus(); // tiles are new ones now
+    });
     return make("li", {}, button);
   }
 }

@@ -3,23 +3,7 @@
 
 {
   const data = JSON.parse(byId("doubtful").textContent);
-  // Rows whose set may miss the right label, and the label they would then have.
-  const misses = new Map(data.misses.map(([number, probability, place]) =>
-    [number, { probability, label: place === null ? null : data.classes[place] }]));
-  const labelled = (candidates, confidences) =>
-    ({ candidates, confidences, labels: candidates.map((place) => data.classes[place]) });
-  // table: what the table says of a row; decisions on others of its group may say something else.
-  const asRow = ([number, name, candidates, confidences, opinions, values], isMate) => ({
-    number, name, opinions, values, isMate,
-    table: labelled(candidates, confidences),
-    ...labelled(candidates, confidences),
-    miss: misses.get(number) ?? null,
-  });
-  // The doubtful rows, and others of their groups.
-  const all = [
-    ...data.rows.map((row) => asRow(row, false)),
-    ...(data.groups?.mates ?? []).map((row) => asRow(row, true)),
-  ];
+  const all = rowsOf(data);
   const rowOf = new Map(all.map((row) => [row.number, row]));
   const served = data.savedIn !== null;
   const decisions = served ? new ServerDecisions() : new BrowserDecisions(data.key);
@@ -128,7 +112,9 @@
     groups.show(row);
     if (row === null) {
       const onPage = data.rows.length;
-      byId("card-title").textContent = onPage ? "All rows here are settled" : "No rows need to be checked";
+      const sure = all.some((one) => isListed(one) && isOpen(one) && !isDoubtful(one));
+      const done = `All rows here are settled${sure ? ", or sure by what was settled in their groups" : ""}`;
+      byId("card-title").textContent = onPage ? done : "No rows need to be checked";
       byId("card-place").textContent = data.totals.doubtful > onPage
         ? `${data.totals.doubtful - onPage} less doubtful rows are not on this page.` : "";
       return;
@@ -159,14 +145,6 @@
     byId("export").disabled = all.every(isOpen);
   };
 
-  // Let rows say what all decisions that stand make of them.
-  const takeConfidences = () => {
-    for (const row of all) {
-      const said = decisions.confidences.get(row.number);
-      Object.assign(row, said === undefined ? row.table : labelled(...said));
-    }
-  };
-
   // What is done.
   const save = async (number, label) => {
     if (busy) return false;
@@ -175,7 +153,7 @@
     try {
       const before = decisions.labels.get(number) ?? null;
       const saved = await decisions.save(number, label);
-      takeConfidences();
+      takeConfidences(all, data.classes, decisions.confidences);
       if (saved) undoable.push([number, before]);
       else say("This row was settled in another tab. Choose again to change it.", true);
       return saved;
@@ -231,7 +209,7 @@
     say(`${named.length} decisions were saved as decisions.csv.`);
   };
 
-  const hasMisses = misses.size > 0;
+  const hasMisses = data.misses.length > 0;
   const hasGroups = data.groups !== null;
   const groups = new RowGroups(data.groups, all, { settledLabel, open: (row) => show(row) });
   const list = new RowList(listedRows, { hasNames: data.id !== null, hasGroups, hasMisses }, {
@@ -295,7 +273,7 @@
   const refresh = async (start) => {
     try {
       await decisions.load();
-      takeConfidences();
+      takeConfidences(all, data.classes, decisions.confidences);
       const isStale = current !== null && (!isOpen(current) || hasGroups);
       if (start || isStale) show(start ? next() : current);
       showAll();
