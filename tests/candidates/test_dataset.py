@@ -1,7 +1,7 @@
 """The parts of a dataset fit together, or it is not made."""
 
 import tracemalloc
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,14 @@ def test_a_frame_has_the_features_the_candidates_and_if_asked_for_the_truth() ->
     assert dataset.to_frame(with_truth=True)["truth"].tolist() == ["a", "b"]
     unknown = PartialLabelDataset("toys", np.eye(2), SETS, None, [*"xy"])
     assert list(unknown.to_frame(with_truth=True)) == ["x", "y", "label"]
+
+
+def test_groups_become_a_column_where_that_is_asked_for() -> None:
+    dataset = PartialLabelDataset("toys", np.eye(2), SETS, None, [*"xy"])
+    together = replace(dataset, candidates=dataset.candidates.with_groups(["p", "p"]))
+    assert list(together.to_frame()) == ["x", "y", "label"]
+    assert together.to_frame(with_groups=True)["groups"].tolist() == [0, 0]
+    assert list(dataset.to_frame(with_groups=True)) == ["x", "y", "label"]
 
 
 def test_a_frame_has_weights_as_mappings() -> None:

@@ -56,6 +56,7 @@ def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> N
         "<table|curves|ablation>",
         "<sets|truth|none>",
         "<safe|weak|estimated>",
+        "<cover|exclusive>",
     }
 
 

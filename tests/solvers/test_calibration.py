@@ -250,3 +250,22 @@ def test_two_calls_give_the_same_and_leave_global_random_numbers_alone(honest, s
     np.testing.assert_array_equal(first, second)
     assert calibrate_predictions(said, sets) == calibrate_predictions(said, sets)
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_rows_of_one_label_are_compared_with_ambiguous_ones_of_their_group():
+    generator = np.random.default_rng(0)
+    sets = CandidateLabels.from_strings(["a", "a|b", "b|c", "c", "b", "a|c"] * 40)
+    single = sets.sizes == 1
+    # A model that is sure of ambiguous rows, and at a loss where a label came alone.
+    said = generator.dirichlet([0.3] * 3, len(sets))
+    said[single] = 1 / 3
+    alone = calibrate_choices(said, sets)
+    by_kind = calibrate_choices(said, sets.with_groups(single))
+    assert _sureness(sets, by_kind) > _sureness(sets, alone) + 0.05
+    mixed = calibrate_choices(said, sets.with_groups(np.arange(len(sets)) // 6))
+    np.testing.assert_array_equal(mixed, alone)
+
+
+def _sureness(sets: CandidateLabels, shares: np.ndarray) -> float:
+    confidences = [part.max() for part in np.split(shares, sets.starts[1:]) if len(part) > 1]
+    return float(np.mean(confidences))

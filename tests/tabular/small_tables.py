@@ -55,3 +55,18 @@ def fit_model(
 
 def neighbours() -> PLKNN:
     return PLKNN(n_neighbors=5)
+
+
+def photos(n_photos: int = 30, seed: int = 0) -> pd.DataFrame:
+    """Return faces, two to four different ones in a photo, whose sets are the names below it."""
+    generator = np.random.default_rng(seed)
+    names = np.array(["ann", "bob", "eve", "joe"])
+    centres = 2.0 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    rows = []
+    for photo in range(n_photos):
+        there = generator.permutation(4)[: generator.integers(2, 5)]
+        caption = "|".join(sorted(names[there]))
+        for kind in there:
+            x, y = centres[kind] + generator.normal(size=2)
+            rows.append((f"{x:.3f}", f"{y:.3f}", f"photo {photo}", caption, names[kind]))
+    return pd.DataFrame(rows, columns=["x", "y", "photo", "label", "truth"])

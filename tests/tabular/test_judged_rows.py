@@ -156,6 +156,24 @@ def test_where_no_set_misses_the_truth_one_round_says_so():
     assert not listener.summary.misses.is_noticeable
 
 
+def test_doubts_about_whole_groups_are_not_taken_for_misses():
+    listener = Summary()
+    # Every tenth row is wrong; spread over the groups they are found, as they are without groups.
+    wrong = list(range(0, 120, 10))
+    frame = with_misses(FRAME, wrong).assign(group=[f"g{row // 10}" for row in range(120)])
+    spread = clean_table(frame, **OPTIONS, group="group", listener=listener)
+    assert listener.summary.misses.rate == pytest.approx(0.1, abs=0.05)
+    assert spread.loc[wrong, "miss_probability"].mean() > 0.8
+    # All in one group: the model has not seen it, and may just not know it.
+    frame["group"] = ["g" if row in wrong else f"g{row % 9}" for row in range(120)]
+    together = clean_table(frame, **OPTIONS, group="group", listener=listener)
+    assert listener.summary.misses is None
+    assert not together["miss_probability"].any()
+    with pytest.warns(UserWarning, match="seem to miss the right label come in whole groups"):
+        asked = clean_table(frame, **OPTIONS, group="group", miss_rate="auto")
+    assert asked.loc[wrong, "miss_probability"].mean() > 0.8
+
+
 def test_an_interrupted_search_is_resumed(tmp_path, monkeypatch):
     kept = []
     keep = WorkFolder.keep

@@ -81,7 +81,7 @@ class PartialLabelDataset:
         for_pair = 64 if self.candidates.weights is None else 160
         return for_pair * n_pairs + 400 * len(self.X) + 300 * len(self.feature_names)
 
-    def to_frame(self, *, with_truth: bool = False) -> Any:
+    def to_frame(self, *, with_truth: bool = False, with_groups: bool = False) -> Any:
         """Return a data frame: the features, and a column ``label`` with the candidates.
 
         A row has a list of labels or, with weights, a mapping from label to weight. Labels are
@@ -91,12 +91,16 @@ class PartialLabelDataset:
         ----------
         with_truth : bool, default=False
             Add a column ``truth`` with the true labels, if they are known.
+        with_groups : bool, default=False
+            Add a column ``groups`` with the number of every row's group, if rows have groups.
         """
         import pandas as pd  # slow to import, and needed here only
 
         added: dict[str, list[Any]] = {"label": self._label_cells()}
         if with_truth and self.true_labels is not None:
             added["truth"] = [str(label) for label in self.true_labels.tolist()]
+        if with_groups and self.candidates.groups is not None:
+            added["groups"] = self.candidates.groups.tolist()
         repeated = first_repeated([*self.feature_names, *added])
         if repeated is not None:
             raise TableError(

@@ -88,6 +88,9 @@ def fit(
 
     Example, three annotators: disambig fit photos.csv --labels ann --labels bob --labels eve
     --votes --out model
+
+    Example, regions of pictures: disambig fit regions.csv --labels caption --group picture
+    --out model
     """
     with (
         FitView() as view,

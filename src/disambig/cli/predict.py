@@ -75,7 +75,7 @@ def predict(
     delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices:
         fitted = load_model(model, only_predict=True)
-        frame = read_file(file, file_options)
+        frame = read_file(file, file_options, group=groups.group)
         predictions = fitted.predict(
             frame, top=top, labels=new_sets(labels, file_options), **group_parameters(groups)
         )

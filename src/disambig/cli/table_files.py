@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from disambig.tabular.cleaned_table import CleanedTable
 
 
-def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> pd.DataFrame:
+def read_file(
+    file: str, options: FileOptions, *, with_truth: bool = False, group: str | None = None
+) -> pd.DataFrame:
     """Read the table in a file."""
     return read_table(
         file,
@@ -43,6 +45,7 @@ def read_file(file: str, options: FileOptions, *, with_truth: bool = False) -> p
         delimiter=options.delimiter,
         encoding=options.encoding,
         with_truth=with_truth,
+        with_groups=group == "groups",  # what the array of a .mat or .npz is called
         max_memory=options.max_memory,
     )
 
@@ -55,7 +58,8 @@ def load_table(
     groups: GroupOptions | None = None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides."""
-    frame = read_file(file, options, with_truth=labels.truth is not None)
+    group = None if groups is None else groups.group
+    frame = read_file(file, options, with_truth=labels.truth is not None, group=group)
     columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": features.features,

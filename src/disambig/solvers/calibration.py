@@ -273,10 +273,17 @@ def _evenness(
     """Return the power, at most one, that makes ambiguous rows no surer than single labels allow.
 
     The truth of a row should be given as much probability where it came with others as where it
-    came alone. Rows of a single label say how much that is.
+    came alone. Rows of a single label say how much that is. Where rows come in groups, such as the
+    regions of pictures, these are compared with others of their group: a picture with a single
+    label is unlike one with several.
     """
     single = candidates.sizes == 1
-    if counts[single].sum() < _FEWEST_SINGLES or not counts[~single].any():
+    ambiguous = ~single
+    if candidates.groups is not None:
+        mixed = np.isin(candidates.groups, candidates.groups[single])
+        mixed &= np.isin(candidates.groups, candidates.groups[ambiguous])
+        single, ambiguous = single & mixed, ambiguous & mixed
+    if counts[single].sum() < _FEWEST_SINGLES or not counts[ambiguous].any():
         return 1.0
     said = candidates.values_of(probabilities)
 
@@ -287,9 +294,9 @@ def _evenness(
 
     allowed = on_truth(1.0, single)
     low, high = 0.02, 1.0
-    if on_truth(high, ~single) <= allowed:
+    if on_truth(high, ambiguous) <= allowed:
         return high
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
-        low, high = (low, middle) if on_truth(middle, ~single) > allowed else (middle, high)
+        low, high = (low, middle) if on_truth(middle, ambiguous) > allowed else (middle, high)
     return high

@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 from sklearn.base import clone
 
-from disambig._core.errors import TableError
+from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import plural
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
+from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs, keep_promise
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
@@ -38,6 +39,9 @@ _FEWEST_CHECKED = 10
 _LEAST_SKILL = 0.25
 # With fewer, a class may have hardly a row to be learned from.
 _FEWEST_ROWS_PER_CLASS = 5
+# Variance of doubts over groups, over what it would be if rows were doubted one by one. Above,
+# whole groups are doubted: a model that has seen none of their rows may just not know them.
+_MOST_CLUSTERED = 2.0
 # Of the rows that a model lists: how many, and what is worth a look.
 _MOST_DOUBTFUL = 100
 _LEAST_MISS = 0.1
@@ -206,16 +210,33 @@ def _misses(
 ) -> Misses | None:
     """Return the sets that may miss the truth; None if nobody asked and nobody can tell."""
     if miss_rate != 0:
-        return describe_misses(
+        found = describe_misses(
             probabilities, candidates, None if miss_rate == "auto" else miss_rate
         )
+        if miss_rate == "auto" and _come_in_groups(found, candidates):
+            warn_caller(
+                "The sets that seem to miss the right label come in whole groups. Either these "
+                "groups were labelled wrongly, or they are unlike all others, and models trained "
+                "on the others cannot tell. Look at some of them before you believe it."
+            )
+        return found
     if len(candidates) < _FEWEST_ROWS_PER_CLASS * candidates.shape[1]:
         return None
     blind = float(candidates.sizes.mean()) / candidates.shape[1]
     met = covering_rate(candidates, candidates.classes[probabilities.argmax(axis=1)])
     if blind >= 1 or (met - blind) / (1 - blind) < _LEAST_SKILL:
         return None
-    return describe_misses(probabilities, candidates)
+    found = describe_misses(probabilities, candidates)
+    return None if _come_in_groups(found, candidates) else found
+
+
+def _come_in_groups(misses: Misses, candidates: CandidateLabels) -> bool:
+    """Tell whether whole groups are doubted, rather than rows."""
+    if candidates.groups is None:
+        return False
+    doubts = misses.probability - misses.probability.mean()
+    of_groups = np.bincount(group_numbers(candidates.groups, len(doubts)), weights=doubts)
+    return bool((of_groups**2).sum() > _MOST_CLUSTERED * (doubts**2).sum())
 
 
 def _share_outside(

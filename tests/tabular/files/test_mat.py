@@ -338,3 +338,18 @@ def test_one_changed_byte_anywhere_is_read_or_refused(folder: Path) -> None:
 def test_a_missing_file_stays_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_mat(tmp_path / "nowhere.mat")
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+@pytest.mark.parametrize("storage", ["uint8", "sparse double"])
+def test_groups_go_with_the_sets(path: Path, shape: tuple[int, int], storage: str) -> None:
+    groups = STORAGES[storage](np.array([4, 0, 4]).reshape(shape))
+    assert read_mat(write(path, groups=groups)).candidates.groups.tolist() == [0, 1, 0]
+    assert read_mat(write(path)).candidates.groups is None
+
+
+def test_groups_that_do_not_fit_are_refused(path: Path) -> None:
+    with pytest.raises(DatasetFormatError, match=r"each of the 3 rows .* Got the shape \(2, 3\)"):
+        read_mat(write(path, groups=np.ones((2, 3))))
+    with pytest.raises(DatasetFormatError, match="'groups' in .*Every row needs a group"):
+        read_mat(write(path, groups=[[1, np.nan, 2]]))

@@ -382,3 +382,22 @@ def test_text_that_is_not_unicode_is_refused(name: str, order: str, code: int, p
 def test_a_missing_file_stays_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_npz(tmp_path / "nowhere.npz")
+
+
+def test_groups_go_with_the_sets(path: Path) -> None:
+    assert read_npz(write(path)).candidates.groups is None
+    assert read_npz(write(path, groups=[7, 7])).candidates.groups.tolist() == [0, 0]
+    assert read_npz(write(path, groups=["b", "a"])).candidates.groups.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.ones((2, 1)), "'groups' in .* needs to have one dimension"),
+        (np.ones(3), "'groups' in .*must name a group for each of the 2 rows. Got 3"),
+        (np.array([1, np.nan]), "'groups' in .*Every row needs a group"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(path: Path, groups: Any, message: str) -> None:
+    with pytest.raises(DatasetFormatError, match=message):
+        read_npz(write(path, groups=groups))

@@ -39,13 +39,19 @@ class _Part(NamedTuple):
 
 _FEATURES = _Part(is_needed=True, copies=1, each=9)
 _SETS = _Part(is_needed=True, copies=2, each=4)
-_IN_MAT = {"data": _FEATURES, "partial_target": _SETS, "target": _SETS._replace(is_needed=False)}
-_LISTS = ("classes", "true_labels", "feature_names")
+_LIST = _Part(is_needed=False, copies=2, each=150)
+_IN_MAT = {
+    "data": _FEATURES,
+    "partial_target": _SETS,
+    "target": _SETS._replace(is_needed=False),
+    "groups": _LIST,
+}
+_LISTS = ("classes", "true_labels", "feature_names", "groups")
 _IN_NPZ = {
     "X": _FEATURES,
     "candidates": _SETS,
     "weights": _Part(is_needed=False, copies=1, each=100),
-    **dict.fromkeys(_LISTS, _Part(is_needed=False, copies=2, each=150)),
+    **dict.fromkeys(_LISTS, _LIST),
 }
 _SPARSE_COPIES = 10
 _EACH_COLUMN = 200  # bytes, for the name of a label or a feature
@@ -61,6 +67,8 @@ def read_mat(source: FileContent) -> PartialLabelDataset:
     X = as_features(content["data"], source.name)
     with _naming("partial_target", source.name):
         candidates = CandidateLabels.from_mask(content["partial_target"].T)
+    if "groups" in content:
+        candidates = _with_groups(candidates, content["groups"], source.name)
     true_labels = None
     if "target" in content:
         true_labels = _read_truth(content["target"].T, candidates, source.name)
@@ -88,6 +96,8 @@ def read_npz(source: FileContent) -> PartialLabelDataset:
         candidates = CandidateLabels.from_mask(
             content["candidates"], content.get("classes"), weights=content.get("weights")
         )
+    if "groups" in content:
+        candidates = _with_groups(candidates, content["groups"], source.name)
     return PartialLabelDataset(
         name=source.stem,
         X=X,
@@ -195,7 +205,9 @@ def _check_variables(variables: Mapping[str, Variable], source: FileContent) -> 
     n_samples, n_features = variables["data"].shape
     needed = _EACH_COLUMN * (variables["partial_target"].shape[0] + n_features)
     for name, variable in variables.items():
-        if name != "data" and (len(variable.shape) != 2 or variable.shape[1] != n_samples):
+        if name == "groups":
+            _check_shape_of_groups(variable.shape, n_samples, source.name)
+        elif name != "data" and (len(variable.shape) != 2 or variable.shape[1] != n_samples):
             raise DatasetFormatError(
                 f"{name!r} in {source.name} needs one column for each of the {n_samples} rows of "
                 f"'data', and one row for each label. Got the shape {variable.shape}."
@@ -222,6 +234,15 @@ def _check_members(members: Iterable[ArrayMember], source: FileContent) -> None:
     source.check_memory(needed, "The arrays")
 
 
+def _check_shape_of_groups(shape: tuple[int, ...], n_samples: int, file: str) -> None:
+    if sorted(shape) != sorted((1, n_samples)):
+        raise DatasetFormatError(
+            f"'groups' in {file} needs the number of a group for each of the {n_samples} rows of "
+            f"'data', in one row or column. Got the shape {shape}. Correct it, or rename the array "
+            "if it means something else."
+        )
+
+
 def _count(shape: tuple[int, ...]) -> int:
     """Count values, zero lengths as one: a matrix may have no columns and very many rows."""
     return prod(max(length, 1) for length in shape)
@@ -239,6 +260,13 @@ def _check_text(array: AnyArray, name: str, file: str) -> None:
             f"{name!r} in {file} needs to be text. Its entry {row} has U+{codes[row, column]:04X} "
             f"at position {column}, which is not a character. Correct it."
         )
+
+
+def _with_groups(candidates: CandidateLabels, groups: Any, file: str) -> CandidateLabels:
+    """Return the sets with the groups of their samples."""
+    dense = groups.toarray() if sparse.issparse(groups) else groups
+    with _naming("groups", file):
+        return candidates.with_groups(dense.ravel())
 
 
 def _read_truth(truth: Any, candidates: CandidateLabels, file: str) -> AnyArray:

@@ -218,6 +218,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     with_truth: bool = False,
+    with_groups: bool = False,
     max_memory: int | str | None = None,
 ) -> "pd.DataFrame":
     r"""Read a table from a file.
@@ -239,6 +240,9 @@ def read_table(
         Encoding of a text file. By default UTF-8, or what its byte order mark says.
     with_truth : bool, default=False
         Add a column ``truth`` with the true labels, where a ``.mat`` or ``.npz`` holds them.
+    with_groups : bool, default=False
+        Add a column ``groups`` that says which rows come together, where a ``.mat`` or ``.npz``
+        holds an array of that name.
     max_memory : int or str, optional
         Most memory that the file may take once it is unpacked, in bytes or as ``"8GB"``. By
         default 2 GB, or ten times the size of the file if that is more.
@@ -274,7 +278,7 @@ def read_table(
     frame: pd.DataFrame = table
     if record.is_dataset:
         content.check_memory(table.frame_nbytes, "The table of candidate labels")
-        frame = table.to_frame(with_truth=with_truth)
+        frame = table.to_frame(with_truth=with_truth, with_groups=with_groups)
     frame.columns = check_names(frame.columns, content.name)
     if not len(frame):
         raise TableError(f"{content.name} needs at least one row. It has columns only.")
