@@ -16,6 +16,7 @@ from web.test_report_in_a_browser import FAINT_TEXTS, cells
 
 pytestmark = pytest.mark.browser
 
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[[], ReviewProcess]]:
     """Return what starts a review of the six faces, as often as wanted."""
