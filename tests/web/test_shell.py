@@ -1,10 +1,13 @@
 """One self-contained page, whatever texts are in it."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from markupsafe import Markup
 
 from disambig.tabular.cleaned_table import Provenance
+from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.markup import element, fragment
 from disambig.web.review import review_page
 from disambig.web.shell import Section, render_page
@@ -76,22 +79,26 @@ def test_hostile_labels_columns_and_cells_stay_data(text):
         [{text: 0.6, "b": 0.4}, *[{"b": 1.0}] * 4],
         values=pd.DataFrame({text: [text] * 5}),
         id=None,
+        group=text,
         provenance=Provenance(text, text, {text: text}),
         histories=[{"T": [0.1, 0.2]}],
         per_network={0: [[0.5, 0.5]]},
     )
-    served = review_page(rows, title=text, saved_in=text)
+    rows = replace(rows, candidates=rows.candidates.with_groups([text] * 5))
+    served = review_page(doubtful_data(rows, saved_in=text), title=text)
     for page, connects in ((table_page(rows, title=text), False), (served, True)):
         read = check_self_contained(page, connects=connects)
         payload = read.data("doubtful")
         assert text in payload["classes"]
         assert payload["columns"] == [text]
         assert [row[-1] for row in payload["rows"]] == [[text]] * 3
+        assert payload["groups"]["names"] == [text]
         assert "<script>alert" not in page
 
 
 def test_a_review_says_where_decisions_go():
-    page = review_page(five_rows(), title="Review", saved_in="my decisions.csv", most_rows=2)
+    data = doubtful_data(five_rows(), most=2, saved_in="my decisions.csv")
+    page = review_page(data, title="Review")
     read = check_self_contained(page, connects=True)
     assert read.data("doubtful")["savedIn"] == "my decisions.csv"
     assert len(read.data("doubtful")["rows"]) == 2

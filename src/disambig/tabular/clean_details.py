@@ -15,11 +15,14 @@ from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import sha256_hex
 from disambig._core.parsing import read_small_file
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Sparse
 from disambig._version import __version__
 from disambig.candidates.groups import PromiseKind
+from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.estimate import Accuracy, MissRate
 from disambig.tabular.evidence import Evidence
+from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.labels.row_groups import RUNS
 from disambig.tabular.true_labels import is_known
 
 if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
@@ -35,7 +38,9 @@ _BEGINNING = re.compile(rb'\s*\{\s*"kind"\s*:\s*"disambig cleaning"')
 _BYTES_OF_BEGINNING = 200
 # Nobody looks at more rows than that, and the file stays small beside its table.
 _MOST_ROWS_WITH_NETWORKS = 20_000
+_MOST_ROWS_BY_THEMSELVES = 100_000
 _DECIMALS = 4
+_FREE_DECIMALS = 6
 _LARGEST = 1_000_000_000  # bytes
 # Parameters that say how a fit is watched, not what it gives.
 _NOT_SETTINGS = ("callbacks", "checkpoint", "checkpoint_every", "verbose")
@@ -54,6 +59,8 @@ class Cleaning:
     model_confidence: FloatArray  # of that choice
     misses: MissRate | None = None  # sets without the right label, as estimated
     relabelled: int = 0  # rows whose label is now one from outside the set
+    # Where groups promise something: the sets that tell each other, and rows by themselves.
+    free: tuple[CandidateLabels, Sparse] | None = None
 
 
 class CleanDetails(BaseModel):
@@ -86,6 +93,11 @@ class CleanDetails(BaseModel):
     group: str | None = None  # column of the groups of rows, or "runs"
     promise: PromiseKind | None = None  # what is known of a group as a whole
     promise_strength: Share | None = None  # share of the groups for which that was believed
+    # Rows of each group, where groups are runs: the sets of a cleaned table may differ.
+    run_lengths: list[Annotated[int, Field(ge=1)]] | None = None
+    # By row, counted from 1, for groups with a doubtful row: what was believed of the row by
+    # itself, as in ``candidate_confidences``, before its group said anything.
+    free_confidences: dict[int, str] = Field(default_factory=dict)
     features: dict[str, list[str]]  # columns that were learned from, by what they hold
     decisions: int  # rows that a person had settled
     fingerprint: str  # of the confidences: tells whether these details belong to a table
@@ -173,6 +185,8 @@ def describe_cleaning(
         group=task.group,
         promise=None if promise is None else promise.kind,
         promise_strength=None if promise is None else promise.strength,
+        run_lengths=_run_lengths(task),
+        free_confidences={} if promise is None else _free_confidences(cleaning),
     )
 
 
@@ -235,6 +249,36 @@ def _rounded_per_network(task: "TableTask", cleaning: Cleaning) -> dict[int, lis
         rounded = of_row.clip(0, 1).round(_DECIMALS)
         by_row[row + 1] = [shares.tolist() for shares in rounded if not np.isnan(shares).any()]
     return by_row
+
+
+def _run_lengths(task: "TableTask") -> list[int] | None:
+    groups = task.given.groups
+    if task.group != RUNS or groups is None or (np.diff(groups) < 0).any():
+        return None  # or a column has that name
+    lengths: list[int] = np.bincount(groups).tolist()
+    return lengths
+
+
+def _free_confidences(cleaning: Cleaning) -> dict[int, str]:
+    """Return what rows say by themselves, in whole groups, those of the most doubtful first."""
+    if cleaning.free is None:
+        return {}
+    sets, confidences = cleaning.free
+    groups = sets.groups
+    assert groups is not None
+    columns = cleaning.columns
+    doubtful = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
+    sizes = np.bincount(groups)
+    wanted = np.array(list(dict.fromkeys(groups[doubtful].tolist())), dtype=np.int64)
+    wanted = wanted[sizes[wanted] > 1]
+    wanted = wanted[np.cumsum(sizes[wanted]) <= _MOST_ROWS_BY_THEMSELVES]
+    rows = np.flatnonzero(np.isin(groups, wanted))
+    of_rows = sets[rows]
+    # A label that is known is certain, whatever the model said.
+    known = (of_rows.sizes == 1)[of_rows.pairs()[0]]
+    values = np.where(known, 1.0, of_rows.values_of(confidences[rows]))
+    cells = write_weighted_cells(of_rows, values.round(_FREE_DECIMALS).clip(0, 1))
+    return dict(zip((rows + 1).tolist(), cells, strict=True))
 
 
 def doubtful_first(confidence: FloatArray, second_look: BoolArray) -> IntArray:

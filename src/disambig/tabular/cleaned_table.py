@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
-from disambig._core.messages import quote_value, row_name
+from disambig._core.messages import percent, quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -18,6 +18,8 @@ from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
+from disambig.tabular.labels.row_groups import groups_of
+from disambig.tabular.read_groups import read_free_confidences, read_groups
 from disambig.tabular.read_misses import has_misses, listed_labels, read_misses
 from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
@@ -46,7 +48,8 @@ class CleanedTable:
     Attributes
     ----------
     candidates : CandidateLabels
-        The candidate sets; classes are strings.
+        The candidate sets, with groups and what these promise where there are any; classes are
+        strings.
     confidences : ndarray of shape (n_pairs,)
         Confidence of every candidate, in the order of ``candidates.pairs()``.
     chosen : ndarray of shape (n_samples,)
@@ -70,6 +73,12 @@ class CleanedTable:
         estimated.
     label_if_missed : ndarray of shape (n_samples,) or None
         Index of the class that the row would then have; -1 where there is none.
+    group : str or None
+        Where the groups of ``candidates`` come from: a column of ``values``, or "runs" for
+        neighbouring rows with equal sets.
+    free_confidences : mapping from row to mappings from label to share
+        What was believed of a row by itself before its group said anything; for all rows of groups
+        with a doubtful row, where groups promise something.
 
     See Also
     --------
@@ -101,6 +110,8 @@ class CleanedTable:
     evidence: Evidence | None = None
     miss_probability: FloatArray | None = None
     label_if_missed: IntArray | None = None
+    group: str | None = None
+    free_confidences: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def confidence(self) -> FloatArray:
@@ -135,6 +146,7 @@ def read_cleaned(
     details: CleanDetails | None = None,
     *,
     id: str | None = None,  # noqa: A002
+    group: str | None = None,
 ) -> CleanedTable:
     """Read a cleaned table: its candidate sets, confidences and chosen labels.
 
@@ -143,9 +155,13 @@ def read_cleaned(
     frame : DataFrame
         What ``clean_table`` returned, or the file that ``disambig clean`` wrote.
     details : CleanDetails, optional
-        How the table was made: the column that names the rows, and the prefix of new columns.
+        How the table was made: the column that names the rows, that of their groups and what
+        these promise, and the prefix of new columns.
     id : str, optional
         Column that names the rows.
+    group : str, optional
+        Column that says which rows come together, or "runs" for neighbouring rows with equal
+        sets. By default as it was made.
 
     See Also
     --------
@@ -192,8 +208,10 @@ def read_cleaned(
         find_column(frame, id, what="the column that names the rows")
     elif details is not None and details.id in frame.columns:
         id = _id_if_unique(frame, details.id)  # noqa: A001
+    grouped, group = read_groups(frame, details, candidates, group)
     cleaned = CleanedTable(
-        candidates=candidates,
+        candidates=grouped,
+        group=group,
         confidences=values,
         chosen=_chosen(chosen, candidates),
         second_look=_marks(second_look),
@@ -215,6 +233,7 @@ def read_cleaned(
         histories=details.histories,
         provenance=_provenance(details),
         evidence=details.evidence,
+        free_confidences=read_free_confidences(details),
     )
 
 
@@ -232,6 +251,7 @@ def _provenance(details: CleanDetails) -> Provenance:
             "rows settled by hand": f"{details.decisions:,}",
             "true labels known and chosen": f"{details.true_labels:,}"
             + (", learned from too" if details.use_truth else ""),
+            **_groups_about(details),
             **_calibration_about(details),
             **_features_about(details.features),
             "disambig": details.disambig,
@@ -244,6 +264,17 @@ def _accuracy(details: CleanDetails) -> str:
         return ""
     chosen = " That counts what the model chose; these rows now have their true label."
     return f"{details.accuracy}{chosen if details.true_labels else ''}"
+
+
+def _groups_about(details: CleanDetails) -> dict[str, str]:
+    """Return which rows come together and what that promises; nothing where none do."""
+    about = {}
+    if details.group is not None:
+        about["rows come together by"] = groups_of(details.group)
+    if details.promise is not None and details.promise_strength is not None:
+        believed = percent(details.promise_strength)
+        about["groups promise"] = f"{details.promise}, believed of {believed} of them"
+    return about
 
 
 def _calibration_about(details: CleanDetails) -> dict[str, str]:

@@ -60,7 +60,7 @@ from disambig.tabular.table_cells import (
     check_new_columns,
 )
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
-from disambig.tabular.true_labels import choose_known, is_known
+from disambig.tabular.true_labels import choose_known, is_known, settle_known
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 
@@ -379,11 +379,14 @@ def clean_task(
             of_rows = confidences_in_sets(task, predicted.probabilities, judged, calibrate)
             confidences = told_by_groups(task, of_rows, judged)
     choice, confidence, relabelled = _choices(task, confidences, judged, relabel=relabel)
-    candidates = task.candidates
-    if judged is not None and task.truth is not None and candidates.promise is not None:
-        # The model is judged by what it chose before anything was known.
-        confidences = told_by_groups(task, of_rows, judged, truth=task.truth)
-        _, _, relabelled = _choices(task, confidences, judged, relabel=relabel)
+    candidates, free = task.candidates, None
+    if judged is not None and candidates.promise is not None:
+        free = candidates, of_rows
+        if task.truth is not None:
+            # The model is judged by what it chose before anything was known.
+            confidences = told_by_groups(task, of_rows, judged, truth=task.truth)
+            _, _, relabelled = _choices(task, confidences, judged, relabel=relabel)
+            free = settle_known(candidates, task.truth), of_rows
     if task.truth is not None:
         relabelled &= ~is_known(task.truth)
     if judged is not None and relabelled.any():
@@ -401,6 +404,7 @@ def clean_task(
         model_confidence=confidence,
         misses=None if judged is None else judged.misses,
         relabelled=int(relabelled.sum()),
+        free=free,
     )
 
 

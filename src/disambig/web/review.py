@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +19,7 @@ from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
+from disambig.web.group_rows import GroupAnswers
 from disambig.web.owner_server import CONNECTION, OwnerServer, listen_on_this_machine
 from disambig.web.shell import render_page
 
@@ -55,8 +56,14 @@ def serve_review(
     the address, which holds the token, and the decisions so far.
     """
     log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
-    page = review_page(rows, title=title, saved_in=decisions, most_rows=most_rows)
-    app = review_app(page, log, rows.candidates.classes.tolist(), len(rows.candidates))
+    data = doubtful_data(rows, most=most_rows, saved_in=decisions)
+    app = review_app(
+        review_page(data, title=title),
+        log,
+        rows.candidates.classes.tolist(),
+        len(rows.candidates),
+        group_answers(rows, data),
+    )
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     # A browser that comes before the server waits.
     with listen_on_this_machine() as listening:
@@ -68,32 +75,59 @@ def serve_review(
     return log
 
 
-def review_page(
-    rows: CleanedTable, *, title: str, saved_in: str, most_rows: int = DEFAULT_ROWS_SHOWN
-) -> str:
-    """Return the page, which sends decisions to the server that it comes from."""
+def group_answers(rows: CleanedTable, data: Mapping[str, Any]) -> GroupAnswers | None:
+    """Return what decisions say of other rows of a page; None where they say nothing."""
+    groups = data["groups"]
+    if groups is None or not groups["recomputed"]:
+        return None
+    return GroupAnswers(rows, [row[0] for row in [*data["rows"], *groups["mates"]]])
+
+
+def review_page(data: Mapping[str, Any], *, title: str) -> str:
+    """Return the page, which sends decisions to the server that it comes from.
+
+    ``data`` is what ``doubtful_data`` returned.
+    """
     return render_page(
         title=title,
         lead="The most doubtful rows first: choose the label that is right.",
-        sections=[settle_section(saved_in)],
+        sections=[settle_section(data["savedIn"])],
         scripts=SETTLE_SCRIPTS,
-        data={"doubtful": doubtful_data(rows, most=most_rows, saved_in=saved_in)},
+        data={"doubtful": data},
         connects=True,
     )
 
 
-def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> Starlette:
-    """Return the application: the page, and the decisions on so many rows and these labels."""
+def review_app(
+    page: str,
+    log: DecisionLog,
+    classes: list[str],
+    n_rows: int,
+    of_groups: Callable[[Mapping[int, str]], Mapping[str, Any]] | None = None,
+) -> Starlette:
+    """Return the application: the page, and the decisions on so many rows and these labels.
+
+    ``of_groups`` returns what all decisions that stand say of other rows. It is asked anew for
+    every answer, so that tabs, undone decisions and a new start see the same.
+    """
     known = frozenset(classes)
+
+    def content_of(settled: Mapping[int, str]) -> dict[str, Any]:
+        decisions = [[row + 1, label] for row, label in settled.items()]
+        return {"settled": decisions, **({} if of_groups is None else of_groups(settled))}
+
+    async def answer(settled: Mapping[int, str], status: int = 200) -> Response:
+        return _json_response(await run_in_threadpool(content_of, settled), status)
 
     async def show_page(_: Request) -> Response:
         return HTMLResponse(page.encode("utf-8", "backslashreplace"))
 
     async def read_decisions(_: Request, status: int = 200) -> Response:
         try:
-            return _decisions_response(await run_in_threadpool(log.settled), status)
+            settled = await run_in_threadpool(log.settled)
         except (OSError, DisambigError) as error:
             return _error_response(f"{log.path} cannot be read: {error}", 500)
+        return await answer(settled, status)
 
     async def decide(request: Request) -> Response:
         try:
@@ -110,7 +144,7 @@ def review_app(page: str, log: DecisionLog, classes: list[str], n_rows: int) -> 
             return await read_decisions(request, status=409)
         except (OSError, DisambigError) as error:
             return _error_response(f"The decision could not be written: {error}", 500)
-        return _decisions_response(settled)
+        return await answer(settled)
 
     return Starlette(
         routes=[
@@ -152,10 +186,6 @@ def _parse_decision(body: bytes) -> tuple[int, str | None, str | None]:
     if type(row) is not int or not is_label:
         raise ValueError(_NOT_A_DECISION)
     return row, label, before
-
-
-def _decisions_response(settled: Mapping[int, str], status: int = 200) -> Response:
-    return _json_response({"settled": [[row + 1, label] for row, label in settled.items()]}, status)
 
 
 def _error_response(error: str, status: int = 400) -> Response:

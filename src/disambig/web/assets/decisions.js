@@ -1,10 +1,13 @@
 "use strict";
 // Where decisions are kept. Both classes have the same interface: load() and save() update the map
-// of settled labels; save() returns false if the row has been settled elsewhere meanwhile.
+// of settled labels, and what these say of other rows; save() returns false if the row has been
+// settled elsewhere meanwhile.
 
 // Written to a file by the server that the page comes from.
 class ServerDecisions {
   labels = new Map(); // by the number of the row
+  confidences = new Map(); // of rows whose group has settled rows: candidates and how likely they are
+  errors = null; // expected in the table with these confidences; null if decisions do not change it
   #last = Promise.resolve();
 
   load() {
@@ -37,6 +40,8 @@ class ServerDecisions {
     const content = await answer.json();
     if (answer.status !== 200 && answer.status !== 409) throw new Error(content.error);
     this.labels = new Map(content.settled);
+    this.confidences = new Map((content.confidences ?? []).map(([number, ...said]) => [number, said]));
+    this.errors = content.errors ?? null;
     return answer.status === 200;
   }
 }
@@ -44,6 +49,8 @@ class ServerDecisions {
 // Kept by the browser, for a page that is a file.
 class BrowserDecisions {
   labels = new Map();
+  confidences = new Map(); // groups are recomputed by a server only
+  errors = null;
   lasting = true; // until the browser refuses
   #key;
 

@@ -4,20 +4,23 @@
 class RowList {
   static #PAGE = 25;
 
-  // rows as settle.js has them, and which columns they have besides those of every table; the label
-  // a row is settled on, if any; whether it has the doubt that is wanted; and what to do with a row
-  // that is chosen.
-  constructor(rows, { hasNames, hasMisses }, { settledLabel, hasWantedDoubt, open }) {
+  // What gives the rows as settle.js has them, in order; which columns they have besides those of
+  // every table; the label a row is settled on, if any; whether it has the doubt that is wanted;
+  // and what to do with a row that is chosen.
+  constructor(rows, { hasNames, hasGroups, hasMisses }, { settledLabel, hasWantedDoubt, open }) {
     this.rows = rows;
     this.hasNames = hasNames;
+    this.hasGroups = hasGroups;
     this.hasMisses = hasMisses;
     this.settledLabel = settledLabel;
     this.hasWantedDoubt = hasWantedDoubt;
     this.open = open;
     this.first = 0;
-    this.listed = rows;
-    this.texts = new Map(rows.map((row) => [row, null])); // what is searched, made when needed
+    this.listed = [];
+    this.ranks = new Map(); // of groups, and of rows by themselves
+    this.texts = new Map(); // what is searched, made when needed
     this.keys = {
+      group: (row) => this.ranks.get(row.group ?? row),
       number: (row) => row.number,
       name: (row) => row.name,
       chosen: (row) => row.labels[0],
@@ -37,11 +40,20 @@ class RowList {
   show() {
     const last = Math.min(this.first + RowList.#PAGE, this.listed.length);
     const shown = this.listed.slice(this.first, last);
-    byId("list").tBodies[0].replaceChildren(...shown.map((row) => this.#line(row)));
+    const lines = shown.map((row) => this.#line(row));
+    for (const [i, line] of lines.entries()) {
+      const begins = this.hasGroups && (i === 0 || RowList.#isApart(shown[i - 1], shown[i]));
+      line.classList.toggle("begins", begins);
+    }
+    byId("list").tBodies[0].replaceChildren(...lines);
     byId("list-count").textContent = this.listed.length
       ? `${this.first + 1} to ${last} of ${this.listed.length} rows` : "No row matches.";
     byId("list-before").disabled = this.first === 0;
     byId("list-after").disabled = last >= this.listed.length;
+  }
+
+  static #isApart(one, other) {
+    return one.group === null || one.group !== other.group;
   }
 
   #line(row) {
@@ -52,6 +64,7 @@ class RowList {
     return make(
       "tr", {},
       make("th", { scope: "row" }, button),
+      ...(this.hasGroups ? [words(row.group?.name ?? "")] : []),
       ...(this.hasNames ? [words(row.name)] : []),
       words(row.labels[0]),
       make("td", {}, percent(row.confidences[0])),
@@ -67,16 +80,20 @@ class RowList {
   }
 
   #textOf(row) {
-    if (this.texts.get(row) === null) {
-      const parts = [row.number, row.name, ...row.labels, row.miss?.label ?? "", ...row.values];
+    if (!this.texts.has(row)) {
+      const known = [row.number, row.name, row.group?.name ?? "", row.miss?.label ?? ""];
+      const parts = [...known, ...row.labels, ...row.values];
       this.texts.set(row, parts.join(" ").toLowerCase());
     }
     return this.texts.get(row);
   }
 
-  arrange() {
+  // Filter and sort anew; keepPage where rows have changed, not what is wanted of them.
+  arrange({ keepPage = false } = {}) {
     const words = byId("list-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    this.listed = this.rows.filter((row) =>
+    const rows = this.rows();
+    this.ranks = new Map([...new Set(rows.map((row) => row.group ?? row))].map((one, i) => [one, i]));
+    this.listed = rows.filter((row) =>
       this.hasWantedDoubt(row) && words.every((word) => this.#textOf(row).includes(word)));
     const header = byId("list").querySelector("[aria-sort]");
     const key = this.keys[header.dataset.key];
@@ -84,8 +101,13 @@ class RowList {
     const compare = (a, b) =>
       typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
     this.listed.sort((a, b) => sign * compare(key(a), key(b)));
-    this.first = 0;
+    const lastPage = RowList.#PAGE * Math.floor(Math.max(0, this.listed.length - 1) / RowList.#PAGE);
+    this.first = keepPage ? Math.min(this.first, lastPage) : 0;
     this.show();
+  }
+
+  sortBy(id) {
+    this.#sortBy(byId(id));
   }
 
   #sortBy(header) {

@@ -3,15 +3,8 @@
 
 {
   const data = JSON.parse(byId("doubtful").textContent);
-  // Rows whose set may miss the right label, and the label they would then have.
-  const misses = new Map(data.misses.map(([number, probability, place]) =>
-    [number, { probability, label: place === null ? null : data.classes[place] }]));
-  const rows = data.rows.map(([number, name, candidates, confidences, opinions, values]) => ({
-    number, name, candidates, confidences, opinions, values,
-    labels: candidates.map((place) => data.classes[place]),
-    miss: misses.get(number) ?? null,
-  }));
-  const rowOf = new Map(rows.map((row) => [row.number, row]));
+  const all = rowsOf(data);
+  const rowOf = new Map(all.map((row) => [row.number, row]));
   const served = data.savedIn !== null;
   const decisions = served ? new ServerDecisions() : new BrowserDecisions(data.key);
   const undoable = []; // what this tab did, so that it can be taken back: [number, label before]
@@ -32,12 +25,21 @@
     const kind = byId("doubt-filter").value;
     return kind === "" || (kind === "set") === (row.miss !== null);
   };
-  const inQueue = () => rows.filter((row) => hasWantedLabel(row) && hasWantedDoubt(row));
   const settledLabel = (row) => decisions.labels.get(row.number);
   const isOpen = (row) => settledLabel(row) === undefined;
+  const isDoubtful = (row) => (decisions.confidences.has(row.number)
+    ? row.confidences[0] <= data.groups.surest : !row.isMate);
+  // Other rows of a group are listed once they have become doubtful, or were settled here.
+  const isListed = (row) =>
+    !row.isMate || isDoubtful(row) || (!isOpen(row) && row.labels.length > 1);
+  const listedRows = () => groups.inOrder(all.filter(isListed));
+  const inQueue = () => listedRows().filter((row) => hasWantedLabel(row) && hasWantedDoubt(row));
   const next = () => {
-    const open = inQueue().filter(isOpen);
-    return open.find((row) => !skipped.has(row.number)) ?? again(open);
+    const open = inQueue().filter((row) => isOpen(row) && isDoubtful(row));
+    const ready = open.filter((row) => !skipped.has(row.number));
+    // One picture after the other.
+    const together = ready.find((row) => row.group !== null && row.group === current?.group);
+    return together ?? ready[0] ?? again(open);
   };
   const again = (open) => {
     for (const row of open) skipped.delete(row.number);
@@ -46,13 +48,17 @@
 
   // What is shown.
   const showGain = () => {
+    const rows = all.filter(isListed);
     const done = rows.filter((row) => !isOpen(row));
+    const left = rows.filter((row) => isOpen(row) && isDoubtful(row));
+    const sure = rows.length - done.length - left.length;
     const doubt = (some) => some.reduce((sum, row) => sum + 1 - row.confidences[0], 0);
     const { errors, rows: total } = data.totals;
-    const without = (some) => Math.max(0, errors - doubt(some)); // confidences here are rounded
+    // Confidences here are rounded.
+    const without = (some) => Math.max(0, (decisions.errors ?? errors) - doubt(some));
     const now = without(done);
     const facts = [
-      [`${rows.length - done.length}`, `rows left of ${rows.length}`],
+      [`${left.length}`, `rows left of ${rows.length}${sure ? `; their groups made ${sure} sure` : ""}`],
       [now.toFixed(1), `labels expected to be wrong if your decisions are right, ${errors.toFixed(1)} before`],
       [percent(1 - now / total), `expected to be right, ${percent(1 - errors / total)} before`],
       [without(rows).toFixed(1), "expected to be wrong once all rows here are settled correctly"],
@@ -70,8 +76,10 @@
     make("span", {}, percent(row.confidences[place])),
     make("progress", { max: 1, value: row.confidences[place], "aria-hidden": "true" }),
     ...row.opinions.map((said, network) =>
-      make("span", { class: "note" }, `network ${network + 1}: ${percent(said[place])}`)),
+      make("span", { class: "note" }, `network ${network + 1}: ${percent(said[inTable(row, place)])}`)),
   ];
+  // Networks say what they said, in the order of the table.
+  const inTable = (row, place) => row.table.candidates.indexOf(row.candidates[place]);
 
   const showChoices = (row) => {
     const choices = choicesOf(row).map((label, i) => {
@@ -101,17 +109,23 @@
     byId("other-label").hidden = row === null;
     byId("miss").hidden = !row?.miss;
     byId("undo").disabled = undoable.length === 0;
+    groups.show(row);
     if (row === null) {
-      byId("card-title").textContent = rows.length ? "All rows here are settled" : "No rows need to be checked";
-      byId("card-place").textContent = data.totals.doubtful > rows.length
-        ? `${data.totals.doubtful - rows.length} less doubtful rows are not on this page.` : "";
+      const onPage = data.rows.length;
+      const sure = all.some((one) => isListed(one) && isOpen(one) && !isDoubtful(one));
+      const done = `All rows here are settled${sure ? ", or sure by what was settled in their groups" : ""}`;
+      byId("card-title").textContent = onPage ? done : "No rows need to be checked";
+      byId("card-place").textContent = data.totals.doubtful > onPage
+        ? `${data.totals.doubtful - onPage} less doubtful rows are not on this page.` : "";
       return;
     }
     byId("card-title").textContent =
       data.id === null ? `Row ${row.number}` : `${data.id} ${row.name}, row ${row.number}`;
-    const place = inQueue().indexOf(row) + 1; // 0 if the filter has been changed since
+    const queue = inQueue();
+    const place = queue.indexOf(row) + 1; // 0 if the filter has been changed since, or not doubtful
+    const first = data.groups === null ? "the most doubtful first" : "the group with the most doubtful row first";
     byId("card-place").textContent = [
-      place ? `${place} of ${inQueue().length}, the most doubtful first.` : "",
+      place ? `${place} of ${queue.length}, ${first}.` : "",
       isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
     ].join(" ");
     if (row.miss) byId("miss").textContent = missText(row.miss);
@@ -126,8 +140,9 @@
 
   const showAll = () => {
     showGain();
-    list.show();
-    byId("export").disabled = rows.every(isOpen);
+    if (hasGroups) list.arrange({ keepPage: true });
+    else list.show();
+    byId("export").disabled = all.every(isOpen);
   };
 
   // What is done.
@@ -138,6 +153,7 @@
     try {
       const before = decisions.labels.get(number) ?? null;
       const saved = await decisions.save(number, label);
+      takeConfidences(all, data.classes, decisions.confidences);
       if (saved) undoable.push([number, before]);
       else say("This row was settled in another tab. Choose again to change it.", true);
       return saved;
@@ -160,6 +176,7 @@
     const saved = await save(row.number, label);
     if (saved) say(`Saved${savedWhere()}: ${label}.`);
     if (row === current) show(saved ? next() : row); // unless another was opened meanwhile
+    else if (hasGroups) show(current);
     showAll();
   };
 
@@ -183,7 +200,7 @@
   };
 
   const exportFile = () => {
-    const named = rows.filter((row) => !isOpen(row))
+    const named = all.filter((row) => !isOpen(row))
       .map((row) => [row.name, settledLabel(row)]);
     const file = new Blob([decisionsAsCsv(data.id ?? "row", named)], { type: "text/csv" });
     const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
@@ -192,8 +209,10 @@
     say(`${named.length} decisions were saved as decisions.csv.`);
   };
 
-  const hasMisses = misses.size > 0;
-  const list = new RowList(rows, { hasNames: data.id !== null, hasMisses }, {
+  const hasMisses = data.misses.length > 0;
+  const hasGroups = data.groups !== null;
+  const groups = new RowGroups(data.groups, all, { settledLabel, open: (row) => show(row) });
+  const list = new RowList(listedRows, { hasNames: data.id !== null, hasGroups, hasMisses }, {
     settledLabel,
     hasWantedDoubt,
     open: (row) => {
@@ -201,10 +220,12 @@
       byId("card").scrollIntoView({ block: "nearest" });
     },
   });
+  if (hasGroups) list.sortBy("list-group");
+  else list.arrange();
 
   // Wiring.
   const option = (label) => make("option", { value: label }, label);
-  const occurring = new Set(rows.flatMap(choicesOf));
+  const occurring = new Set(all.flatMap(choicesOf));
   byId("class-filter").append(...data.classes.filter((label) => occurring.has(label)).map(option));
   byId("other").append(...data.classes.map(option));
   const filter = (event) => {
@@ -228,6 +249,8 @@
   byId("export").addEventListener("click", exportFile);
   byId("list-name").firstElementChild.textContent = data.id ?? "";
   byId("list-name").hidden = data.id === null;
+  byId("list-group").firstElementChild.textContent = groups.title;
+  byId("list-group").hidden = !hasGroups;
   if (data.columnsLeftOut > 0) {
     byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
     byId("columns-left-out").hidden = false;
@@ -250,7 +273,9 @@
   const refresh = async (start) => {
     try {
       await decisions.load();
-      if (start || (current !== null && !isOpen(current))) show(start ? next() : current);
+      takeConfidences(all, data.classes, decisions.confidences);
+      const isStale = current !== null && (!isOpen(current) || hasGroups);
+      if (start || isStale) show(start ? next() : current);
       showAll();
     } catch (error) {
       say(error.message, true);
