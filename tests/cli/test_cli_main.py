@@ -53,7 +53,7 @@ def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> N
     output = invoke(*([command] if command else []), "--help").output
     assert set(re.findall(r"<[a-z][^>]*>", output)) <= {
         "<refuse|all>",
-        "<table|curves|ablation>",
+        "<table|curves|ablation|groups>",
         "<sets|truth|none>",
         "<safe|weak|estimated>",
         "<cover|exclusive>",

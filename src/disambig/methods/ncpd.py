@@ -198,8 +198,7 @@ class ProgressiveCooperation(Rule):
             state["together"] = disambiguated_confidences(losses).masked_fill(~batch.mask, 0)
             losses = losses - batch.state["together"]
             weights = self._together.row_weights(batch.rows).to(losses).expand(losses.shape[:-1])
-        found = group_confidences(losses, batch.prior, simple)
-        self._note(batch, found)
+        found = self._confidences(batch, losses, simple)
         taught = exchange(found) if self.cooperation else found
         return Targets(slots=taught, row_weights=weights, state=state, measures={"simple": simple})
 
@@ -207,8 +206,9 @@ class ProgressiveCooperation(Rule):
         """Return the losses that Eq. 1 turns into confidences."""
         return batch.losses
 
-    def _note(self, batch: Batch, found: Tensor) -> None:
-        """Take note of what every network found by itself."""
+    def _confidences(self, batch: Batch, losses: Tensor, simple: Tensor) -> Tensor:
+        """Return the confidences that every network finds by itself."""
+        return group_confidences(losses, batch.prior, simple)
 
     def measures(self) -> dict[str, float]:
         """Return T(t)."""
@@ -294,6 +294,8 @@ class NCPDClassifier(NetworkClassifier):
             "for all data, out of about ten, by held-out accuracy on Lost, BirdSong and MSRCv2; "
             "from_paper() is the plainest network instead.",
             "Where candidates carry weights, these take the place of 1/|S| in Eq. 2.",
+            "Where rows come in groups that promise something, Eq. 1 also listens to the other "
+            "rows of the group, and rows of a large group count less.",
         ),
     )
 

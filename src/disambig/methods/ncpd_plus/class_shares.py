@@ -127,5 +127,7 @@ class BalancedCooperation(ProgressiveCooperation):
             corrected -= batch.log_weights()
         return corrected
 
-    def _note(self, batch: Batch, found: Tensor) -> None:
+    def _confidences(self, batch: Batch, losses: Tensor, simple: Tensor) -> Tensor:
+        found = super()._confidences(batch, losses, simple)
         self.shares.add(batch.columns, found)
+        return found
