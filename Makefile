@@ -54,6 +54,8 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/row_order.py
 	$(BIN)/python benchmarks/conformal.py
+	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/draw_groups.py
 	$(BIN)/python benchmarks/calibration.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/ncpd_cpu.py

@@ -184,6 +184,22 @@ def misses(tables: list[Table]) -> str:
     )
 
 
+def groups(tables: list[Table]) -> str:
+    """Say what new groups cost every method, and what a promise wins back."""
+    protocols, promises, *_ = tables
+    words = []
+    for name in dict.fromkeys(protocols.cells("data")):
+        rows = [row for row in protocols.rows if row[0] == name]
+        lost = [-number(row[4]) for row in rows]
+        words.append(f"{span(lost)} on {dataset_title(name)}")
+    won = [f"{row[1]} to {row[2]} on {dataset_title(row[0])}" for row in promises.rows]
+    return (
+        "With whole groups held out instead of rows, methods lose "
+        f"{', '.join(words)}. What groups promise takes NCPD+ on new groups from "
+        f"{', '.join(won)}."
+    )
+
+
 def conformal(tables: list[Table]) -> str:
     """Say how often prediction sets hold the truth, by kind, and how large they are."""
     held_out, _, strange = tables
@@ -252,6 +268,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "rivals_accuracy": ("Accuracy of the rivals beside published figures", rivals_accuracy),
     "plknn": ("What scaling does to PLKNN", plknn),
     "misses": ("Sets that miss the truth: what they cost, and what is won back", misses),
+    "groups": ("Rows, and new pictures, recordings and scenes", groups),
     "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
     "calibration": ("Confidences: stated and actual errors", calibration),
     "row_order": ("How many labels change with the order of rows", row_order),

@@ -26,6 +26,7 @@ GROUPS = {
         "rivals_accuracy",
         "plknn",
         "misses",
+        "groups",
         "conformal",
         "calibration",
         "row_order",
