@@ -271,6 +271,25 @@ def test_keys_without_groups_are_those_of_the_same_data_without_such_a_column(ta
     assert [planned.job.key for planned in make_plan(named).jobs] == expected
 
 
+def test_groups_in_a_file_of_arrays_are_held_out_if_the_protocol_says_so(tmp_path):
+    file, groups = tmp_path / "arrays.npz", np.arange(30) % 10
+    mask = np.ones((30, 3), dtype=bool)
+    np.savez(file, X=np.eye(30), candidates=mask, true_labels=np.arange(30) % 3, groups=groups)
+    study = Study(
+        name="arrays",
+        datasets=[{"path": str(file), "promise": ["none", "cover"]}],
+        methods=["plknn"],
+        protocol={"folds": 3, "groups": [False, True]},
+    )
+    jobs = make_plan(study).jobs
+    by_title = {planned.data_title: groups_of(planned) for planned in jobs}
+    assert list(by_title) == ["arrays", "arrays, new groups", "arrays, new groups, cover"]
+    alone, *grouped = by_title.values()
+    assert alone is None
+    for found in grouped:
+        assert_same_groups(found, groups)
+
+
 def test_both_protocols_and_every_promise_are_data_of_their_own(table):
     study = study_on(table, {"folds": 3, "groups": [False, True]}, promise=["none", "cover"])
     jobs = make_plan(study).jobs

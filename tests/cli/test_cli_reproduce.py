@@ -90,7 +90,7 @@ def test_the_help_says_what_each_of_the_studies_is(invoke: Invoke) -> None:
         "table: Table 2, real-world sets.",
         "curves: Figures 2 to 4, UCI sets with false labels.",
         "ablation: Figure 5, NCPD with parts left out.",
-        "groups: the table with rows and with whole pictures, recordings and scenes held out.",
+        "groups: all methods with rows and with whole pictures, recordings and scenes held out.",
         "A smaller study: minutes instead of hours. It says what it cuts.",
         "Example: disambig reproduce curves --quick --jobs 2",
     ):

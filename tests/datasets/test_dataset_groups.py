@@ -97,6 +97,19 @@ def test_runs_are_there_for_any_data(table: Path, arrays: Path) -> None:
     assert glass.groups.max() + 1 == 6  # sorted by class
 
 
+def test_groups_in_a_file_of_arrays_are_kept_and_may_promise_something(arrays: Path) -> None:
+    with np.load(arrays) as content:
+        np.savez(arrays, **content, groups=[7, 3, 3, 7])
+    for options in ({}, {"groups": True}, {"groups": True, "promise": "cover"}):
+        candidates = load_dataset(arrays, **options).candidates
+        assert candidates.groups is not None
+        assert candidates.groups.tolist() == [0, 1, 1, 0]
+        assert candidates.promise == (Promise("cover") if "promise" in options else None)
+    runs = load_dataset(arrays, groups="runs").candidates.groups
+    assert runs is not None
+    assert runs.tolist() == [0, 0, 1, 2]
+
+
 def test_a_column_called_runs_is_a_column(table: Path) -> None:
     table.write_text(TABLE.replace("photo", "runs"), "utf-8")
     groups = load_dataset(table, groups="runs", truth="truth").candidates.groups

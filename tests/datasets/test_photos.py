@@ -150,6 +150,7 @@ def test_with_the_defaults_each_promise_sets_more_training_rows_right(method) ->
         ({"popularity": -1}, "'popularity' must be"),
         ({"noise": -0.1}, "'noise' must be"),
         ({"shared_noise": -0.1}, "'shared_noise' must be"),
+        ({"n_people": 2, "faces": (2, 2), "missing_names": 1}, "A caption needs a name"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameters, message) -> None:

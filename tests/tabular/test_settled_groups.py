@@ -1,12 +1,14 @@
 """What decisions on rows of a group say of its other rows, against counting all assignments."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from disambig import CandidateLabels, clean_table, read_table
-from disambig.tabular import read_cleaned
+from disambig.tabular import clean_details, read_cleaned
 from disambig.tabular.clean_details import read_details
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.judged_rows import confidences_in_sets, judge_rows, told_by_groups
@@ -145,6 +147,19 @@ def test_rows_by_themselves_are_kept_so_that_the_table_follows_from_them(trios):
             np.testing.assert_allclose(in_table, expected * in_table.sum(), atol=1e-5)
             changes.append(max(share.values()) - max(rows.free_confidences[row].values()))
     assert np.abs(changes).max() > 0.05
+
+
+def test_a_group_too_large_to_be_kept_leaves_room_for_others(monkeypatch):
+    monkeypatch.setattr(clean_details, "_MOST_ROWS_BY_THEMSELVES", 4)
+    sets = CandidateLabels.from_sets([{"cat", "dog"}] * 9).with_groups([0] * 5 + [1, 1, 2, 2])
+    # The large group has the most doubtful row.
+    confidence = np.array([0.5, 0.9, 0.9, 0.9, 0.9, 0.6, 0.7, 0.8, 0.9])
+    cleaning = SimpleNamespace(
+        columns=pd.DataFrame({"confidence": confidence, "second_look": confidence < 0.85}),
+        free=(sets, sets.prior()),
+    )
+    kept = clean_details._free_confidences(cleaning)
+    assert kept == dict.fromkeys([6, 7, 8, 9], "cat:0.5|dog:0.5")
 
 
 def test_cleaning_again_with_the_same_models_would_find_the_same(trios):

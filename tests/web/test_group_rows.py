@@ -28,7 +28,7 @@ def test_a_page_has_the_names_and_sizes_of_groups_and_the_rest_of_their_rows():
     assert dict(zip(groups["names"], groups["sizes"], strict=True)) == {"beach": 3, "garden": 2}
     assert groups["by"] == "photo"
     assert (groups["promise"], groups["strength"]) == ("exclusive", 0.9)
-    assert groups["recomputed"]
+    assert groups["isTold"] == [True, True]
     assert json.loads(json.dumps(payload, allow_nan=False)) == payload
 
 
@@ -47,10 +47,14 @@ def test_other_rows_of_a_group_come_with_all_that_doubtful_ones_have():
     assert [1, 0.6, 4] in payload["misses"]
 
 
-def test_a_page_that_is_a_file_does_not_recompute_groups():
-    assert not doubtful_data(photo_rows())["groups"]["recomputed"]
-    without = doubtful_data(photo_rows(free_confidences={}), saved_in="log.jsonl")
-    assert not without["groups"]["recomputed"]
+def test_only_groups_of_which_all_rows_are_known_by_themselves_are_told():
+    free = dict(photo_rows().free_confidences)
+    del free[0]  # of the beach
+    groups = doubtful_data(photo_rows(free_confidences=free), saved_in="log.jsonl")["groups"]
+    told = dict(zip(groups["names"], groups["isTold"], strict=True))
+    assert told == {"beach": False, "garden": True}
+    without = doubtful_data(photo_rows(free_confidences={}), saved_in="log.jsonl")["groups"]
+    assert not any(without["isTold"])
     assert doubtful_data(five_rows())["groups"] is None
 
 

@@ -209,6 +209,27 @@ def test_a_report_shows_groups_and_says_that_decisions_do_not_change_them(visit,
     assert tiles(page) == before | {"b2": "Ben: decided"}
 
 
+def test_a_review_that_knows_no_row_by_itself_says_that_decisions_count_later(visit, tmp_path):
+    table = write_photos(tmp_path)
+    details = tmp_path / "photos-clean.csv.details.json"
+    content = json.loads(details.read_text(encoding="utf-8"))
+    del content["free_confidences"]  # as after --in-sample
+    details.write_text(json.dumps(content), encoding="utf-8")
+    review = ReviewProcess(table)
+    try:
+        page = visit(review.address)
+        open_face(page, "b2")
+        before = tiles(page)
+        assert page.inner_text("#group-promise").endswith(
+            "Decisions change how sure the others are only once the table is cleaned again with "
+            "them."
+        )
+        settle(page, "b2", "Ben")
+        assert tiles(page) == before | {"b2": "Ben: decided"}
+    finally:
+        review.end()
+
+
 def test_of_a_large_group_some_are_shown_and_the_others_counted(visit, tmp_path):
     n_rows = 60
     sets = five_rows([{"cat": 0.6, "dog": 0.4}] * n_rows).candidates

@@ -30,7 +30,7 @@ def shuffled_folds(
         Seed of the order.
     groups : sequence of length n_samples, optional
         Number or name of the group of every row, as ``CandidateLabels.groups`` has them. All rows
-        of a group are in the same fold, and folds have about equally many rows. By default every
+        of a group are in the same fold; folds are as even as large groups allow. By default every
         row stands alone.
 
     See Also

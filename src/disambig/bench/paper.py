@@ -14,12 +14,12 @@ PAPER_STUDIES = ("table", "curves", "ablation", "groups")
 
 
 def paper_study(name: str, *, quick: bool = False) -> Study:
-    """Return a study of the paper, or its Table 2 with whole groups held out.
+    """Return a study of the paper, or that of rows and whole groups on its real-world sets.
 
     Parameters
     ----------
     name : {"table", "curves", "ablation", "groups"}
-        Table 2, Figures 2 to 4, Figure 5, or Table 2 by rows and by groups.
+        Table 2, Figures 2 to 4, Figure 5, or all methods with rows and with groups held out.
     quick : bool, default=False
         Whether to take the version that ends within minutes; its ``about`` says what is cut.
     """

@@ -11,7 +11,7 @@ from disambig.cli.study import RunOptions, run_and_report
 
 
 class PaperStudy(StrEnum):
-    """What the paper shows, and its table again by groups."""
+    """What the paper shows, and what changes with whole groups held out."""
 
     table = "table"
     curves = "curves"
@@ -25,8 +25,8 @@ def reproduce(
         PaperStudy,
         typer.Argument(
             help="table: Table 2, real-world sets. curves: Figures 2 to 4, UCI sets with false "
-            "labels. ablation: Figure 5, NCPD with parts left out. groups: the table with rows and "
-            "with whole pictures, recordings and scenes held out."
+            "labels. ablation: Figure 5, NCPD with parts left out. groups: all methods with rows "
+            "and with whole pictures, recordings and scenes held out."
         ),
     ],
     options: RunOptions,

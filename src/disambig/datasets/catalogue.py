@@ -76,9 +76,9 @@ def load_dataset(
         For a table: the column with the true label, for evaluation.
     groups : bool or str, default=False
         Whether the candidate sets say which rows come together. True: as the card of a named
-        dataset says. For a table, the column that names the group of every row, which is no
-        feature then; rows with an empty cell stand alone. "runs", for any data: neighbouring rows
-        with equal sets.
+        dataset says, or the array of groups in a file, which is also there by default. For a
+        table, the column that names the group of every row, which is no feature then; rows with an
+        empty cell stand alone. "runs", for any data: neighbouring rows with equal sets.
     promise : {"cover", "exclusive"} or Promise, optional
         What these groups promise; see ``Promise``.
     strength : float, default=0.9
@@ -117,7 +117,9 @@ def load_dataset(
         if file_format.is_dataset:
             _refuse_options(path, **table_options)
             dataset: PartialLabelDataset = file_format.read(find_content(path, max_memory))
-            return _with_groups(dataset, _runs(groups, path), promise, strength)
+            own = dataset.candidates.groups
+            how = _runs(groups, path) if groups is not True or own is None else own
+            return _with_groups(dataset, how, promise, strength)
         column = groups if isinstance(groups, str) else _runs(groups, path)
         dataset = read_labelled_table(path, max_memory=max_memory, group=column, **table_options)
         return _with_groups(dataset, dataset.candidates.groups, promise, strength)

@@ -46,7 +46,8 @@ def make_photo_dataset(
         How unevenly people are photographed: person k is drawn in proportion to k ** -popularity.
         At 0 all are equally popular.
     noise : float, default=0.4
-        Spread of the faces of a person, relative to half the average distance between two people.
+        Standard deviation of the faces of a person in every direction, relative to half the
+        average distance between two people.
     shared_noise : float, default=0.2
         The same for what all faces of a photo have in common, such as its light. It is why rows of
         photos that were seen are easier than those of new photos.
@@ -156,7 +157,13 @@ def _write_captions(
     is_extra = np.zeros_like(captions)
     chosen = np.arange(captions.shape[1]) < n_extra[:, np.newaxis]
     np.put_along_axis(is_extra, ranks, chosen, axis=1)
-    return captions | is_extra
+    captions |= is_extra
+    if not captions.any(axis=1).all():
+        raise ParameterError(
+            "A caption needs a name, and there is a photo of everybody in which all names are "
+            "missing. Ask for more people, fewer faces or fewer missing names."
+        )
+    return captions
 
 
 def _draw_faces(

@@ -270,7 +270,8 @@ def _free_confidences(cleaning: Cleaning) -> dict[int, str]:
     doubtful = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
     sizes = np.bincount(groups)
     wanted = np.array(list(dict.fromkeys(groups[doubtful].tolist())), dtype=np.int64)
-    wanted = wanted[sizes[wanted] > 1]
+    # A group that is too large by itself leaves room for those after it.
+    wanted = wanted[(sizes[wanted] > 1) & (sizes[wanted] <= _MOST_ROWS_BY_THEMSELVES)]
     wanted = wanted[np.cumsum(sizes[wanted]) <= _MOST_ROWS_BY_THEMSELVES]
     rows = np.flatnonzero(np.isin(groups, wanted))
     of_rows = sets[rows]

@@ -71,10 +71,7 @@ def doubtful_data(
             left - used,
         )
         on_page = np.concatenate([shown, mates[: len(entries)]])
-        of_groups = groups.describe(on_page) | {
-            "mates": entries,
-            "recomputed": saved_in is not None and bool(rows.free_confidences),
-        }
+        of_groups = groups.describe(on_page) | {"mates": entries}
     return {
         "id": rows.id,
         "classes": rows.candidates.classes.tolist(),

@@ -84,6 +84,7 @@ class PageGroups:
             "names": names,
             "sizes": [int(self._sizes[group]) for group in places],
             "canKeep": [self._can_keep(group) for group in places],
+            "isTold": [self._is_told(group) for group in places],
             "of": of,
             # A row that is surer than all of these needs no second look.
             "surest": round(float(marked.max()), DECIMALS) if len(marked) else 0,
@@ -98,6 +99,11 @@ class PageGroups:
         n_labels = len(np.unique(self._rows.candidates[members].pairs()[1]))
         is_cover = promise.kind == "cover"
         return n_labels <= len(members) if is_cover else len(members) <= n_labels
+
+    def _is_told(self, group: int) -> bool:
+        """Tell whether a review knows enough to compute what decisions say of a group."""
+        free = self._rows.free_confidences
+        return bool(free) and all(row in free for row in self._members(group).tolist())
 
     def _members(self, group: int) -> IntArray:
         members: IntArray = self._order[self._ends[group] - self._sizes[group] : self._ends[group]]

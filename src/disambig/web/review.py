@@ -78,7 +78,7 @@ def serve_review(
 def group_answers(rows: CleanedTable, data: Mapping[str, Any]) -> GroupAnswers | None:
     """Return what decisions say of other rows of a page; None where they say nothing."""
     groups = data["groups"]
-    if groups is None or not groups["recomputed"]:
+    if groups is None or not any(groups["isTold"]):
         return None
     return GroupAnswers(rows, [row[0] for row in [*data["rows"], *groups["mates"]]])
 

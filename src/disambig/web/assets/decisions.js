@@ -49,7 +49,7 @@ class ServerDecisions {
 // Kept by the browser, for a page that is a file.
 class BrowserDecisions {
   labels = new Map();
-  confidences = new Map(); // groups are recomputed by a server only
+  confidences = new Map(); // only a server computes what groups say
   errors = null;
   lasting = true; // until the browser refuses
   #key;

@@ -13,14 +13,15 @@ class RowGroups {
   };
 
   // data as on the page, null where no rows come together; all rows in its order, to which this adds
-  // their group or null; the label a row is settled on, if any; and what to do with a row that is
-  // chosen.
-  constructor(data, rows, { settledLabel, open }) {
+  // their group or null; whether a server computes what decisions say; the label a row is settled
+  // on, if any; and what to do with a row that is chosen.
+  constructor(data, rows, { served, settledLabel, open }) {
     this.data = data;
+    this.served = served;
     this.settledLabel = settledLabel;
     this.open = open;
     const groups = (data?.names ?? []).map((name, i) =>
-      ({ name, size: data.sizes[i], canKeep: data.canKeep[i], rows: [] }));
+      ({ name, size: data.sizes[i], canKeep: data.canKeep[i], isTold: data.isTold[i], rows: [] }));
     for (const [i, row] of rows.entries()) {
       const place = data?.of[i] ?? null;
       row.group = place === null ? null : groups[place];
@@ -70,14 +71,14 @@ class RowGroups {
       `${more} more ${more === 1 ? "row is" : "rows are"} in this group and not shown.`;
   }
 
-  #promise({ canKeep }) {
-    const { promise, strength, recomputed } = this.data;
+  #promise({ canKeep, isTold }) {
+    const { promise, strength } = this.data;
     if (promise === null) return "";
     if (!canKeep) return RowGroups.#BROKEN[promise];
     const believed = strength < 1 ? `, as is believed of ${Number((100 * strength).toFixed(1))} % of all groups` : "";
-    const then = recomputed
-      ? "What you decide on one of them changes how sure the others are."
-      : "Decisions on this page do not change how sure the others are; those in disambig review do, and cleaning again with them.";
+    let then = "Decisions change how sure the others are only once the table is cleaned again with them.";
+    if (isTold && this.served) then = "What you decide on one of them changes how sure the others are.";
+    else if (isTold) then = "Decisions on this page do not change how sure the others are; those in disambig review do, and cleaning again with them.";
     return `${RowGroups.#PROMISES[promise]}${believed}. ${then}`;
   }
 

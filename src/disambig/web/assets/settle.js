@@ -211,7 +211,7 @@
 
   const hasMisses = data.misses.length > 0;
   const hasGroups = data.groups !== null;
-  const groups = new RowGroups(data.groups, all, { settledLabel, open: (row) => show(row) });
+  const groups = new RowGroups(data.groups, all, { served, settledLabel, open: (row) => show(row) });
   const list = new RowList(listedRows, { hasNames: data.id !== null, hasGroups, hasMisses }, {
     settledLabel,
     hasWantedDoubt,
