@@ -477,7 +477,7 @@ class CandidateLabels:
             "cover" if every label in the sets of a group belongs to at least one of its samples;
             "exclusive" if no label occurs twice in a group.
         strength : float, default=0.9
-            Share of the groups for which the promise is believed.
+            Share of the groups for which the promise is believed; a ``Promise`` has its own.
 
         Examples
         --------
@@ -488,7 +488,7 @@ class CandidateLabels:
         >>> y.with_groups("runs", promise="cover").groups.tolist()
         [0, 0, 1, 2]
         """
-        if isinstance(promise, str):
+        if promise is not None and not isinstance(promise, Promise):
             promise = Promise(promise, strength)
         if groups is None:
             if promise is not None:
