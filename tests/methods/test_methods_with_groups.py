@@ -98,6 +98,10 @@ def test_rows_of_new_groups_get_the_marginals_of_their_probabilities():
     )
     with pytest.raises(CandidateError, match="same number of samples"):
         fitted.candidate_confidences(new_X[1:], new_y)
+    with pytest.raises(CandidateError, match="Give 'y'"):
+        fitted.disambiguate(new_X)
+    with pytest.raises(CandidateError, match="one of the 5 classes. Got 'nobody'"):
+        fitted.candidate_confidences(new_X[:1], CandidateLabels.from_labels(["nobody"]))
 
 
 # NCPD ------------------------------------------------------------------------------------------
