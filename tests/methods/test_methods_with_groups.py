@@ -257,3 +257,10 @@ def test_misses_are_judged_by_whole_groups_and_added_labels_promise_nothing():
     assert found.candidates.sizes.sum() > COVER.sizes.sum()
     assert found.candidates.promise is None
     np.testing.assert_array_equal(found.candidates.groups, COVER.groups)
+
+
+def test_labels_that_may_be_missing_leave_rows_as_different_as_they_are():
+    exclusive = COVER.with_groups(COVER.groups, promise="exclusive")
+    found = find_misses(PLKNN(), X, exclusive, miss_rate=0.2, n_folds=3, random_state=0)
+    assert found.candidates.sizes.sum() > exclusive.sizes.sum()
+    assert found.candidates.promise == exclusive.promise
