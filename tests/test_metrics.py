@@ -94,6 +94,17 @@ def pets():
     return CandidateLabels.from_strings(["cat|dog", "dog", "bird|cat"])
 
 
+def test_covering_rate_counts_a_row_of_weight_two_twice(pets):
+    predicted = ["dog", "cat", "cow"]
+    twice = covering_rate(pets[[0, 1, 1, 2]], ["dog", "cat", "cat", "cow"])
+    assert covering_rate(pets, predicted, sample_weight=[1, 2, 1]) == pytest.approx(twice)
+    with pytest.raises(ParameterError, match="3 predictions, 2 weights"):
+        covering_rate(pets, predicted, sample_weight=[1, 2])
+    for wrong in ([1, -1, 1], [0, 0, 0], [np.nan, 1, 1], [np.inf, 1, 1]):
+        with pytest.raises(ParameterError, match="'sample_weight' must hold"):
+            covering_rate(pets, predicted, sample_weight=wrong)
+
+
 def test_covering_rate_counts_predictions_inside_the_sets(pets):
     assert covering_rate(pets, ["dog", "cat", "cow"]) == pytest.approx(1 / 3)
 

@@ -164,6 +164,7 @@ def covering_rate(
     predicted: Iterable[Label],
     *,
     classes: Iterable[Label] | None = None,
+    sample_weight: Iterable[float] | None = None,
 ) -> float:
     """Return the share of predictions that are in the candidate set.
 
@@ -178,6 +179,8 @@ def covering_rate(
         One prediction per row.
     classes : iterable of labels, optional
         Names of the columns, if ``candidates`` is a mask without names.
+    sample_weight : iterable of numbers, optional
+        How much every row counts; by default all count the same.
 
     See Also
     --------
@@ -195,7 +198,16 @@ def covering_rate(
     """
     sets, guesses = as_candidates(candidates, classes=classes), as_list(predicted)
     _check_same_length(candidate_sets=len(sets), predictions=len(guesses))
-    return float(sets.contains(guesses).mean())
+    if sample_weight is None:
+        return float(sets.contains(guesses).mean())
+    weights = np.asarray(as_list(sample_weight), dtype=float)
+    _check_same_length(predictions=len(guesses), weights=len(weights))
+    if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise ParameterError(
+            "'sample_weight' must hold finite numbers, none below 0 and one above. "
+            f"Got them from {weights.min():g} to {weights.max():g}."
+        )
+    return float(np.average(sets.contains(guesses), weights=weights))
 
 
 def approximated_accuracy(

@@ -105,10 +105,13 @@ def test_runs_are_neighbours_with_equal_sets(candidates):
     [
         (["a"], None, r"a group for each of the 5 rows\. Got 1"),
         ([1, 2, None, 4, 5], None, r"Every row needs a group\. None for 1 sample.*row 2"),
-        ([1, 2, 3, 4, [5]], None, r"named by a string.* Got \[5\]"),
+        ([1, 2, 3, 4, [5]], None, r"named by a string.* Got \[5\] in row 4"),
+        ([1, 2, (3, []), 4, 5], None, r"named by a string.* Got \(3, \[\]\) in row 2"),
+        (5, None, "a group for each row. Got 5"),
         ("pictures", None, "'groups' must be.*'runs'"),
         (None, "cover", "A promise needs groups"),
         ([1, 1, 2, 2, 2], "covers", "'promise' must be one of"),
+        ([1, 1, 2, 2, 2], 0.9, "'promise' must be one of.* Got 0.9"),
     ],
 )
 def test_what_is_no_group_is_refused(birds, groups, promise, message):
@@ -164,3 +167,10 @@ def test_a_share_is_held_out_in_whole_groups(groups, share):
     assert all(len(set(held_out[groups == group])) == 1 for group in set(groups))
     largest = np.bincount(group_numbers(groups, len(groups))).max()
     assert abs(held_out.sum() - share * len(groups)) <= largest
+
+
+@pytest.mark.parametrize("sizes", [[90, 10], [98, 1, 1], [51, 30, 19]])
+def test_a_group_of_most_rows_is_not_held_out(sizes):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    for seed in range(10):
+        assert not hold_out_groups(groups, 0.2, seed)[0]

@@ -19,7 +19,7 @@ from disambig import PLKNN
 from disambig.candidates import Promise
 from disambig.datasets import make_photo_dataset
 from disambig.methods.base import MethodCard
-from disambig.metrics import covering_rate_scorer
+from disambig.metrics import covering_rate
 
 
 class Listening(PLKNN):
@@ -101,12 +101,16 @@ def test_groups_are_routed_through_a_pipeline(photos, heard, routing):
     X, y = photos.X, photos.candidates.with_groups(None)
     groups = photos.candidates.groups
     steps = make_pipeline(StandardScaler(), Listening().set_fit_request(groups=True))
-    # With routing, score of a pipeline asks its last step for a sample_weight; a scorer does not.
-    found = cross_validate(
-        steps, X, y, params={"groups": groups}, cv=GroupKFold(4), scoring=covering_rate_scorer
-    )
-    assert np.isfinite(found["test_score"]).all()
-    assert_heard(heard, groups, list(GroupKFold(4).split(X, groups=groups)), None)
+    # With routing, score of a pipeline asks its last step for a sample_weight.
+    found = cross_validate(steps, X, y, params={"groups": groups}, cv=GroupKFold(4))
+    folds = list(GroupKFold(4).split(X, groups=groups))
+    plain = make_pipeline(StandardScaler(), PLKNN())
+    expected = [
+        covering_rate(y[test], plain.fit(X[train], y[train]).predict(X[test]))
+        for train, test in folds
+    ]
+    np.testing.assert_allclose(found["test_score"], expected)
+    assert_heard(heard, groups, folds, None)
 
 
 def test_groups_that_are_not_asked_for_are_not_routed(photos, heard, routing):

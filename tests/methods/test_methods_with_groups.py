@@ -15,6 +15,7 @@ from disambig.methods.base import keep_promise
 from disambig.methods.ncpd import ProgressiveCooperation
 from disambig.methods.ncpd_plus.members import _dealt
 from disambig.methods.networks.together import TogetherRows, design_weights
+from disambig.methods.networks.validation import split_rows
 from disambig.solvers.group_marginals import GroupMarginals
 from methods.instances import INSTANCES
 from methods.ncpd.examples import assert_same_bits, quick
@@ -98,6 +99,10 @@ def test_rows_of_new_groups_get_the_marginals_of_their_probabilities():
     )
     with pytest.raises(CandidateError, match="same number of samples"):
         fitted.candidate_confidences(new_X[1:], new_y)
+    with pytest.raises(CandidateError, match="Give 'y'"):
+        fitted.disambiguate(new_X)
+    with pytest.raises(CandidateError, match="one of the 5 classes. Got 'nobody'"):
+        fitted.candidate_confidences(new_X[:1], CandidateLabels.from_labels(["nobody"]))
 
 
 # NCPD ------------------------------------------------------------------------------------------
@@ -145,6 +150,44 @@ def test_rows_of_a_large_group_count_less_each_and_the_group_more():
     assert weights.mean() == pytest.approx(1)
     # 1 / (1 + (n - 1) / 100): one row, ten rows, a hundred and one.
     np.testing.assert_allclose(weights[[1, 11]] / weights[0], [1 / 1.09, 1 / 2])
+
+
+class Overhears:
+    """Keeps what the rule sees of every batch, and what it returns."""
+
+    def on_fit_start(self, training):
+        self.steps = []
+        targets = training.rule.targets
+
+        def overheard(batch):
+            # Rows lie where those of the next epoch will.
+            self.steps.append((batch._replace(rows=batch.rows.clone()), targets(batch)))
+            return self.steps[-1][1]
+
+        training.rule.targets = overheard
+
+
+def test_every_batch_is_taught_what_groups_say_and_counts_rows_by_their_groups():
+    # A large group, so that weights differ, and batches that are filled up with a row of none.
+    groups = np.where(COVER.groups < 12, 0, COVER.groups)
+    y = COVER.with_groups(groups, promise=COVER.promise)
+    overhears = Overhears()
+    quick(epochs=2, progressive=False, callbacks=[overhears]).fit(X, y)
+    weights = np.append(design_weights(y.groups), 0)
+    assert weights[0] < 0.9 * weights[-2]
+    rows = np.concatenate([batch.rows[0] for batch, _ in overhears.steps])
+    assert (rows == len(X)).any()
+    assert np.bincount(rows)[:-1].tolist() == [2] * len(X)
+    heard = 0.0
+    for batch, targets in overhears.steps:
+        of_rows = np.broadcast_to(weights[batch.rows[0]], (2, batch.rows.shape[1]))
+        np.testing.assert_allclose(targets.row_weights[0], of_rows, rtol=1e-6)
+        is_real = batch.rows[0] < len(X)
+        powers = torch.exp(batch.state["together"] - batch.losses)[0][:, is_real]
+        found = powers / powers.sum(-1, keepdim=True)
+        np.testing.assert_allclose(targets.slots[0][:, is_real], found.flip(0), atol=1e-5)
+        heard = max(heard, float(batch.state["together"].abs().max()))
+    assert heard > 0.1
 
 
 def test_without_a_promise_ncpd_keeps_nothing_of_groups():
@@ -223,15 +266,10 @@ def test_a_mix_keeps_the_promise_once():
 
 
 def test_validation_rows_are_whole_groups():
-    class Sees:
-        def on_fit_start(self, training):
-            self.n_rows = training._row_counts[0]
-
-    sees = Sees()
-    quick(validation=0.3, callbacks=[sees]).fit(X, Y)
-    sizes = np.bincount(Y.groups)
-    held_out = len(X) - sees.n_rows
-    assert abs(held_out - 0.3 * len(X)) <= sizes.max()
+    trained, watched = split_rows(quick(), 0.3, X, Y, seed=0)
+    assert sorted([*trained[1].groups, *watched[1].groups]) == Y.groups.tolist()
+    assert not set(trained[1].groups) & set(watched[1].groups)
+    assert 0.25 < len(watched[0]) / len(X) < 0.35
     with pytest.raises(ParameterError, match="two groups"):
         quick(validation=0.3).fit(X, Y.with_groups(np.zeros(len(X))))
 
@@ -253,3 +291,10 @@ def test_misses_are_judged_by_whole_groups_and_added_labels_promise_nothing():
     assert found.candidates.sizes.sum() > COVER.sizes.sum()
     assert found.candidates.promise is None
     np.testing.assert_array_equal(found.candidates.groups, COVER.groups)
+
+
+def test_labels_that_may_be_missing_leave_rows_as_different_as_they_are():
+    exclusive = COVER.with_groups(COVER.groups, promise="exclusive")
+    found = find_misses(PLKNN(), X, exclusive, miss_rate=0.2, n_folds=3, random_state=0)
+    assert found.candidates.sizes.sum() > exclusive.sizes.sum()
+    assert found.candidates.promise == exclusive.promise

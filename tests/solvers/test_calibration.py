@@ -264,6 +264,9 @@ def test_rows_of_one_label_are_compared_with_ambiguous_ones_of_their_group():
     assert _sureness(sets, by_kind) > _sureness(sets, alone) + 0.05
     mixed = calibrate_choices(said, sets.with_groups(np.arange(len(sets)) // 6))
     np.testing.assert_array_equal(mixed, alone)
+    # Groups of one row each are no groups.
+    by_itself = calibrate_choices(said, sets.with_groups(np.arange(len(sets))))
+    np.testing.assert_array_equal(by_itself, alone)
 
 
 def _sureness(sets: CandidateLabels, shares: np.ndarray) -> float:

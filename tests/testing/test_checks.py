@@ -221,6 +221,8 @@ class DeafToGroups(PLKNN):
     def _end_fit(self, candidates, confidence):
         self.candidate_confidence_ = confidence
 
+
+class DeafToNewGroups(PLKNN):
     def candidate_confidences(self, X, y):
         return super().candidate_confidences(X, y.with_groups(None))
 
@@ -267,6 +269,7 @@ class HalfSureOfOneClass(PLKNN):
         (PrefersLaterTwins(), checks.check_repeated_rows),
         (HalfSureOfOneClass(), checks.check_single_class),
         (DeafToGroups(), checks.check_promises_of_groups),
+        (DeafToNewGroups(), checks.check_promises_of_groups),
     ],
 )
 def test_a_broken_method_fails_its_check(broken, check):

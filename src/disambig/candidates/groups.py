@@ -1,6 +1,6 @@
 """Rows that come together: their groups, what a group promises, and folds of whole groups."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -56,6 +56,8 @@ def group_numbers(groups: Iterable[Any] | None, n_samples: int) -> IntArray:
     """
     if groups is None:
         return np.arange(n_samples)
+    if not isinstance(groups, Iterable):
+        raise CandidateError(f"'groups' must name a group for each row. Got {groups!r}.")
     names = as_list(groups)
     if len(names) != n_samples:
         raise CandidateError(
@@ -67,13 +69,14 @@ def group_numbers(groups: Iterable[Any] | None, n_samples: int) -> IntArray:
             f"Every row needs a group. None for {describe_rows(missing)}. Give each of them a "
             "group of its own."
         )
-    try:
-        number = {name: position for position, name in enumerate(dict.fromkeys(names))}
-    except TypeError:
-        raise CandidateError(
-            "A group is named by a string, a number or a tuple. "
-            f"Got {next(name for name in names if not isinstance(name, Hashable))!r}."
-        ) from None
+    number: dict[Any, int] = {}
+    for row, name in enumerate(names):
+        try:
+            number.setdefault(name, len(number))
+        except TypeError:
+            raise CandidateError(
+                f"A group is named by a string, a number or a tuple. Got {name!r} in row {row}."
+            ) from None
     return np.array([number[name] for name in names], dtype=np.int64)
 
 
@@ -121,6 +124,8 @@ def hold_out_groups(groups: IntArray, share: float, seed: Any) -> BoolArray:
             "out, or hold nothing out."
         )
     order = make_generator(seed).permutation(len(sizes))
+    # A group of more than half the rows is the last to be held out.
+    order = order[np.argsort(2 * sizes[order] > len(groups), kind="stable")]
     rows_so_far = np.cumsum(sizes[order])
     # As near to the share as whole groups allow, and at least one on either side.
     n_held_out = 1 + int(np.abs(rows_so_far[:-1] - share * len(groups)).argmin())

@@ -27,7 +27,8 @@ class CandidateLabels:
     Use one of the ``from_...`` constructors; they accept sets, strings, masks, plain labels,
     exclusions, annotator votes and nodes of a taxonomy. scikit-learn accepts it wherever it
     accepts labels: it has a ``shape`` and a length, can be indexed by rows, and
-    ``numpy.asarray`` turns it into a boolean mask.
+    ``numpy.asarray`` turns it into a boolean mask. ``with_groups`` says which samples come
+    together, such as the faces in one photo.
 
     Parameters
     ----------
@@ -39,8 +40,6 @@ class CandidateLabels:
     weights : array-like or sparse array of shape (n_samples, n_classes), optional
         Prior weight of each candidate, such as votes or the probabilities of an LLM: finite, not
         negative, zero outside the set, and above zero for some candidate of each sample.
-
-    Samples that come together, such as the faces in one photo, are named by ``with_groups``.
 
     See Also
     --------
@@ -477,7 +476,7 @@ class CandidateLabels:
             "cover" if every label in the sets of a group belongs to at least one of its samples;
             "exclusive" if no label occurs twice in a group.
         strength : float, default=0.9
-            Share of the groups for which the promise is believed.
+            Share of the groups for which the promise is believed; a ``Promise`` has its own.
 
         Examples
         --------
@@ -488,7 +487,7 @@ class CandidateLabels:
         >>> y.with_groups("runs", promise="cover").groups.tolist()
         [0, 0, 1, 2]
         """
-        if isinstance(promise, str):
+        if promise is not None and not isinstance(promise, Promise):
             promise = Promise(promise, strength)
         if groups is None:
             if promise is not None:

@@ -197,6 +197,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             Candidate sets, of classes that were trained; with groups and a promise where they have
             any.
         """
+        if y is None:
+            raise CandidateError("Confidences of new rows need candidate sets. Got None. Give 'y'.")
         probabilities = self.predict_proba(X)
         sets = without_weightless(as_candidates(y, classes=self.classes_))
         sets = sets.with_classes(self.classes_)
@@ -208,7 +210,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         weighted = sets.prior().multiply(probabilities).tocsr()
         return keep_promise(sets, confidence_from_scores(sets, weighted))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
 
         With true labels as ``y`` this is the accuracy. It does not need any, so grid search works
@@ -220,9 +222,11 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             Features.
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
             Candidate sets of the samples.
+        sample_weight : iterable of numbers of length n_samples, optional
+            How much every sample counts.
         """
         check_is_fitted(self)
-        return covering_rate(y, self.predict(X), classes=self.classes_)
+        return covering_rate(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "candidate_confidence_")

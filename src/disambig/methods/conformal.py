@@ -235,7 +235,7 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         labels: AnyArray = self.estimator_.predict(X)
         return labels
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
 
         Parameters
@@ -244,9 +244,11 @@ class ConformalSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Features.
         y : CandidateLabels, boolean mask, sparse mask, or plain labels
             Candidate sets of the samples.
+        sample_weight : iterable of numbers of length n_samples, optional
+            How much every sample counts.
         """
         check_is_fitted(self)
-        return covering_rate(y, self.predict(X), classes=self.classes_)
+        return covering_rate(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
 
     @property
     def n_features_in_(self) -> int:

@@ -274,8 +274,10 @@ def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
         weights[rows] *= 1 - model.miss_probability[rows, np.newaxis]
         weights[rows, columns] = model.miss_probability[rows]
     widened = CandidateLabels(mask, candidates.classes, weights=weights)
-    # Nobody promises that a label occurs which was only added in case.
-    return widened.with_groups(candidates.groups)
+    promise = candidates.promise
+    if promise is not None and promise.kind == "cover":
+        promise = None  # nobody promises that a label occurs which was only added in case
+    return widened.with_groups(candidates.groups, promise=promise)
 
 
 def describe_misses(

@@ -275,13 +275,15 @@ def _evenness(
     The truth of a row should be given as much probability where it came with others as where it
     came alone. Rows of a single label say how much that is. Where rows come in groups, such as the
     regions of pictures, these are compared with others of their group: a picture with a single
-    label is unlike one with several.
+    label is unlike one with several. Rows that are alone in their group are compared with each
+    other.
     """
     single = candidates.sizes == 1
     ambiguous = ~single
     if candidates.groups is not None:
-        mixed = np.isin(candidates.groups, candidates.groups[single])
-        mixed &= np.isin(candidates.groups, candidates.groups[ambiguous])
+        is_alone = np.bincount(candidates.groups)[candidates.groups] == 1
+        groups = np.where(is_alone, -1, candidates.groups)
+        mixed = np.isin(groups, groups[single]) & np.isin(groups, groups[ambiguous])
         single, ambiguous = single & mixed, ambiguous & mixed
     if counts[single].sum() < _FEWEST_SINGLES or not counts[ambiguous].any():
         return 1.0

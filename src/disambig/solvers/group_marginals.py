@@ -2,7 +2,8 @@ r"""What the rows of a group say about each other, where the group promises some
 
 Row i of a group has label j with the probability :math:`p_{ij}`, each row by itself. *Cover* says
 that every label L in the sets of the group occurs in it, *exclusive* that none occurs twice. The
-marginals given that are exact where a group has up to ``MOST_LABELS`` labels:
+marginals given that are exact where a group has up to ``MOST_LABELS`` labels (and, with so many, no
+more than a thousand rows):
 
 - cover, by inclusion and exclusion over the sets A of labels that do not occur,
 
@@ -11,15 +12,17 @@ marginals given that are exact where a group has up to ``MOST_LABELS`` labels:
 
 - exclusive, by dynamic programming over the sets of labels that are taken, from both ends.
 
-With more labels they are taken label by label, as if labels were independent of each other: given
-that row i is j, each other label still has to occur among the other rows, or label j must not.
+Otherwise they are taken label by label, as if labels were independent of each other: given that row
+i is j, each other label still has to occur among the other rows, or label j must not. That comes
+near where many rows may have each label.
 
 A promise is believed with its strength s before anything is known. The rows weigh it against no
 promise at all: by how much more often it holds under p than under the prior of the sets. A group in
 which it is nearly impossible is left as it is.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +36,7 @@ SMALLEST_PROBABILITY = 1e-6
 # What is less likely counts as impossible: inclusion and exclusion is off by as much.
 _SMALLEST_EVIDENCE = 1e-9
 _SMALLEST_FACTOR = 1e-12
+# Of these, a few arrays are in memory. A group that takes more is not computed exactly.
 _NUMBERS_AT_A_TIME = 2**22
 
 
@@ -57,10 +61,7 @@ class GroupMarginals:
         self._buckets = _buckets(prior, groups, promise)
         clipped = self._clipped(prior.data[np.newaxis])
         # How likely each group is to keep the promise before anything is known of its rows.
-        self._by_chance = [
-            np.concatenate([bucket.marginals(part)[1] for _, part in bucket.parts(clipped)])
-            for bucket in self._buckets
-        ]
+        self._by_chance = [bucket.evidence(clipped) for bucket in self._buckets]
 
     def __call__(self, confidences: FloatArray) -> FloatArray:
         """Return the marginals that follow from confidences of rows by themselves.
@@ -70,14 +71,15 @@ class GroupMarginals:
         confidences : ndarray of shape (n_pairs,) or (networks, n_pairs)
             Of every candidate, row by row as in ``prior``; each row sums to one.
         """
-        free = self._clipped(np.atleast_2d(confidences).astype(float))
-        found = free.copy()
+        found = np.array(np.atleast_2d(confidences), dtype=float)
+        free = self._clipped(found)
         for bucket, by_chance in zip(self._buckets, self._by_chance, strict=True):
-            for which, part in bucket.parts(free):
+            for some in bucket.parts(len(free)):
+                part = bucket.take(free, some)
                 kept, evidence = bucket.marginals(part)
-                chance = np.tile(by_chance[which], len(free))
-                believed = _believed(self._strength, evidence, chance)[:, np.newaxis, np.newaxis]
-                bucket.put(found, which, believed * kept + (1 - believed) * part)
+                believed = _believed(self._strength, evidence, by_chance[some.group])
+                believed = believed[:, np.newaxis, np.newaxis]
+                bucket.put(found, some, believed * kept + (1 - believed) * part)
         return found.reshape(np.shape(confidences))
 
     def log_changes(self, confidences: FloatArray) -> FloatArray:
@@ -98,10 +100,17 @@ class GroupMarginals:
 
 def _believed(strength: float, evidence: FloatArray, by_chance: FloatArray) -> FloatArray:
     """Return the probability that each group keeps the promise."""
-    possible = (evidence > _SMALLEST_EVIDENCE) & (by_chance > _SMALLEST_EVIDENCE)
-    odds = np.where(possible, strength * evidence / np.where(possible, by_chance, 1), 0)
+    ratio = evidence / np.maximum(by_chance, _SMALLEST_EVIDENCE)
+    odds = np.where(evidence > _SMALLEST_EVIDENCE, strength * ratio, 0)
     against = 1 - strength
     return odds / np.where(odds + against > 0, odds + against, 1)
+
+
+class _Some(NamedTuple):
+    """Some of the groups of a bucket, each as one of the networks sees it."""
+
+    network: IntArray
+    group: IntArray
 
 
 class _Bucket:
@@ -113,8 +122,8 @@ class _Bucket:
 
     def __init__(self, places: IntArray, kind: str) -> None:
         self._places = places
-        n_labels = places.shape[2]
-        exact = n_labels <= MOST_LABELS
+        _, n_rows, n_labels = places.shape
+        exact = n_labels <= MOST_LABELS and n_rows * 2**n_labels <= _NUMBERS_AT_A_TIME
         functions: Any = {
             ("cover", True): _cover,
             ("cover", False): _cover_label_by_label,
@@ -122,23 +131,33 @@ class _Bucket:
             ("exclusive", False): _exclusive_label_by_label,
         }
         self.marginals = functions[kind, exact]
-        self._numbers = places.shape[1] * (2**n_labels if exact else n_labels)
+        self._numbers = n_rows * (2**n_labels if exact else n_labels)
 
-    def parts(self, confidences: FloatArray) -> Any:
-        """Yield some groups at a time, and the confidences in them: (networks x groups, ...)."""
-        at_once = max(1, _NUMBERS_AT_A_TIME // (self._numbers * len(confidences)))
-        for start in range(0, len(self._places), at_once):
-            which = slice(start, start + at_once)
-            places = self._places[which]
-            taken = np.where(places < 0, 0.0, confidences[:, places])
-            yield which, taken.reshape(-1, *places.shape[1:])
+    def parts(self, n_networks: int) -> Iterator[_Some]:
+        """Yield as many groups of as many networks at a time as memory is to be taken for."""
+        n_all = n_networks * len(self._places)
+        at_once = max(1, _NUMBERS_AT_A_TIME // self._numbers)
+        for start in range(0, n_all, at_once):
+            numbers = np.arange(start, min(start + at_once, n_all))
+            yield _Some(*np.divmod(numbers, len(self._places)))
 
-    def put(self, confidences: FloatArray, which: slice, values: FloatArray) -> None:
+    def evidence(self, confidences: FloatArray) -> FloatArray:
+        """Return how probable it is that each group keeps the promise, as one network sees it."""
+        return np.concatenate(
+            [self.marginals(self.take(confidences, some))[1] for some in self.parts(1)]
+        )
+
+    def take(self, confidences: FloatArray, some: _Some) -> FloatArray:
+        """Return confidences of some groups: shape (groups, rows, labels)."""
+        places = self._places[some.group]
+        network = some.network[:, np.newaxis, np.newaxis]
+        return np.where(places < 0, 0.0, confidences[network, places])
+
+    def put(self, confidences: FloatArray, some: _Some, values: FloatArray) -> None:
         """Put values of some groups in their places."""
-        places = self._places[which]
-        is_there = places >= 0
-        by_network = values.reshape(len(confidences), *places.shape)
-        confidences[:, places[is_there]] = by_network[:, is_there]
+        group, row, label = np.nonzero(self._places[some.group] >= 0)
+        places = self._places[some.group[group], row, label]
+        confidences[some.network[group], places] = values[group, row, label]
 
 
 def _buckets(prior: Sparse, groups: IntArray, promise: Promise) -> list[_Bucket]:
