@@ -190,10 +190,11 @@ def test_every_batch_is_taught_what_groups_say_and_counts_rows_by_their_groups()
     assert heard > 0.1
 
 
-def test_without_a_promise_ncpd_keeps_nothing_of_groups():
+def test_without_a_promise_that_is_believed_ncpd_keeps_nothing_of_groups():
     rule = ProgressiveCooperation(ramp_epochs=1, cooperation=True, progressive=True)
-    rule.start([TrainingData(X, Y.prior(), 0, Y.groups)], CPU)
-    assert rule.row_state() == {}
+    for promise in (None, Promise("cover", 0.0)):
+        rule.start([TrainingData(X, Y.prior(), 0, Y.groups, promise)], CPU)
+        assert rule.row_state() == {}
 
 
 def test_a_promise_sets_more_training_rows_right():

@@ -52,9 +52,11 @@ class TogetherRows:
 
     @classmethod
     def of(cls, problems: Sequence[TrainingData], device: torch.device) -> Self | None:
-        """Return them, or None where groups promise nothing; all problems promise the same."""
+        """Return them, or None where no promise is believed; all problems promise the same."""
         promise = problems[0].promise
-        return None if promise is None else cls(problems, promise, device)
+        if promise is None or promise.strength == 0:
+            return None
+        return cls(problems, promise, device)
 
     def exchange(self, table: Tensor) -> None:
         """Turn confidences into what groups change about them, in place.
