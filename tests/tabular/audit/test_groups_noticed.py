@@ -45,7 +45,7 @@ def test_a_column_whose_values_split_the_table_into_equal_sets_is_named(shuffled
     assert (found.sign, found.group) == ("column", "photo")
     assert f"'photo', which has {table['photo'].nunique()} values" in str(found)
     assert "--group photo (in Python group='photo')" in str(found)
-    assert "both sides of a fold" in str(found)
+    assert "trained on some rows of each and judged by the others" in str(found)
 
 
 def test_the_column_of_the_largest_groups_is_named():

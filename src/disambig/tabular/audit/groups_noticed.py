@@ -36,7 +36,7 @@ _ROWS_TO_REFUTE = 2_000
 _SEED = 0
 _RISK = (
     "If these come from one picture, recording, person or document, the estimated quality is too "
-    "good for new ones, because rows of one are on both sides of a fold."
+    "good for new ones: models are trained on some rows of each and judged by the others."
 )
 
 
@@ -86,7 +86,7 @@ def notice_groups(
     values : DataFrame, optional
         The features, as models get them.
     reserved : collection of str
-        Columns that cannot name groups: of candidate or true labels.
+        Columns that cannot name groups: of candidate labels, true labels or names of rows.
 
     Examples
     --------
