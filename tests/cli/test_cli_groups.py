@@ -147,6 +147,8 @@ def test_an_array_of_groups_is_noticed_and_used_where_it_is_asked_for(table):
     assert load_model("model").plan.names == ["x0", "x1"]
     assert "by groups of 'groups': 30 groups" in accepted("fit", *words, "--group", "groups").err
     assert load_model("model").plan.names == ["x0", "x1"]
+    accepted("clean", "faces.npz", "--out", "clean.csv", *QUICK)
+    assert "groups" not in read("clean.csv")
     told = ("--labels", "label", "--group", "groups", "--promise", "exclusive")
     accepted("predict", "model", "faces.npz", *told, "--out", "out.csv")
     assert "groups" in read("out.csv")

@@ -59,14 +59,21 @@ def load_table(
     labels: LabelOptions,
     features: FeatureOptions,
     groups: GroupOptions,
+    *,
+    unnamed_groups: bool = True,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table that the options name, and what ``fit_table`` and others take besides."""
-    frame = read_file(file, options, with_truth=labels.truth is not None, with_groups=True)
+    """Return the table that the options name, and what ``fit_table`` and others take besides.
+
+    With ``unnamed_groups``, the groups that a .mat or .npz holds are there to be noticed.
+    """
+    with_groups = unnamed_groups or groups.group == GROUPS_IN_ARRAYS
+    with_truth = labels.truth is not None
+    frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
     ignore = features.ignore or []
     file_format = find_format(file, options.format)
     is_dataset = file_format is not None and file_format.is_dataset
     if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
-        # Nothing is learned from it, asked for or not; an audit says that it is there.
+        # Nothing is learned from it, named or not.
         ignore = [*ignore, GROUPS_IN_ARRAYS]
     columns: dict[str, Any] = {
         "truth": labels.truth,
