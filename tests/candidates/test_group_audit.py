@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from candidates.strategies import masks
 from disambig import CandidateLabels, audit_candidates
-from disambig.candidates.group_audit import audit_groups
+from disambig.candidates.group_audit import audit_groups, impossible_groups
 from disambig.candidates.storage import row_numbers
 
 PHOTOS = ["ann|bob|eve", "ann|bob|eve", "bob|joe", "joe", "ann", "bob|eve", "bob|eve", "bob|eve"]
@@ -34,6 +34,9 @@ def test_impossible_promises_come_with_the_first_group_and_all_rows():
     assert (cover.first.first_row, cover.first.n_rows, cover.first.n_labels) == (0, 2, 3)
     assert (exclusive.n_groups, exclusive.n_rows, exclusive.n_by_sets) == (1, 3, 0)
     assert (exclusive.first.first_row, exclusive.first.n_labels) == (5, 2)
+    which = {kind: found.tolist() for kind, found in impossible_groups(photos()).items()}
+    assert which["cover"] == [True, False, False, False]  # x, y, z, w
+    assert which["exclusive"] == [False, False, False, True]
 
 
 def test_rows_whose_sets_differ_need_a_matching():

@@ -136,7 +136,15 @@ def test_groups_are_audited_and_the_next_commands_hold_them_out(tmp_path, monkey
     )
     table = make_table(captions).assign(photo=np.repeat(np.arange(50), 3))
     table.to_csv("faces.csv", index=False)
-    assert "--group photo" in accepted("audit", "faces.csv").out
+    unnamed = accepted("audit", "faces.csv")
+    assert "Hold out whole groups: --group photo" in " ".join(unnamed.out.split())
+    assert "disambig fit faces.csv --group photo --out model" in unnamed.out + unnamed.err
+    # A column cannot be a category and name groups; what is then typed must still work.
+    category = accepted("audit", "faces.csv", "--category", "photo")
+    next_lines = category.out + category.err
+    assert "disambig fit faces.csv --category photo --out model" in next_lines
+    named = accepted("audit", "faces.csv", "--id", "photo")
+    assert "--group photo" not in named.out + named.err
     words = ("--group", "photo", "--promise", "exclusive", "--promise-strength", "0.8")
     ended = accepted("audit", "faces.csv", *words)
     assert "50 groups. The median group has 3 rows, the largest 3." in ended.out

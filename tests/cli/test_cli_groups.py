@@ -133,16 +133,32 @@ def test_the_groups_of_a_long_table_are_those_of_its_items(table):
     assert "neither --item, --annotator nor --label. Got 'face'" in run.err
 
 
-def test_an_array_of_groups_is_used_where_it_is_asked_for(table):
+def test_an_array_of_groups_is_noticed_and_used_where_it_is_asked_for(table):
     names = np.array(sorted(set(FRAME["truth"])))
     mask = np.array([[name in cell.split("|") for name in names] for cell in FRAME["label"]])
     X = FRAME[["x", "y"]].to_numpy(float)
     np.savez("faces.npz", X=X, candidates=mask, classes=names, groups=FRAME["photo"].to_numpy(str))
     words = ("faces.npz", "--out", "model", *QUICK)
-    assert "3 folds):" in accepted("fit", *words).err
+    audit = accepted("audit", "faces.npz")
+    assert "disambig fit faces.npz --group groups --out model" in audit.out + audit.err
+    unaware = accepted("fit", *words).err
+    assert "3 folds):" in unaware
+    assert "Hold out whole groups: --group groups" in unaware
     assert load_model("model").plan.names == ["x0", "x1"]
     assert "by groups of 'groups': 30 groups" in accepted("fit", *words, "--group", "groups").err
     assert load_model("model").plan.names == ["x0", "x1"]
+    accepted("clean", "faces.npz", "--out", "clean.csv", *QUICK)
+    assert "groups" not in read("clean.csv")
     told = ("--labels", "label", "--group", "groups", "--promise", "exclusive")
     accepted("predict", "model", "faces.npz", *told, "--out", "out.csv")
     assert "groups" in read("out.csv")
+
+
+@pytest.mark.usefixtures("table")
+def test_a_feature_called_groups_is_learned_from():
+    names = np.array(sorted(set(FRAME["truth"])))
+    mask = np.array([[name in cell.split("|") for name in names] for cell in FRAME["label"]])
+    X, features = FRAME[["x", "y"]].to_numpy(float), np.array(["x", "groups"])
+    np.savez("faces.npz", X=X, candidates=mask, classes=names, feature_names=features)
+    accepted("fit", "faces.npz", "--out", "model", *QUICK)
+    assert load_model("model").plan.names == ["x", "groups"]

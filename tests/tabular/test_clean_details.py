@@ -29,7 +29,7 @@ EVIDENCE = Evidence(
     blind_guess=0.4,
     weighted=False,
     expected=0.55,
-    checked=accuracy_of(2, 3),
+    checked=accuracy_of(CHECKED),
     reliability=measure_reliability(np.array([0.6, 0.55, 0.5]), CHECKED),
 )
 SETTINGS = {

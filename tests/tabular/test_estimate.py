@@ -6,7 +6,13 @@ from pydantic import ValidationError
 from statsmodels.stats.proportion import proportion_confint
 
 from disambig import CandidateLabels
-from disambig.tabular.estimate import Accuracy, Estimate, estimate_quality, known_accuracy
+from disambig.tabular.estimate import (
+    Accuracy,
+    Estimate,
+    estimate_quality,
+    known_accuracy,
+    share_interval,
+)
 
 SETS = CandidateLabels.from_sets([["a", "b"], ["b"], ["a", "c"], ["c"]])
 PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
@@ -36,6 +42,37 @@ def test_the_interval_is_the_one_of_another_library(right, n_rows):
         proportion_confint(right, n_rows, method="wilson"), abs=1e-12
     )
     assert 0 <= accuracy.low <= accuracy.share <= accuracy.high <= 1
+
+
+def test_the_interval_holds_for_groups_whose_rows_are_right_together():
+    rng = np.random.default_rng(0)
+    held, n_trials = {"rows": 0, "groups": 0}, 300
+    groups = np.repeat(np.arange(40), rng.integers(2, 12, size=40))
+    for _ in range(n_trials):
+        # Right in 60 % of the rows, and in a group nearly always or seldom.
+        skill = rng.choice([0.95, 0.25], size=40, p=[0.5, 0.5])
+        right = rng.random(len(groups)) < skill[groups]
+        for name, known in (("rows", None), ("groups", groups)):
+            low, high = share_interval(right, known)
+            held[name] += low <= 0.6 <= high
+    assert held["rows"] < 0.8 * n_trials
+    assert 0.9 * n_trials < held["groups"] < 0.99 * n_trials
+
+
+def test_the_interval_of_groups_of_one_row_is_nearly_that_of_rows():
+    right = np.arange(50) < 37
+    single = share_interval(right, np.arange(50))
+    np.testing.assert_allclose(single, share_interval(right), atol=0.01)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_rows_that_are_all_alike_count_as_their_groups(right):
+    groups = np.repeat([0, 1, 2], 20)
+    expected = proportion_confint(3 * right, 3, method="wilson")
+    assert share_interval(np.full(60, right), groups) == pytest.approx(expected, abs=1e-12)
+    # Nothing tells how different groups would be if there is one.
+    one = share_interval(np.arange(60) < 30, np.zeros(60, dtype=int))
+    assert one == pytest.approx(proportion_confint(0.5, 1, method="wilson"), abs=1e-12)
 
 
 def test_without_any_known_label_there_is_no_accuracy():

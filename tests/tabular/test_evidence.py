@@ -90,6 +90,19 @@ def test_a_small_p_value_is_as_rare_as_it_says_where_confidences_are_right():
     assert 0.03 < np.mean(np.array(p_values) < 0.1) < 0.12
 
 
+def test_a_small_p_value_is_rare_where_rows_of_groups_are_wrong_together():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(50), 8)
+    small = {"rows": 0, "groups": 0}
+    for _ in range(200):
+        # Wrong in 30 % of the rows, as is said, but in whole groups.
+        right = (rng.random(50) < 0.7)[groups]
+        for name, known in (("rows", None), ("groups", groups)):
+            small[name] += measure_reliability(np.full(400, 0.7), right, known).p_value < 0.05
+    assert small["rows"] > 60
+    assert small["groups"] < 25
+
+
 @pytest.mark.parametrize(("n_wrong", "direction"), [(60, "high"), (0, "low")])
 def test_a_warning_says_what_was_expected_what_came_and_what_to_do(n_wrong, direction):
     sets = CandidateLabels.from_strings(["a|b"] * 100)

@@ -142,7 +142,9 @@ def test_the_estimate_says_that_whole_groups_were_held_out(tmp_path):
 
 
 def test_a_model_of_rows_says_nothing_of_groups(tmp_path):
-    fit_table(FRAME, ignore=["truth", "photo"], method=neighbours(), out=tmp_path / "model")
+    options = {"ignore": ["truth", "photo"], "method": neighbours()}
+    with pytest.warns(UserWarning, match="Hold out whole groups: --group photo"):
+        fit_table(FRAME, **options, out=tmp_path / "model")
     estimate = json.loads((tmp_path / "model" / "model.json").read_text())["estimate"]
     assert not {"group", "n_groups"} & set(estimate)
     assert load_model(tmp_path / "model").estimate.n_groups is None

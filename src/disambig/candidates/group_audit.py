@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -155,6 +156,45 @@ def audit_groups(candidates: CandidateLabels) -> GroupAudit:
     candidates, or every row a label of its own: a matching.
     """
     group = group_numbers(candidates.groups, len(candidates))
+    counts = _count(candidates, group)
+    n_rows, n_labels = counts.n_rows, counts.n_labels
+    impossible = counts.impossible
+    shape = (n_rows, n_labels, np.unique(group, return_index=True)[1])
+    return GroupAudit(
+        n_groups=len(n_rows),
+        median_rows=float(np.median(n_rows)),
+        most_rows=int(n_rows.max()),
+        n_single=int((n_rows == 1).sum()),
+        n_differing=int(counts.differs.sum()),
+        n_other_rows=_n_other_rows(candidates, group),
+        promise=candidates.promise,
+        cover=_limits("cover", impossible["cover"], n_rows >= n_labels, *shape),
+        exclusive=_limits("exclusive", impossible["exclusive"], n_labels >= n_rows, *shape),
+    )
+
+
+def impossible_groups(candidates: CandidateLabels) -> dict[PromiseKind, BoolArray]:
+    """Return which groups cannot keep each promise, in the order of ``group_numbers``."""
+    return _count(candidates, group_numbers(candidates.groups, len(candidates))).impossible
+
+
+class _Counts(NamedTuple):
+    """Of every group."""
+
+    n_rows: IntArray
+    n_labels: IntArray  # in the sets of its rows
+    n_matched: IntArray  # rows that can have a label of their own
+    differs: BoolArray  # whether rows have different sets
+
+    @property
+    def impossible(self) -> dict[PromiseKind, BoolArray]:
+        return {
+            "cover": self.n_matched < self.n_labels,
+            "exclusive": self.n_matched < self.n_rows,
+        }
+
+
+def _count(candidates: CandidateLabels, group: IntArray) -> _Counts:
     n_rows = np.bincount(group)
     rows, columns = candidates.pairs()
     cells = group[rows] * candidates.shape[1] + columns  # a number for each group and label
@@ -164,18 +204,7 @@ def audit_groups(candidates: CandidateLabels) -> GroupAudit:
     differs = np.bincount(group_of_cell, weights=rows_with_label != n_rows[group_of_cell]) > 0
     n_matched = np.minimum(n_rows, n_labels)
     n_matched[differs] = _matched(rows, cell, group, differs)[differs]
-    shape = (n_rows, n_labels, np.unique(group, return_index=True)[1])
-    return GroupAudit(
-        n_groups=len(n_rows),
-        median_rows=float(np.median(n_rows)),
-        most_rows=int(n_rows.max()),
-        n_single=int((n_rows == 1).sum()),
-        n_differing=int(differs.sum()),
-        n_other_rows=_n_other_rows(candidates, group),
-        promise=candidates.promise,
-        cover=_limits("cover", n_matched < n_labels, n_rows >= n_labels, *shape),
-        exclusive=_limits("exclusive", n_matched < n_rows, n_labels >= n_rows, *shape),
-    )
+    return _Counts(n_rows, n_labels, n_matched, differs)
 
 
 def _limits(

@@ -1,5 +1,6 @@
 """``disambig audit``: look at a table before training."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ from disambig.tabular.files.formats import find_format
 if TYPE_CHECKING:
     from disambig.cli.console import Terminal
     from disambig.tabular.audit.audit_report import TableAudit
+    from disambig.tabular.audit.groups_noticed import NoticedGroups
 
 
 @with_option_groups
@@ -75,12 +77,23 @@ def audit(
         return
     print_audit(found, Terminal())
     if file != STANDARD_STREAM:
+        groups = _as_advised(groups, features, found.noticed)
         given = [path_word(file), *option_words(labels, features, groups, file_options)]
         out = path_word(_name_for_cleaned(file))
         say_next(
             ("train a classifier", ["fit", *given, "--out", "model"]),
             ("choose a label for every row", ["clean", *given, "--out", out]),
         )
+
+
+def _as_advised(
+    groups: GroupOptions, features: FeatureOptions, noticed: "NoticedGroups | None"
+) -> GroupOptions:
+    """Return the options with groups that were noticed, unless they are but a last resort."""
+    used = [*(features.features or ()), *(features.category or ())]
+    if noticed is None or noticed.sign == "near_duplicates" or noticed.group in used:
+        return groups
+    return replace(groups, group=noticed.group)
 
 
 def _name_for_cleaned(file: str) -> str:

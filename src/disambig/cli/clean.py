@@ -115,7 +115,9 @@ def clean(
         from disambig.tabular.files.content import STANDARD_STREAM
 
         delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
-        frame, columns = load_table(file, file_options, labels, features, groups)
+        frame, columns = load_table(
+            file, file_options, labels, features, groups, unnamed_groups=False
+        )
         clean_table(
             frame,
             **columns,

@@ -66,7 +66,13 @@ def predict(
     """
     # keeps --help quick
     from disambig._core.messages import row_count
-    from disambig.cli.table_files import check_output, group_parameters, new_sets, read_file
+    from disambig.cli.table_files import (
+        GROUPS_IN_ARRAYS,
+        check_output,
+        group_parameters,
+        new_sets,
+        read_file,
+    )
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.formats import write_table
     from disambig.tabular.table_cells import append_columns
@@ -75,7 +81,8 @@ def predict(
     delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
     with collected_notices() as notices:
         fitted = load_model(model, only_predict=True)
-        frame = read_file(file, file_options, group=groups.group)
+        with_groups = groups.group == GROUPS_IN_ARRAYS
+        frame = read_file(file, file_options, with_groups=with_groups)
         predictions = fitted.predict(
             frame, top=top, labels=new_sets(labels, file_options), **group_parameters(groups)
         )

@@ -30,13 +30,16 @@ from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
+# What an array of a .mat or .npz is called that says which rows come together.
+GROUPS_IN_ARRAYS = "groups"
+
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.cleaned_table import CleanedTable
 
 
 def read_file(
-    file: str, options: FileOptions, *, with_truth: bool = False, group: str | None = None
+    file: str, options: FileOptions, *, with_truth: bool = False, with_groups: bool = False
 ) -> pd.DataFrame:
     """Read the table in a file."""
     return read_table(
@@ -45,7 +48,7 @@ def read_file(
         delimiter=options.delimiter,
         encoding=options.encoding,
         with_truth=with_truth,
-        with_groups=group == "groups",  # what the array of a .mat or .npz is called
+        with_groups=with_groups,
         max_memory=options.max_memory,
     )
 
@@ -55,20 +58,31 @@ def load_table(
     options: FileOptions,
     labels: LabelOptions,
     features: FeatureOptions,
-    groups: GroupOptions | None = None,
+    groups: GroupOptions,
+    *,
+    unnamed_groups: bool = True,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table that the options name, and what ``fit_table`` and others take besides."""
-    group = None if groups is None else groups.group
-    frame = read_file(file, options, with_truth=labels.truth is not None, group=group)
+    """Return the table that the options name, and what ``fit_table`` and others take besides.
+
+    With ``unnamed_groups``, the groups that a .mat or .npz holds are there to be noticed.
+    """
+    with_groups = unnamed_groups or groups.group == GROUPS_IN_ARRAYS
+    with_truth = labels.truth is not None
+    frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
+    ignore = features.ignore or []
+    file_format = find_format(file, options.format)
+    is_dataset = file_format is not None and file_format.is_dataset
+    if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
+        # Nothing is learned from it, named or not.
+        ignore = [*ignore, GROUPS_IN_ARRAYS]
     columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": features.features,
-        "ignore": features.ignore or (),
+        "ignore": ignore,
         "categories": features.category or (),
         "id": features.id,
+        **group_parameters(groups),
     }
-    if groups is not None:
-        columns |= group_parameters(groups)
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")

@@ -120,9 +120,10 @@ def summarise_cleaning(
     # A model that has learned the true labels cannot be judged by them.
     has_seen = in_sample and task.uses_truth
     judged = ~known if has_seen else np.ones(len(cleaned), dtype=bool)
+    candidates = task.candidates[judged]
     return CleanSummary(
         evidence=gather_evidence(
-            task.candidates[judged],
+            candidates,
             chosen[judged],
             cleaning.model_confidence[judged],
             truth[judged],
@@ -135,7 +136,7 @@ def summarise_cleaning(
         rows_relabelled=cleaning.relabelled,
         misses=cleaning.misses,
         expected_errors=float((1 - cleaned["confidence"]).sum()),
-        accuracy=known_accuracy(truth[judged], chosen[judged]),
+        accuracy=known_accuracy(truth[judged], chosen[judged], candidates.groups),
     )
 
 

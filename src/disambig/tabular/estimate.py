@@ -1,5 +1,6 @@
 """How good a model is likely to be, judged on rows that it was not trained on."""
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
@@ -13,7 +14,8 @@ from pydantic import (
 )
 
 from disambig._core.messages import plural
-from disambig._core.typing import AnyArray, FloatArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
+from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
 from disambig.tabular.labels.row_groups import groups_of
@@ -37,6 +39,7 @@ class Measured(BaseModel):
 class Accuracy(Measured):
     """Share of correct labels among rows with a known true label, with its 95 % interval.
 
+    Where rows come in groups, the interval is that of drawing groups, not rows.
     ``str()`` gives it as a sentence.
     """
 
@@ -219,33 +222,60 @@ def estimate_quality(
         n_folds=n_folds,
         n_groups=None if candidates.groups is None else len(np.unique(candidates.groups)),
         group=group,
-        accuracy=None if truth is None else known_accuracy(truth, predicted),
+        accuracy=None if truth is None else known_accuracy(truth, predicted, candidates.groups),
         misses=misses,
         doubtful_sets=doubtful_sets,
     )
 
 
-def known_accuracy(truth: AnyArray, predicted: AnyArray) -> Accuracy | None:
+def known_accuracy(
+    truth: AnyArray, predicted: AnyArray, groups: IntArray | None = None
+) -> Accuracy | None:
     """Return the accuracy where the true label is known, or None if it is nowhere."""
     known = is_known(truth)
     if not known.any():
         return None
-    return accuracy_of(int((truth[known] == predicted[known]).sum()), int(known.sum()))
+    right: BoolArray = truth[known] == predicted[known]
+    return accuracy_of(right, None if groups is None else groups[known])
 
 
-def accuracy_of(right: int, n_rows: int) -> Accuracy:
+def accuracy_of(right: BoolArray, groups: IntArray | None = None) -> Accuracy:
     """Return the share of rows that are right, with its 95 % interval."""
-    low, high = wilson_interval(right, n_rows)
-    return Accuracy(share=right / n_rows, low=low, high=high, n_rows=n_rows)
+    low, high = share_interval(right, groups)
+    return Accuracy(share=int(right.sum()) / len(right), low=low, high=high, n_rows=len(right))
 
 
-def wilson_interval(count: int, n_rows: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of rows (Wilson)."""
-    from scipy import stats  # slow to import
+def share_interval(is_counted: BoolArray, groups: IntArray | None = None) -> tuple[float, float]:
+    """Return the 95 % interval of the share of rows that count.
 
-    test = stats.binomtest(count, n_rows)
-    interval = test.proportion_ci(confidence_level=_CONFIDENCE_LEVEL, method="wilson")
-    share = count / n_rows
+    Rows of a group are often right or wrong together, so that they tell as much as fewer rows
+    that have nothing to do with each other.
+    """
+    n_rows = len(is_counted)
+    share = int(is_counted.sum()) / n_rows
+    if groups is None:
+        return wilson_interval(share, n_rows)
+    number = group_numbers(groups, n_rows)
+    n_groups = int(number.max()) + 1
+    if n_groups == 1 or share in (0, 1):
+        return wilson_interval(share, n_groups)
+    effect = clustering(is_counted - share, number) * n_groups / (n_groups - 1)
+    return wilson_interval(share, n_rows / max(1.0, effect))
+
+
+def clustering(deviations: FloatArray, groups: IntArray) -> float:
+    """Return the variance of sums over groups, over what it would be if rows were independent."""
+    of_groups = np.bincount(groups, weights=deviations)
+    return float((of_groups**2).sum() / (deviations**2).sum())
+
+
+def wilson_interval(share: float, n_rows: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share of independent rows (Wilson)."""
+    from scipy.special import ndtri  # slow to import
+
+    deviations = float(ndtri((1 + _CONFIDENCE_LEVEL) / 2))
+    scale = 2 * (n_rows + deviations**2)
+    middle = (2 * n_rows * share + deviations**2) / scale
+    half = deviations / scale * math.sqrt(4 * n_rows * share * (1 - share) + deviations**2)
     # Rounding may put an end of the interval a hair inside a share of 0 or 1.
-    low, high = min(float(interval.low), share), max(float(interval.high), share)
-    return max(0.0, low), min(1.0, high)
+    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))

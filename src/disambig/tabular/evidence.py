@@ -6,8 +6,9 @@ import numpy as np
 from pydantic import Field
 
 from disambig._core.messages import row_count
-from disambig._core.typing import AnyArray, BoolArray, FloatArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.audit import likeliest_shares
+from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.estimate import Accuracy, Count, Measured, Share, accuracy_of
 from disambig.tabular.true_labels import is_known
@@ -109,8 +110,9 @@ def gather_evidence(
         known = is_known(truth) & several
         if known.any():
             right = truth[known] == chosen[known]
-            checked = accuracy_of(int(right.sum()), len(right))
-            reliability = measure_reliability(confidence[known], right)
+            groups = candidates.groups if candidates.groups is None else candidates.groups[known]
+            checked = accuracy_of(right, groups)
+            reliability = measure_reliability(confidence[known], right, groups)
     return Evidence(
         rows=int(several.sum()),
         blind_guess=min(1.0, float(likeliest_shares(candidates[several]).mean())),
@@ -121,8 +123,13 @@ def gather_evidence(
     )
 
 
-def measure_reliability(confidence: FloatArray, right: BoolArray) -> Reliability:
-    """Compare stated confidences with what turned out to be right."""
+def measure_reliability(
+    confidence: FloatArray, right: BoolArray, groups: IntArray | None = None
+) -> Reliability:
+    """Compare stated confidences with what turned out to be right.
+
+    Rows of a group may be right or wrong together, so that more errors are due to chance.
+    """
     # Open on the left, as in expected_calibration_error.
     number = np.ceil(confidence * _BINS).astype(int).clip(1, _BINS)
     bins = []
@@ -133,17 +140,20 @@ def measure_reliability(confidence: FloatArray, right: BoolArray) -> Reliability
                 low=(i - 1) / _BINS,
                 high=i / _BINS,
                 confidence=float(confidence[in_bin].mean()),
-                checked=accuracy_of(int(right[in_bin].sum()), int(in_bin.sum())),
+                checked=accuracy_of(right[in_bin], None if groups is None else groups[in_bin]),
             )
         )
     gaps = [one.checked.n_rows * abs(one.confidence - one.checked.share) for one in bins]
     errors = int((~right).sum())
+    p_value = errors_p_value(1 - confidence, errors)
+    if groups is not None:
+        p_value = max(p_value, grouped_p_value(confidence - right, groups))
     return Reliability(
         bins=tuple(bins),
         calibration_error=min(1.0, sum(gaps) / len(right)),
         expected_errors=float((1 - confidence).sum()),
         errors=errors,
-        p_value=errors_p_value(1 - confidence, errors),
+        p_value=p_value,
     )
 
 
@@ -163,3 +173,12 @@ def errors_p_value(doubt: FloatArray, errors: int) -> float:
         counts = fftconvolve(counts[::2], counts[1::2], axes=1).clip(0)
     fewer, more = counts[0, : errors + 1].sum(), counts[0, errors:].sum()
     return float(min(1.0, 2 * min(fewer, more)))
+
+
+def grouped_p_value(excess: FloatArray, groups: IntArray) -> float:
+    """Return the two-sided p-value of a sum of zero mean, if only groups are independent."""
+    from scipy.special import ndtr  # slow to import
+
+    of_groups = np.bincount(group_numbers(groups, len(excess)), weights=excess)
+    spread = float(np.sqrt(np.square(of_groups).sum()))
+    return float(2 * ndtr(-abs(of_groups.sum()) / spread)) if spread > 0 else 1.0

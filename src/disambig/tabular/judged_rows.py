@@ -22,7 +22,7 @@ from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs,
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
-from disambig.tabular.estimate import DoubtfulSet, MissRate, named_sets
+from disambig.tabular.estimate import DoubtfulSet, MissRate, clustering, named_sets
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.out_of_fold import Folds, with_prior
@@ -235,8 +235,8 @@ def _come_in_groups(misses: Misses, candidates: CandidateLabels) -> bool:
     if candidates.groups is None:
         return False
     doubts = misses.probability - misses.probability.mean()
-    of_groups = np.bincount(group_numbers(candidates.groups, len(doubts)), weights=doubts)
-    return bool((of_groups**2).sum() > _MOST_CLUSTERED * (doubts**2).sum())
+    groups = group_numbers(candidates.groups, len(doubts))
+    return bool(doubts.any()) and clustering(doubts, groups) > _MOST_CLUSTERED
 
 
 def _share_outside(

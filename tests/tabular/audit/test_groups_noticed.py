@@ -45,7 +45,17 @@ def test_a_column_whose_values_split_the_table_into_equal_sets_is_named(shuffled
     assert (found.sign, found.group) == ("column", "photo")
     assert f"'photo', which has {table['photo'].nunique()} values" in str(found)
     assert "--group photo (in Python group='photo')" in str(found)
-    assert "both sides of a fold" in str(found)
+    assert "trained on some rows of each and judged by the others" in str(found)
+    assert found.seen.endswith("have the same candidate labels.")
+
+
+def test_a_column_that_fits_but_for_few_rows_is_named_with_these():
+    table = photos()
+    # Some row of several labels: it gets a name that is nobody's in its photo.
+    table.loc[table["label"].str.contains("|", regex=False).argmax(), "label"] = "zoe|yan"
+    found = noticed_in(table)
+    assert found.group == "photo"
+    assert found.seen.endswith("have the same candidate labels, with few exceptions.")
 
 
 def test_the_column_of_the_largest_groups_is_named():

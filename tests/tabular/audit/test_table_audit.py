@@ -265,17 +265,22 @@ def test_groups_are_counted_and_their_rows_are_those_of_the_table():
 
 
 def test_true_labels_say_in_how_many_groups_a_promise_holds():
-    table = make_table(CAPTIONS, photo=PHOTOS, face=FACES)
+    table = make_table(
+        [*CAPTIONS, "ann|bob", "ann|bob"], photo=[*PHOTOS, *"vv"], face=[*FACES, "ann", "ann"]
+    )
     audit = audit_table(table, group="photo", truth="face", promise="cover")
-    # "w" has an unknown face. "x" has no eve among its rows with a set.
+    # "w" has an unknown face. "x" has three names for its two rows with a set.
     kept = {one.kind: (one.n_kept, one.n_groups) for one in audit.kept}
-    assert kept == {"cover": (2, 3), "exclusive": (3, 3)}
+    assert kept == {"cover": (1, 2), "exclusive": (2, 3)}
     text = str(audit)
-    assert "Cover holds in 2 of the 3 groups whose true labels are all known: 67 %" in text
+    assert (
+        "Of 2 groups of several rows where cover is possible and all true labels are known, it "
+        "holds in 1: 50 %" in text
+    )
     assert "Exclusive" not in text
     assert audit.groups.promise.strength == 0.9
     assert audit.to_json()["groups"]["promise"] == {"kind": "cover", "strength": 0.9}
-    assert audit.to_json()["groups"]["kept"][0]["n_kept"] == 2
+    assert audit.to_json()["groups"]["kept"][0]["n_kept"] == 1
 
 
 def test_runs_and_groups_that_sets_bring_along_are_audited_too():

@@ -10,7 +10,7 @@ from tabular.small_tables import neighbours, photos, quick_network
 
 TRAIN = photos()
 NEW = photos(8, seed=1)
-OPTIONS = {"ignore": ["truth", "photo"], "method": neighbours()}
+OPTIONS = {"ignore": ["truth"], "group": "photo", "method": neighbours()}
 SETS = CandidateLabels.from_strings(NEW["label"], classes=["ann", "bob", "eve", "joe"])
 PHOTO = NEW["photo"].tolist()
 
@@ -85,7 +85,7 @@ def test_rows_in_slices_hear_of_each_other_all_the_same(model, monkeypatch):
 
 
 def test_a_model_that_was_saved_predicts_candidates_alike(tmp_path):
-    options = {"ignore": ["truth", "photo"], "method": quick_network(), "n_folds": 2}
+    options = OPTIONS | {"method": quick_network(), "n_folds": 2}
     model = fit_table(TRAIN, **options, out=tmp_path / "model")
     told = {"labels": "label", "group": "photo", "promise": "cover"}
     loaded = load_model(tmp_path / "model", only_predict=True)

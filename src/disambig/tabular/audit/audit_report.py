@@ -9,6 +9,7 @@ import numpy as np
 from disambig._core.messages import percent, printable, quote_value, row_count, row_name
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.candidates.group_audit import GroupAudit, PromiseLimits
+from disambig.tabular.audit.groups_noticed import NoticedGroups
 from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets, KeptPromise
 from disambig.tabular.audit.suspicious import Finding
 
@@ -72,6 +73,8 @@ class TableAudit:
         Facts about rows that come together, where these were named.
     kept : tuple of KeptPromise
         How often each promise holds, where groups are named and true labels known.
+    noticed : NoticedGroups or None
+        What speaks for rows that come together, where groups are not named; also a finding.
 
     See Also
     --------
@@ -102,6 +105,7 @@ class TableAudit:
     judged: JudgedSets | None = None
     groups: GroupAudit | None = None
     kept: tuple[KeptPromise, ...] = ()
+    noticed: NoticedGroups | None = None
 
     def __str__(self) -> str:
         blocks = ["\n".join(self.summary())]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ _ROWS_TO_REFUTE = 2_000
 _SEED = 0
 _RISK = (
     "If these come from one picture, recording, person or document, the estimated quality is too "
-    "good for new ones, because rows of one are on both sides of a fold."
+    "good for new ones: models are trained on some rows of each and judged by the others."
 )
 
 
@@ -86,7 +86,7 @@ def notice_groups(
     values : DataFrame, optional
         The features, as models get them.
     reserved : collection of str
-        Columns that cannot name groups: of candidate or true labels.
+        Columns that cannot name groups: of candidate labels, true labels or names of rows.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def notice_groups(
     columns = {name: frame[name] for name in frame.columns if name not in reserved}
     fitting = _fitting_column(sets, columns, rows)
     if fitting is not None:
-        return _of_column(*fitting)
+        return _of_column(fitting)
     runs = find_runs(sets)
     if runs is not None and not runs.is_sorted:
         return _of_runs(runs, len(rows))
@@ -130,13 +130,14 @@ def warn_of_groups(
         warn_caller(str(noticed))
 
 
-def _of_column(name: str, n_values: int) -> NoticedGroups:
+def _of_column(fitting: "_FittingColumn") -> NoticedGroups:
+    exceptions = ", with few exceptions" if fitting.has_exceptions else ""
     seen = (
-        f"Rows with the same value in column {quote_value(name)}, which has "
-        f"{plural(n_values, 'value')}, have the same candidate labels."
+        f"Rows with the same value in column {quote_value(fitting.name)}, which has "
+        f"{plural(fitting.n_values, 'value')}, have the same candidate labels{exceptions}."
     )
-    advice = f"{_RISK} Hold out whole groups: {option('group', name)}."
-    return NoticedGroups("column", seen, advice, name)
+    advice = f"{_RISK} Hold out whole groups: {option('group', fitting.name)}."
+    return NoticedGroups("column", seen, advice, fitting.name)
 
 
 def _of_runs(runs: Runs, n_rows: int) -> NoticedGroups:
@@ -170,13 +171,19 @@ def _of_near_duplicates(found: NearDuplicates, runs: Runs | None) -> NoticedGrou
 # ---- a column that names the groups
 
 
+class _FittingColumn(NamedTuple):
+    name: str
+    n_values: int
+    has_exceptions: bool  # values whose rows have other sets
+
+
 def _fitting_column(
     sets: NumberedSets, columns: dict[str, "pd.Series[object]"], rows: IntArray
-) -> tuple[str, int] | None:
+) -> _FittingColumn | None:
     """Return the column of fewest values that splits the table into rows of equal sets."""
     if sets.equal_by_chance > _MOST_EQUAL_BY_CHANCE:
         return None
-    fitting: dict[str, int] = {}
+    fitting: list[_FittingColumn] = []
     n_rows = len(rows)
     generator = np.random.default_rng(_SEED)
     some = np.unique(generator.integers(n_rows, size=min(n_rows, _ROWS_TO_REFUTE)))
@@ -184,10 +191,9 @@ def _fitting_column(
         # Some cells rule most columns out, and are read much faster than all of them.
         cells = column.iloc[rows[some]].to_numpy()
         if not _are_measurements(cells[:_LOOKED_AT_FIRST]) and not _is_refuted(sets, cells, some):
-            n_values = _values_with_equal_sets(sets, column.iloc[rows].to_numpy())
-            if n_values:
-                fitting[name] = n_values
-    return min(fitting.items(), key=lambda item: item[1], default=None)
+            found = _values_with_equal_sets(sets, name, column.iloc[rows].to_numpy())
+            fitting += [] if found is None else [found]
+    return min(fitting, key=lambda column: column.n_values, default=None)
 
 
 def _are_measurements(cells: AnyArray) -> bool:
@@ -219,8 +225,10 @@ def _is_refuted(sets: NumberedSets, cells: AnyArray, some: IntArray) -> bool:
     return bool(differ.sum() > _FEWEST_GROUPS + same_value.sum() / 2)
 
 
-def _values_with_equal_sets(sets: NumberedSets, cells: AnyArray) -> int:
-    """Return how many values a column has, or 0 if rows of a value have other sets."""
+def _values_with_equal_sets(
+    sets: NumberedSets, name: str, cells: AnyArray
+) -> _FittingColumn | None:
+    """Return how a column fits, or None if rows of a value often have other sets."""
     codes, n_values = _codes(cells)
     is_named = codes >= 0
     codes, number = codes[is_named], sets.number[is_named]
@@ -228,11 +236,11 @@ def _values_with_equal_sets(sets: NumberedSets, cells: AnyArray) -> int:
     # As many values as sets: another way to write the sets, unless these are more than labels.
     several = n_values > n_sets or n_values == n_sets > sets.n_labels
     if not several or n_values > _MOST_VALUES * len(codes):
-        return 0
+        return None
     is_group = np.bincount(codes, minlength=n_values) > 1
     one_of_them = np.zeros(n_values, dtype=number.dtype)
     one_of_them[codes] = number
     differs = np.bincount(codes, weights=number != one_of_them[codes], minlength=n_values) > 0
     n_groups, n_equal = int(is_group.sum()), int((is_group & ~differs).sum())
     fits = n_groups >= _FEWEST_GROUPS and n_equal >= _EQUAL_GROUPS * n_groups
-    return n_values if fits else 0
+    return _FittingColumn(name, n_values, n_equal < n_groups) if fits else None

@@ -7,6 +7,7 @@ import numpy as np
 from disambig._core.errors import ModelFileError, TableError
 from disambig._core.messages import percent, plural, row_list
 from disambig._core.typing import AnyArray
+from disambig.candidates.group_audit import impossible_groups
 from disambig.candidates.groups import PromiseKind, group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.estimate import (
@@ -14,7 +15,7 @@ from disambig.tabular.estimate import (
     Estimate,
     MissRate,
     named_sets,
-    wilson_interval,
+    share_interval,
 )
 from disambig.tabular.files.formats import one_of
 from disambig.tabular.true_labels import is_known
@@ -59,34 +60,39 @@ def check_truth(
     known = is_known(truth)
     if not known.any():
         return None
-    outside = np.flatnonzero(known)[~candidates[known].contains(truth[known].tolist())]
-    n_rows = int(known.sum())
-    low, high = wilson_interval(len(outside), n_rows)
+    checked = candidates[known]
+    is_outside = ~checked.contains(truth[known].tolist())
+    low, high = share_interval(is_outside, checked.groups)
+    outside = np.flatnonzero(known)[is_outside]
     rows = tuple(int(row) + 1 for row in numbers[outside[:_ROWS_NAMED]])
-    return CheckedTruth(n_rows, len(outside), low, high, rows)
+    return CheckedTruth(len(checked), len(outside), low, high, rows)
 
 
 @dataclass(frozen=True)
 class KeptPromise:
-    """In how many groups a promise holds, of those in which every true label is known."""
+    """In how many groups a promise holds, of those that could keep it and whose truth is known.
+
+    Groups that cannot keep it are exempt, and a single row tells nothing, so that this share is
+    the strength of the promise.
+    """
 
     kind: PromiseKind
-    n_groups: int  # whose true labels are all known
+    n_groups: int  # of several rows, whose sets allow it and whose true labels are all known
     n_kept: int
     low: float  # ends of the 95 % interval of the share that keeps it
     high: float
 
     def __str__(self) -> str:
         return (
-            f"{self.kind.capitalize()} holds in {self.n_kept:,} of the "
-            f"{plural(self.n_groups, 'group')} whose true labels are all known: "
+            f"Of {plural(self.n_groups, 'group')} of several rows where {self.kind} is possible "
+            f"and all true labels are known, it holds in {self.n_kept:,}: "
             f"{percent(self.n_kept / self.n_groups)} "
             f"(95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %)."
         )
 
 
 def check_promises(candidates: CandidateLabels, truth: AnyArray) -> tuple[KeptPromise, ...]:
-    """Say how often each promise holds; nothing where there is no group with all true labels.
+    """Say how often each promise holds; nothing where no group can tell.
 
     Cover holds if every label in the sets of a group is the true one of a row, exclusive if all
     true labels of a group are different.
@@ -94,28 +100,24 @@ def check_promises(candidates: CandidateLabels, truth: AnyArray) -> tuple[KeptPr
     if candidates.groups is None:
         return ()
     group = group_numbers(candidates.groups, len(candidates))
-    n_groups = int(group.max(initial=-1)) + 1
-    is_judged = np.bincount(group[~is_known(truth)], minlength=n_groups) == 0
-    if not is_judged.any():
-        return ()
-    rows = np.flatnonzero(is_judged[group])
-    labels_of: list[set[object]] = [set() for _ in range(n_groups)]
-    true_labels_of: list[set[object]] = [set() for _ in range(n_groups)]
-    for one, labels, true_label in zip(
-        group[rows].tolist(), candidates[rows], truth[rows].tolist(), strict=True
-    ):
+    n_rows = np.bincount(group)
+    labels_of: list[set[object]] = [set() for _ in n_rows]
+    true_labels_of: list[set[object]] = [set() for _ in n_rows]
+    for one, labels, true_label in zip(group.tolist(), candidates, truth.tolist(), strict=True):
         labels_of[one] |= labels
         true_labels_of[one].add(true_label)
-    n_rows = np.bincount(group).tolist()
-    judged = np.flatnonzero(is_judged).tolist()
-    kept: dict[PromiseKind, int] = {
-        "cover": sum(labels_of[one] <= true_labels_of[one] for one in judged),
-        "exclusive": sum(len(true_labels_of[one]) == n_rows[one] for one in judged),
+    is_kept: dict[PromiseKind, list[bool]] = {
+        "cover": list(map(set.issubset, labels_of, true_labels_of)),
+        "exclusive": [len(found) == n for found, n in zip(true_labels_of, n_rows, strict=True)],
     }
-    return tuple(
-        KeptPromise(kind, len(judged), n_kept, *wilson_interval(n_kept, len(judged)))
-        for kind, n_kept in kept.items()
-    )
+    n_unknown = np.bincount(group[~is_known(truth)], minlength=len(n_rows))
+    can_tell = (n_unknown == 0) & (n_rows > 1)
+    kept = []
+    for kind, impossible in impossible_groups(candidates).items():
+        judged = np.array(is_kept[kind])[can_tell & ~impossible]
+        if len(judged):
+            kept.append(KeptPromise(kind, len(judged), int(judged.sum()), *share_interval(judged)))
+    return tuple(kept)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from disambig.candidates.audit import CandidateAudit, audit_candidates, label_in
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.audit.audit_report import TableAudit
-from disambig.tabular.audit.groups_noticed import notice_groups
+from disambig.tabular.audit.groups_noticed import NoticedGroups, notice_groups
 from disambig.tabular.audit.judged_sets import (
     KeptPromise,
     check_promises,
@@ -130,7 +130,9 @@ def audit_table(
     label_columns = label_column_names(labels)
     labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
     findings += _unlabelled_rows(read)
-    findings += _unnamed_groups(labelled, frame, (*label_columns, truth))
+    noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))
+    if noticed is not None:
+        findings.append(Finding("groups_not_named", noticed.seen, noticed.advice))
     findings += find_suspicious(labelled)
     return TableAudit(
         n_rows=len(frame),
@@ -146,6 +148,7 @@ def audit_table(
         judged=None if model is None else judged_sets(read.candidates, model.estimate),
         groups=None if sets.groups is None else sets.groups.at_rows(numbers),
         kept=kept,
+        noticed=noticed,
     )
 
 
@@ -172,16 +175,12 @@ def _read_truth(
     return read_truth(column, read.candidates.classes, literal=literal)
 
 
-def _unnamed_groups(
+def _notice_groups(
     labelled: LabelledRows, frame: pd.DataFrame, reserved: tuple[str | None, ...]
-) -> list[Finding]:
-    """Return a finding if rows seem to come together and nobody said so."""
+) -> NoticedGroups | None:
     if len(labelled.numbers) < len(frame):
         frame = frame.iloc[labelled.numbers]
-    noticed = notice_groups(labelled.candidates, frame, labelled.values, reserved=reserved)
-    if noticed is None:
-        return []
-    return [Finding("groups_not_named", noticed.seen, noticed.advice)]
+    return notice_groups(labelled.candidates, frame, labelled.values, reserved=reserved)
 
 
 def _read_labels(frame: pd.DataFrame, labels: Labels) -> LabelsInTable:
