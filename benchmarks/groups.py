@@ -164,8 +164,14 @@ def measure(parts: Sequence[str], file: Path) -> dict[str, Scores]:
             scores = done.result()
             found[key] = {name: [round(v, 5) for v in values] for name, values in scores.items()}
             print(key, {name: round(float(np.mean(v)), 4) for name, v in scores.items() if v})
-            file.write_text(json.dumps(dict(sorted(found.items())), indent=0), encoding="utf-8")
+            write_scores(found, file)
     return found
+
+
+def write_scores(found: dict[str, Scores], file: Path) -> None:
+    """Write a line for every key."""
+    lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in sorted(found)]
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 # ---- the page

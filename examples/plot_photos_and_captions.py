@@ -19,8 +19,8 @@ from disambig.datasets import make_photo_dataset
 photos = make_photo_dataset(150, noise=0.3, shared_noise=0.5, random_state=7)
 y, truth = photos.candidates, photos.true_labels
 print(y)
-for row in range(4):
-    print(f"photo {y.groups[row]}: a face of {truth[row]}, the caption says {y.to_strings()[row]}")
+for photo, caption, name in zip(y.groups[:4], y.to_strings()[:4], truth[:4], strict=True):
+    print(f"photo {photo}, captioned {caption}: a face of {name}")
 
 # %%
 # **Hold out whole photos.** Faces of one photo share its light. If some of them are trained on and
@@ -40,23 +40,24 @@ for name, sets in {"faces": y.with_groups(None), "photos": y}.items():
 # "cover" does not: some captions name people who are not in the picture. A photo whose faces speak
 # against a promise is soon exempt from it.
 
-promises = {"nothing": None, "cover": "cover", "exclusive": "exclusive"}
+promises = {
+    "nothing": y,
+    "cover": y.with_groups(y.groups, promise="cover"),
+    "exclusive": y.with_groups(y.groups, promise="exclusive"),
+}
 methods = {
     "EM": EMClassifier(),
     "NCPD": NCPDClassifier(hidden=128, epochs=60, ramp_epochs=30, random_state=0),
 }
 right = {
     name: [
-        np.mean(
-            method.fit(photos.X, y.with_groups(y.groups, promise=promise)).disambiguate() == truth
-        )
-        for promise in promises.values()
+        np.mean(method.fit(photos.X, sets).disambiguate() == truth) for sets in promises.values()
     ]
     for name, method in methods.items()
 }
 for name, shares in right.items():
-    told = ", ".join(f"{share:.3f} ({p})" for p, share in zip(promises, shares, strict=True))
-    print(f"{name}: faces named right, by what is promised: {told}")
+    print(f"{name} names right, by what a photo promises:")
+    print(", ".join(f"{what} {share:.3f}" for what, share in zip(promises, shares, strict=True)))
 
 # %%
 # On the left, two estimates of how good a model is on new photos, of which the first is too good.
@@ -67,7 +68,8 @@ left.bar(list(held_out), list(held_out.values()), color=["0.6", "C0"], width=0.5
 left.set(title="PLKNN, held out: faces or photos", ylabel="accuracy", ylim=(0.4, 0.6))
 places = np.arange(len(promises))
 for number, (name, shares) in enumerate(right.items()):
-    right_side.bar(places + 0.4 * number - 0.2, shares, 0.4, color=f"C{2 * number}", label=name)
+    shift = 0.4 * number - 0.2
+    right_side.bar(places + shift, shares, 0.4, color=f"C{2 * number}", label=name)
 right_side.set(
     title="Training faces named right",
     xlabel="what a photo promises",
