@@ -291,6 +291,7 @@ def page_parts(found: dict[str, Scores]) -> list[str]:
             protocol_rows(found),
         ),
         rank_sentence(found),
+        "![Accuracy of every method with rows held out, and with whole groups](groups.svg)",
         f"## What a promise is worth\n\nNCPD+ with `epochs={LONGER['epochs']}`, new groups, ten "
         f"folds, fold seeds {seeds}, looked at once; the same networks without and with `cover` "
         "promised at its default strength. Where a promise is learned from, rows of large groups "
@@ -317,6 +318,7 @@ def page_parts(found: dict[str, Scores]) -> list[str]:
             ),
             photo_rows(found),
         ),
+        "![Faces named right against the share of names that captions lack](group_promises.svg)",
     ]  # fmt: skip
 
 
