@@ -139,7 +139,12 @@ def test_workers_of_a_run_that_is_killed_end_and_leave_nothing(tmp_path):
 
 
 def test_folders_of_processes_that_were_killed_are_removed_by_the_next_run(tmp_path):
-    run_script(CAMPAIGN, "--only", "breaks", "--folder", tmp_path / "out", TMPDIR=tmp_path)
-    assert [path.name for path in tmp_path.iterdir() if path.name != "out"]
+    # The other process of the same run removes the folder too, if it starts late enough.
+    for _ in range(10):
+        run_script(CAMPAIGN, "--only", "breaks", "--folder", tmp_path / "out", TMPDIR=tmp_path)
+        left = [path.name for path in tmp_path.iterdir() if path.name != "out"]
+        if left:
+            break
+    assert left
     run_script(CAMPAIGN, "--only", "toy", "--folder", tmp_path / "out", TMPDIR=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -68,7 +68,9 @@ def choose_numbers(campaign: Campaign, seed: int, share: float) -> list[int]:
 def row(tally: Tally) -> tuple[str, ...]:
     """Return a campaign as a row of the table."""
     failed = len(tally.failures)
-    ended = ", ".join(f"{count:,} {what}" for what, count in tally.ended.most_common())
+    # Ties by name: which process ends first is chance.
+    by_count = sorted(tally.ended.items(), key=lambda item: (-item[1], item[0]))
+    ended = ", ".join(f"{count:,} {what}" for what, count in by_count)
     counts = (f"{tally.tried:,}", f"{tally.tried - failed:,}", f"{failed:,}")
     return (tally.name, *counts, f"{tally.seconds / 60:.1f}", ended)
 
