@@ -26,6 +26,7 @@ from disambig.bench.folds import Split
 from disambig.bench.statistics import corrected_t_test
 from disambig.bench.trial import ControlledCorruption, Trial, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
+from disambig.candidates.groups import PromiseKind
 from disambig.datasets.photos import make_photo_dataset
 from disambig.methods import fit_many
 from disambig.methods.base import keep_promise
@@ -43,6 +44,7 @@ PROMISE_SEEDS = (100, 101, 102, 103, 104)
 LONGER = {"epochs": 200}
 PHOTO_SEEDS = range(100, 110)
 MISSING = (0.0, 0.1, 0.2, 0.3)
+KINDS: dict[str, PromiseKind] = {"cover": "cover", "exclusive": "exclusive"}
 Scores = dict[str, list[float]]
 
 
@@ -80,8 +82,7 @@ def real_scores(
     name: str, method: str, promise: str, seeds: Sequence[int], parameters: dict[str, int]
 ) -> Scores:
     """Measure ten folds for every seed; ``promise`` is "rows" where rows are dealt."""
-    kinds = {"cover": "cover", "exclusive": "exclusive"}
-    data = load_dataset(name, groups=promise != "rows", promise=kinds.get(promise))  # type: ignore[arg-type]
+    data = load_dataset(name, groups=promise != "rows", promise=KINDS.get(promise))
     return scores_of(method, ten_folds(data, seeds), parameters)
 
 
@@ -111,10 +112,9 @@ def photo_scores(method: str, promise: str, missing: float) -> Scores:
     """Measure made-up photos, three tenths of them held out, in several draws."""
     trials = []
     for seed in PHOTO_SEEDS:
-        data = make_photo_dataset(missing_names=missing, random_state=seed)
-        if promise != "none":
-            sets = data.candidates.with_groups(data.candidates.groups, promise=promise)  # type: ignore[arg-type]
-            data = replace(data, candidates=sets)
+        data = make_photo_dataset(
+            missing_names=missing, promise=KINDS.get(promise), random_state=seed
+        )
         trials.append(make_trial(data, Split(seed=seed, test_share=0.3)))
     return scores_of(method, trials, {})
 
