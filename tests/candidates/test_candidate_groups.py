@@ -69,6 +69,11 @@ def test_groups_travel_through_everything_that_makes_new_sets(birds):
     assert birds.with_groups(None).groups is None
 
 
+def test_groups_of_other_samples_are_refused(birds):
+    with pytest.raises(CandidateError, match="each of the 4 samples. Got 5"):
+        birds[:4].with_groups_of(birds)
+
+
 def test_sets_are_equal_where_the_same_rows_come_together(birds):
     assert birds == birds.with_groups([7, 7, 1, 0, 0], promise=birds.promise)
     assert birds != birds.with_groups([7, 7, 1, 1, 0], promise=birds.promise)
@@ -109,7 +114,7 @@ def test_runs_are_neighbours_with_equal_sets(candidates):
         ([1, 2, (3, []), 4, 5], None, r"named by a string.* Got \(3, \[\]\) in row 2"),
         (5, None, "a group for each row. Got 5"),
         ("pictures", None, "'groups' must be.*'runs'"),
-        (None, "cover", "A promise needs groups"),
+        (None, "cover", "A promise is about groups"),
         ([1, 1, 2, 2, 2], "covers", "'promise' must be one of"),
         ([1, 1, 2, 2, 2], 0.9, "'promise' must be one of.* Got 0.9"),
     ],

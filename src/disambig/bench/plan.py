@@ -212,7 +212,7 @@ def _load(entry: DatasetEntry, protocol: Protocol) -> PartialLabelDataset:
         labels=entry.labels,
         separator=entry.separator,
         truth=entry.truth,
-        # A column of groups is no feature, whatever is held out.
+        # A column of groups is not a feature, whatever is held out.
         groups=entry.group or True in protocol.groups,
     )
     return dataset if entry.title is None else replace(dataset, name=entry.title)

@@ -65,7 +65,7 @@ class PromiseLimits:
             why = f"{why} or, {by_sets}" if which else by_sets
         return (
             f"{name} is impossible in {self.n_groups:,} of {plural(n_groups, 'group')} "
-            f"({row_count(self.n_rows)}), {why}. It says nothing about these. The first begins at "
+            f"({row_count(self.n_rows)}), {why}. These are exempt from it. The first begins at "
             f"{say_row(self.first.first_row)}, with {row_count(self.first.n_rows)} and "
             f"{plural(self.first.n_labels, 'label')}."
         )

@@ -491,7 +491,9 @@ class CandidateLabels:
             promise = Promise(promise, strength)
         if groups is None:
             if promise is not None:
-                raise CandidateError("A promise needs groups. Got None. Say which rows they have.")
+                raise CandidateError(
+                    "A promise is about groups. Got groups=None. Name the group of every row."
+                )
             return self._grouped(None, None)
         if isinstance(groups, str):
             check_choice("groups", groups, ("runs",))
@@ -506,7 +508,12 @@ class CandidateLabels:
         other : CandidateLabels
             Sets of the same samples.
         """
-        return self.with_groups(other.groups, promise=other.promise)
+        if len(other) != len(self):
+            raise CandidateError(
+                f"Groups are needed for each of the {len(self)} samples. Got {len(other)}. Give "
+                "sets of the same samples."
+            )
+        return self._grouped(other._groups, other._promise)
 
     def _grouped(self, groups: IntArray | None, promise: Promise | None) -> Self:
         grouped = object.__new__(type(self))

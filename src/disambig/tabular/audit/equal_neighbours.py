@@ -126,7 +126,7 @@ class NearDuplicates(NamedTuple):
 def find_near_duplicates(
     sets: NumberedSets, values: pd.DataFrame, rows: IntArray
 ) -> NearDuplicates | None:
-    """Return how often similar rows have equal sets, or None if near duplicates are no reason.
+    """Return how often similar rows have equal sets, or None if near duplicates say nothing.
 
     ``rows`` are the positions of the sets among the values.
     """
