@@ -77,8 +77,8 @@ def load_dataset(
     groups : bool or str, default=False
         Whether the candidate sets say which rows come together. True: as the card of a named
         dataset says, or the array of groups in a file, which is also there by default. For a
-        table, the column that names the group of every row, which is then not a feature; rows with an
-        empty cell stand alone. "runs", for any data: neighbouring rows with equal sets.
+        table, the column that names the group of every row, which is then not a feature; rows
+        with an empty cell stand alone. "runs", for any data: neighbouring rows with equal sets.
     promise : {"cover", "exclusive"} or Promise, optional
         What these groups promise; see ``Promise``.
     strength : float, default=0.9
