@@ -56,14 +56,14 @@ def test_groups_travel_through_everything_that_makes_new_sets(birds):
         without_weightless(
             CandidateLabels(
                 birds.to_mask(), weights=birds.to_mask() * [1, 0.5, 1], classes=birds.classes
-            ).with_groups_of(birds)
+            ).with_rows_of(birds)
         ),
     ]
     for sets in made:
         assert sets.groups.tolist() == birds.groups.tolist()
         assert sets.promise == birds.promise
     weights = birds.to_mask() * np.array([[0, 0, 1], [1, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0]])
-    light = CandidateLabels(birds.to_mask(), birds.classes, weights=weights).with_groups_of(birds)
+    light = CandidateLabels(birds.to_mask(), birds.classes, weights=weights).with_rows_of(birds)
     assert without_weightless(light).sizes.tolist() == [1, 2, 1, 1, 1]
     assert without_weightless(light).promise == birds.promise
     assert birds.with_groups(None).groups is None
@@ -71,7 +71,7 @@ def test_groups_travel_through_everything_that_makes_new_sets(birds):
 
 def test_groups_of_other_samples_are_refused(birds):
     with pytest.raises(CandidateError, match="each of the 4 samples. Got 5"):
-        birds[:4].with_groups_of(birds)
+        birds[:4].with_rows_of(birds)
 
 
 def test_sets_are_equal_where_the_same_rows_come_together(birds):

@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_is_promised() -> None:
     )
     other = make_photo_dataset(30, random_state=4)
     assert first.X.tobytes() == second.X.tobytes() != other.X.tobytes()
-    assert first.candidates == second.candidates.with_groups_of(first.candidates)
+    assert first.candidates == second.candidates.with_rows_of(first.candidates)
 
 
 @pytest.mark.parametrize("method", [PLKNN(), EMClassifier()], ids=["PLKNN", "EM"])

@@ -96,7 +96,7 @@ def test_what_may_be_outside_the_set_stays_as_probable_as_it_was():
     # Of the last face of the beach a fifth is said to be outside, and Emil is listed for it.
     sets = [set(share) for share in FREE]
     sets[3].add("Emil")
-    candidates = CandidateLabels.from_sets(sets).with_groups_of(rows.candidates)
+    candidates = CandidateLabels.from_sets(sets).with_rows_of(rows.candidates)
     pairs = zip(*candidates.pairs(), strict=True)
     names, shares = candidates.classes.tolist(), counted({})
     confidences = np.array([shares[row].get(names[column], 0.0) for row, column in pairs])

@@ -74,7 +74,7 @@ class Rows:
             return self.candidates
         known = CandidateLabels.from_labels(self.true_labels, classes=self.candidates.classes)
         # Whatever it holds out is whole groups too; what groups promise, it has no use for.
-        return known.with_groups(self.candidates.groups)
+        return known.with_rows_of(self.candidates).with_groups(self.candidates.groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def make_trial(
         candidates, labels = dataset.candidates[numbers], truth[numbers]
         if corruption is not None:
             made = corruption.apply(labels, dataset.candidates.classes, seed)
-            candidates = made.with_groups_of(candidates)
+            candidates = made.with_rows_of(candidates)
         return Rows(numbers, dataset.X[numbers], candidates, labels)
 
     train, test = split.rows(len(truth), dataset.candidates.groups)

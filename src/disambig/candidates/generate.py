@@ -342,7 +342,7 @@ def leave_out_truth(
     mask = candidates.to_sparse().astype(np.int8)
     mask -= _entries(wrong, truth[wrong], mask.shape)
     mask += _entries(alone, replacement, mask.shape)
-    return CandidateLabels.from_mask(mask, names).with_groups_of(candidates)
+    return CandidateLabels.from_mask(mask, names).with_rows_of(candidates)
 
 
 def draw_false_labels(

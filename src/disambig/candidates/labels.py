@@ -8,7 +8,7 @@ from scipy import sparse
 
 from disambig._core.errors import CandidateError
 from disambig._core.parameters import check_choice
-from disambig._core.typing import AnyArray, BoolArray, IntArray, Label, Sparse
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates import build, checks, storage
 from disambig.candidates.groups import (
     DEFAULT_STRENGTH,
@@ -17,6 +17,7 @@ from disambig.candidates.groups import (
     group_numbers,
     runs_of_equal_rows,
 )
+from disambig.candidates.row_facts import RowFacts, as_row_weights
 
 _ROWS_AT_A_TIME = 4096
 
@@ -28,7 +29,7 @@ class CandidateLabels:
     exclusions, annotator votes and nodes of a taxonomy. scikit-learn accepts it wherever it
     accepts labels: it has a ``shape`` and a length, can be indexed by rows, and
     ``numpy.asarray`` turns it into a boolean mask. ``with_groups`` says which samples come
-    together, such as the faces in one photo.
+    together, such as the faces in one photo; ``with_row_weights`` how much each of them counts.
 
     Parameters
     ----------
@@ -59,13 +60,12 @@ class CandidateLabels:
     ['cat|dog', 'bird|cat']
     """
 
-    __slots__ = ("_classes", "_groups", "_mask", "_promise", "_weights")
+    __slots__ = ("_classes", "_mask", "_rows", "_weights")
 
     _mask: storage.Storage
     _weights: storage.Storage | None
     _classes: AnyArray
-    _groups: IntArray | None
-    _promise: Promise | None
+    _rows: RowFacts
 
     def __init__(
         self, mask: Any, classes: Iterable[Label] | None = None, *, weights: Any = None
@@ -93,25 +93,21 @@ class CandidateLabels:
         mask: storage.Storage,
         classes: AnyArray,
         weights: storage.Storage | None,
-        groups: IntArray | None = None,
-        promise: Promise | None = None,
+        rows: RowFacts = RowFacts(),
     ) -> None:
         # Not by assignment, which __setattr__ refuses.
         object.__setattr__(self, "_mask", mask)
         object.__setattr__(self, "_classes", classes)
         object.__setattr__(self, "_weights", weights)
-        object.__setattr__(self, "_groups", groups)
-        object.__setattr__(self, "_promise", promise)
+        object.__setattr__(self, "_rows", rows)
 
     @classmethod
     def _from_parts(cls, parts: build.Parts) -> Self:
         return cls(parts.mask, parts.classes, weights=parts.weights)
 
     @classmethod
-    def _unpickled(
-        cls, parts: build.Parts, groups: IntArray | None, promise: Promise | None
-    ) -> Self:
-        return cls._from_parts(parts)._grouped(groups, promise)
+    def _unpickled(cls, parts: build.Parts, rows: RowFacts) -> Self:
+        return cls._from_parts(parts)._with_facts(rows)
 
     # Constructors ----------------------------------------------------------------------------
 
@@ -276,19 +272,23 @@ class CandidateLabels:
     @property
     def groups(self) -> IntArray | None:
         """Number of the group of every sample, read-only; None if samples stand alone."""
-        return self._groups
+        return self._rows.groups
 
     @property
     def promise(self) -> Promise | None:
         """What is known of every group as a whole; None if nothing is."""
-        return self._promise
+        return self._rows.promise
+
+    @property
+    def row_weights(self) -> FloatArray | None:
+        """How much every sample counts, read-only; None if all count the same."""
+        return self._rows.weights
 
     @property
     def nbytes(self) -> int:
-        """Memory taken by the sets, weights and groups."""
+        """Memory taken by the sets, weights, groups and weights of rows."""
         weights = 0 if self._weights is None else storage.nbytes(self._weights)
-        groups = 0 if self._groups is None else self._groups.nbytes
-        return storage.nbytes(self._mask) + weights + groups
+        return storage.nbytes(self._mask) + weights + self._rows.nbytes
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -307,8 +307,7 @@ class CandidateLabels:
             storage.rows_of(self._mask, key),
             self._classes,
             None if self._weights is None else storage.rows_of(self._weights, key),
-            None if self._groups is None else storage.rows_of(self._groups, key),
-            self._promise,
+            self._rows.at(key),
         )
         return selected
 
@@ -335,7 +334,7 @@ class CandidateLabels:
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, because arrays come back from pickling writeable.
         parts = build.Parts(self._mask, self._classes, self._weights)
-        return type(self)._unpickled, (parts, self._groups, self._promise)
+        return type(self)._unpickled, (parts, self._rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateLabels):
@@ -345,8 +344,7 @@ class CandidateLabels:
             and self._classes.tolist() == other._classes.tolist()
             and _same_matrix(self._mask, other._mask)
             and _same_matrix(self._weights, other._weights)
-            and _same_groups(self._groups, other._groups)
-            and self._promise == other._promise
+            and self._rows.same_as(other._rows)
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality compares contents, as for arrays
@@ -355,8 +353,8 @@ class CandidateLabels:
         rows, columns = self.shape
         average = f"{self.sizes.mean():.2f} candidates on average" if rows else "empty"
         weighted = "" if self._weights is None else ", weighted"
-        grouped = "" if self._groups is None else f", {len(np.unique(self._groups))} groups"
-        return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted}{grouped})"
+        facts = self._rows.in_words()
+        return f"CandidateLabels({rows} samples, {columns} classes, {average}{weighted}{facts})"
 
     # Conversions -----------------------------------------------------------------------------
 
@@ -494,14 +492,40 @@ class CandidateLabels:
                 raise CandidateError(
                     "A promise is about groups. Got groups=None. Name the group of every row."
                 )
-            return self._grouped(None, None)
+            return self._with_facts(self._rows._replace(groups=None, promise=None))
         if isinstance(groups, str):
             check_choice("groups", groups, ("runs",))
-            return self._grouped(runs_of_equal_rows(self._csr()), promise)
-        return self._grouped(group_numbers(groups, len(self)), promise)
+            numbers = runs_of_equal_rows(self._csr())
+        else:
+            numbers = group_numbers(groups, len(self))
+        return self._with_facts(self._rows._replace(groups=numbers, promise=promise))
 
-    def with_groups_of(self, other: "CandidateLabels") -> Self:
-        """Return the same sets with the groups and the promise of others, which have as many rows.
+    def with_row_weights(self, weights: Iterable[float] | None) -> Self:
+        """Return the same sets, with how much every sample counts in training.
+
+        Not to be confused with ``weights``, which compare the candidates of one sample. Weights of
+        rows travel with the sets, through splits and pipelines, and are what ``fit`` calls
+        ``sample_weight``.
+
+        Parameters
+        ----------
+        weights : iterable of numbers or None
+            One for every sample: finite, not negative, not all zero. None: all count the same.
+
+        Examples
+        --------
+        >>> from disambig import CandidateLabels
+        >>> y = CandidateLabels.from_strings(["cat|dog", "dog", "cat|fox"])
+        >>> y.with_row_weights([1, 2, 0.5])[1:].row_weights.tolist()
+        [2.0, 0.5]
+        """
+        numbers = None if weights is None else as_row_weights(weights, len(self))
+        return self._with_facts(self._rows._replace(weights=numbers))
+
+    def with_rows_of(self, other: "CandidateLabels") -> Self:
+        """Return the same sets with what is known of the rows of others, which have as many.
+
+        That is their groups, the promise of these, and the weights of rows.
 
         Parameters
         ----------
@@ -510,17 +534,15 @@ class CandidateLabels:
         """
         if len(other) != len(self):
             raise CandidateError(
-                f"Groups are needed for each of the {len(self)} samples. Got {len(other)}. Give "
-                "sets of the same samples."
+                f"Groups and weights of rows are needed for each of the {len(self)} samples. Got "
+                f"{len(other)}. Give sets of the same samples."
             )
-        return self._grouped(other._groups, other._promise)
+        return self._with_facts(other._rows)
 
-    def _grouped(self, groups: IntArray | None, promise: Promise | None) -> Self:
-        grouped = object.__new__(type(self))
-        if groups is not None:
-            groups.flags.writeable = False
-        grouped._set(self._mask, self._classes, self._weights, groups, promise)
-        return grouped
+    def _with_facts(self, rows: RowFacts) -> Self:
+        same = object.__new__(type(self))
+        same._set(self._mask, self._classes, self._weights, rows.read_only())
+        return same
 
     def restrict(self, labels: Iterable[Label]) -> Self:
         """Keep only these labels, in the sets and as classes."""
@@ -533,33 +555,29 @@ class CandidateLabels:
     def intersect(self, other: "CandidateLabels") -> Self:
         """Keep labels that are candidates in both; weights multiply, no weight counts as one.
 
-        Groups are those of these sets or, if they have none, of the others.
+        Groups, and weights of rows, are those of these sets or, if they have none, of the others.
         """
         both = self._from_parts(build.parts_of_intersection(self._parts(), other._parts()))
-        return both.with_groups_of(other if self._groups is None else self)
+        return both._with_facts(self._rows.or_else(other._rows))
 
     def union(self, other: "CandidateLabels") -> Self:
         """Keep labels that are candidates in either; weights add up, no weight counts as one.
 
-        Groups are those of these sets or, if they have none, of the others.
+        Groups, and weights of rows, are those of these sets or, if they have none, of the others.
         """
         either = self._from_parts(build.parts_of_union(self._parts(), other._parts()))
-        return either.with_groups_of(other if self._groups is None else self)
+        return either._with_facts(self._rows.or_else(other._rows))
 
     def with_classes(self, classes: Iterable[Label]) -> Self:
         """Return the same sets over other classes, which must include all candidates."""
         moved = self._from_parts(build.put_on_classes(self._parts(), classes))
-        return moved._grouped(self._groups, self._promise)
+        return moved._with_facts(self._rows)
 
     def fingerprint_parts(self) -> tuple[Any, ...]:
         """Return what tells these sets from others, for ``fingerprint_of``."""
         names = [repr(name) for name in self._classes.tolist()]
         weights = None if self._weights is None else self.values_of(self._weights)
-        grouped: tuple[Any, ...] = ()
-        if self._groups is not None:
-            promised = self._promise and (self._promise.kind, self._promise.strength)
-            grouped = (group_numbers(self._groups, len(self)), promised)
-        return names, *self.pairs(), weights, *grouped
+        return names, *self.pairs(), weights, *self._rows.fingerprint_parts()
 
     def _csr(self) -> Sparse:
         return storage.as_csr(self._mask)
@@ -574,7 +592,7 @@ class CandidateLabels:
 
     def _keep(self, keep: BoolArray) -> Self:
         kept = self._from_parts(build.keep_columns(self._parts(), keep))
-        return kept._grouped(self._groups, self._promise)
+        return kept._with_facts(self._rows)
 
 
 def _as_row_numbers(key: Any) -> AnyArray:
@@ -589,13 +607,6 @@ def _as_row_numbers(key: Any) -> AnyArray:
             "Use restrict or exclude to select classes."
         )
     return array
-
-
-def _same_groups(left: IntArray | None, right: IntArray | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    # Whatever their numbers are: the same rows must come together.
-    return np.array_equal(group_numbers(left, len(left)), group_numbers(right, len(right)))
 
 
 def _same_matrix(left: storage.Storage | None, right: storage.Storage | None) -> bool:

@@ -92,7 +92,7 @@ def without_weightless(candidates: CandidateLabels) -> CandidateLabels:
     if weights is None or (candidates.values_of(weights) > 0).all():
         return candidates
     left = CandidateLabels.from_mask(weights > 0, candidates.classes, weights=weights)
-    return left.with_groups_of(candidates)
+    return left.with_rows_of(candidates)
 
 
 def _refuse_nested(y: Any) -> None:

@@ -277,7 +277,7 @@ def _widen(candidates: CandidateLabels, model: SetModel) -> CandidateLabels:
     promise = candidates.promise
     if promise is not None and promise.kind == "cover":
         promise = None  # nobody promises that a label occurs which was only added in case
-    return widened.with_groups(candidates.groups, promise=promise)
+    return widened.with_rows_of(candidates).with_groups(candidates.groups, promise=promise)
 
 
 def describe_misses(

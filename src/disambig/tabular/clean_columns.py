@@ -60,7 +60,7 @@ def let_leave(
     added = sparse.csr_array((np.ones(len(rows), dtype=bool), places), shape=shape)
     shares = sparse.csr_array((judged.outside_confidence[rows], places), shape=shape)
     mask = (candidates.to_sparse().astype(bool) + added).tocsr()
-    widened = CandidateLabels(mask, candidates.classes).with_groups_of(candidates)
+    widened = CandidateLabels(mask, candidates.classes).with_rows_of(candidates)
     return widened, (confidences + shares).tocsr()
 
 

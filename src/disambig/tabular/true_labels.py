@@ -90,7 +90,7 @@ def choose_known(
     for matrix in (mask, others):
         matrix.resize(shape)
     others = sparse.diags_array((~known).astype(float)) @ others
-    with_truth = CandidateLabels((mask + true_cells) > 0, classes).with_groups_of(candidates)
+    with_truth = CandidateLabels((mask + true_cells) > 0, classes).with_rows_of(candidates)
     return with_truth, (others + true_cells).tocsr()
 
 

@@ -122,7 +122,7 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> Cand
     weights = candidates.weights
     if weights is not None:
         weights = _with_one_entry(weights, rows, columns)
-    return CandidateLabels(mask, candidates.classes, weights=weights).with_groups_of(candidates)
+    return CandidateLabels(mask, candidates.classes, weights=weights).with_rows_of(candidates)
 
 
 class DecidedRows:

@@ -245,7 +245,7 @@ def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:
         return candidates
     strings = [text_of(name) for name in names]
     renamed = CandidateLabels.from_mask(candidates.to_sparse(), strings, weights=candidates.weights)
-    return renamed.with_groups_of(candidates)
+    return renamed.with_rows_of(candidates)
 
 
 class _LabelCells(NamedTuple):
