@@ -96,7 +96,7 @@ def test_a_fingerprint_knows_weights_of_rows_and_is_the_old_one_without(plain, b
         ([[1], [1], [1], [1], [1]], r"Got the shape \(5, 1\)"),
         ([1, 1, -2, 1, 1], "not negative. Got -2 in 1 sample, at row 2"),
         ([1, np.nan, 1, 1, np.inf], "finite and not negative. Got nan in 2 samples, first at row"),
-        ([0, 0, 0, 0, 0], "must not all be zero"),
+        ([0, 0, 0, 0, 0], "are all zero"),
         (["a"] * 5, "must be one number"),
         (7, "must be one number"),
     ],

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
 from disambig.datasets import make_partial_label_dataset
-from disambig.methods import all_methods
+from disambig.methods import EMClassifier, NetworkClassifier, all_methods
 from disambig.methods.base import MethodCard
 from disambig.testing import check_partial_label_estimator, partial_label_checks
 from methods.instances import INSTANCES
@@ -22,7 +22,21 @@ def test_every_method_is_registered():
         assert type(instance) is all_methods()[name]
 
 
-@parametrize_with_checks(list(INSTANCES.values()))
+EQUIVALENCE = "check_sample_weight_equivalence_on_{}_data"
+
+
+def expected_failures(estimator):
+    """Return the checks of scikit-learn that a method cannot pass, and why."""
+    if isinstance(estimator, NetworkClassifier):
+        reason = "a row that counts twice is not twice in a mini-batch, nor in its normalisation"
+        return {EQUIVALENCE.format("dense"): reason}
+    if isinstance(estimator, EMClassifier):
+        reason = "features that are not centred make L-BFGS slow: rounding says where it stops"
+        return {EQUIVALENCE.format("sparse"): reason}
+    return {}
+
+
+@parametrize_with_checks(list(INSTANCES.values()), expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

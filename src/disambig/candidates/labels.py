@@ -20,6 +20,7 @@ from disambig.candidates.groups import (
 from disambig.candidates.row_facts import RowFacts, as_row_weights
 
 _ROWS_AT_A_TIME = 4096
+_NOTHING_SAID = RowFacts()
 
 
 class CandidateLabels:
@@ -93,7 +94,7 @@ class CandidateLabels:
         mask: storage.Storage,
         classes: AnyArray,
         weights: storage.Storage | None,
-        rows: RowFacts = RowFacts(),
+        rows: RowFacts = _NOTHING_SAID,
     ) -> None:
         # Not by assignment, which __setattr__ refuses.
         object.__setattr__(self, "_mask", mask)

@@ -73,7 +73,8 @@ class RowFacts(NamedTuple):
 def as_row_weights(weights: Iterable[float], n_rows: int) -> FloatArray:
     """Return weights of rows as a new array of finite numbers, none below zero, one above."""
     try:
-        array = np.array(as_list(weights), dtype=float)
+        plain = weights if hasattr(weights, "__array__") else as_list(weights)
+        array = np.array(plain, dtype=float)
     except (TypeError, ValueError):
         raise CandidateError(
             f"Weights of rows must be one number for each of the {n_rows} rows. Got {weights!r}."
@@ -91,8 +92,8 @@ def as_row_weights(weights: Iterable[float], n_rows: int) -> FloatArray:
         )
     if not array.any():
         raise CandidateError(
-            "Weights of rows must not all be zero: nothing could be learned. Leave them out to "
-            "count every row the same."
+            "The weights of rows are all zero: nothing could be learned. Leave them out to count "
+            "every row the same."
         )
     return array
 

@@ -30,6 +30,10 @@ class TrainingData:
         Number of the group of every row.
     promise : Promise, optional
         What they promise.
+    row_weights : ndarray of shape (rows,), optional
+        What the loss of every row is multiplied by.
+    class_weights : ndarray of shape (classes,), optional
+        What the loss of every candidate is multiplied by, by its class.
     """
 
     features: FloatArray
@@ -37,6 +41,8 @@ class TrainingData:
     order_seed: int
     groups: IntArray | None = None
     promise: Promise | None = None
+    row_weights: FloatArray | None = None
+    class_weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)

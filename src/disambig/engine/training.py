@@ -20,6 +20,7 @@ from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
 from disambig.engine.loss import Seen, gradient_of_logits, log_likelihood, seen_in
+from disambig.engine.loss_weights import LossWeights
 from disambig.engine.prepared import Preparation, PreparedStep
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 
@@ -105,6 +106,7 @@ class Training:
         self._features = torch.cat([*features, filler]).to(self._device)
         self._n_networks = len(networks) // len(problems)
         self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, self._device)
+        self._loss_weights = LossWeights.of(problems, dtype, self._device)
         rule.start(problems, self._device)
         row_state = rule.row_state().items()
         self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
@@ -309,6 +311,8 @@ class Training:
         targets.check(self._row_state)
         for name, table in self._row_state.items():
             candidates.write(table, targets.state[name])
+        if self._loss_weights is not None:
+            targets = self._loss_weights.apply(targets, candidates)
         return targets
 
     def _notify(self, event: str) -> None:

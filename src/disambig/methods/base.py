@@ -17,6 +17,7 @@ from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
+from disambig.methods.row_weights import check_row_weights
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 from disambig.solvers.blocks import one_thread_each
@@ -108,6 +109,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
 
     card: ClassVar[MethodCard]
     accepts_sparse: ClassVar[bool] = False
+    # Whether _fit uses candidates.row_weights: see RowWeightsMixin.
+    uses_row_weights: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from features and candidate sets.
@@ -150,6 +153,17 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
         with self._threads():
             return self._predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of class probabilities; minus infinity where one is zero.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable label of every sample; ties go to the first class.
@@ -268,6 +282,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
                 "X and y need the same number of samples. "
                 f"Got {X.shape[0]} rows of features and {len(candidates)} candidate sets."
             )
+        check_row_weights(candidates, type(self).__name__, self.uses_row_weights)
         self.classes_ = candidates.classes
         self._fitted_on_sparse = sparse.issparse(X)
         return X, candidates

@@ -56,7 +56,7 @@ def weights_of_classes(class_weight: ClassWeight, candidates: CandidateLabels) -
         if not known.all() and known.sum() < len(weights):
             raise ParameterError(
                 f"'class_weight' names {list(class_weight)[int(known.argmin())]!r}, which is not a "
-                f"class of y, and leaves others out. Classes are {candidates.classes.tolist()[:10]}."
+                f"class of y, and leaves others out. Name some of {candidates.classes.tolist()}."
             )
         weights[columns[known]] = np.array(list(class_weight.values()), dtype=float)[known]
         return weights

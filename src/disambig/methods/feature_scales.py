@@ -37,11 +37,17 @@ class FeatureScale:
     learned: dict[str, FloatArray]  # by name: center_ and scale_, or quantiles_
 
     @classmethod
-    def fit(cls, kind: str, X: Features) -> Self:
-        """Learn from rows, dense or CSR."""
+    def fit(cls, kind: str, X: Features, row_weights: FloatArray | None = None) -> Self:
+        """Learn from rows, dense or CSR, that count as much as their weights say.
+
+        A row of weight zero does not count; "quantile" counts all others the same.
+        """
+        if row_weights is not None:
+            counts = row_weights > 0
+            X, row_weights = X[counts], row_weights[counts]
         if kind == "quantile":
             return cls(kind, {"quantiles_": _quantiles(X)})
-        center, scale = _center_and_scale(kind, X)
+        center, scale = _center_and_scale(kind, X, row_weights)
         return cls(kind, {"center_": center, "scale_": scale})
 
     @classmethod
@@ -71,11 +77,13 @@ def without_overflow(scaled: FloatArray) -> FloatArray:
     return finite
 
 
-def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:
+def _center_and_scale(
+    kind: str, X: Features, row_weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     nothing, one = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if kind == "none":
         return nothing, one
-    mean, deviation = _mean_and_deviation(X)
+    mean, deviation = _mean_and_deviation(X, row_weights)
     # Where the mean stays, what is left to scale is the distance from zero.
     center, size = (nothing, np.hypot(mean, deviation)) if sparse.issparse(X) else (mean, deviation)
     scale = np.where(deviation > 0, deviation, one) ** _POWERS[kind]
@@ -84,7 +92,9 @@ def _center_and_scale(kind: str, X: Features) -> tuple[FloatArray, FloatArray]:
     return center, scale
 
 
-def _mean_and_deviation(X: Features) -> tuple[FloatArray, FloatArray]:
+def _mean_and_deviation(
+    X: Features, row_weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Return the mean and the standard deviation of every feature, 0 where it is constant."""
     if sparse.issparse(X):
         # slow to import
@@ -99,17 +109,22 @@ def _mean_and_deviation(X: Features) -> tuple[FloatArray, FloatArray]:
     _, exponents = np.frexp(np.maximum(-low, high))
     if sparse.issparse(X):
         X.data = np.ldexp(X.data, -exponents[X.indices])
-        mean, variance = mean_variance_axis(X, axis=0)
+        mean, variance = mean_variance_axis(X, axis=0, weights=row_weights)
     else:
         X = np.ldexp(X, -exponents, order="C")  # one order of adding up, the same bits
-        mean = X.mean(axis=0)
+        mean = _mean_of_rows(X, row_weights)
         X -= mean
         # Far from zero a mean is rounded by more than a small deviation can bear.
-        rest = X.mean(axis=0)
+        rest = _mean_of_rows(X, row_weights)
         X -= rest
-        mean, variance = mean + rest, np.square(X).mean(axis=0)
+        mean, variance = mean + rest, _mean_of_rows(np.square(X), row_weights)
     deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
+
+
+def _mean_of_rows(X: FloatArray, row_weights: FloatArray | None) -> FloatArray:
+    mean: FloatArray = np.average(X, axis=0, weights=row_weights)
+    return mean
 
 
 def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:

@@ -24,6 +24,7 @@ from disambig.engine.device import runs_kernels
 from disambig.engine.loss import ranked_on_card, smallest
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
+from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.together import TogetherRows
 
@@ -325,6 +326,7 @@ class NCPDClassifier(NetworkClassifier):
         early_stopping: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
+        class_weight: ClassWeight = None,
         device: str = "auto",
         random_state: Any = None,
         callbacks: Sequence[Any] | None = None,

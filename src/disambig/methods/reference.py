@@ -14,6 +14,8 @@ from disambig._core.parameters import RandomState, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
+from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
+from disambig.methods.row_weights import RowWeightsMixin
 from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 
@@ -26,7 +28,7 @@ def _logistic(coef_: FloatArray, intercept_: FloatArray, classes_: IntArray) -> 
     return model
 
 
-class SupervisedReference(PartialLabelClassifier):
+class SupervisedReference(RowWeightsMixin, PartialLabelClassifier):
     """An ordinary classifier; the subclass says in ``_fit`` what it is trained on."""
 
     accepts_sparse = True
@@ -53,16 +55,35 @@ class SupervisedReference(PartialLabelClassifier):
                 f"Got {self.estimator!r} instead."
             )
 
-    def _train(self, X: Features, rows: IntArray, columns: IntArray, **weights: FloatArray) -> None:
-        """Train on the labels ``columns`` of ``rows``; a row may stand there more than once."""
-        self._scaler = fit_scaler(self.scaling, X)
+    def _train(
+        self,
+        X: Features,
+        candidates: CandidateLabels,
+        rows: IntArray,
+        columns: IntArray,
+        weights: FloatArray | None = None,
+    ) -> None:
+        """Train on the labels ``columns`` of ``rows``; a row may stand there more than once.
+
+        ``weights`` say how much each of these pairs counts, beside the weights of rows.
+        """
+        of_rows = candidates.row_weights
+        self._scaler = fit_scaler(self.scaling, X, of_rows)
+        if of_rows is not None:
+            weights = of_rows[rows] if weights is None else weights * of_rows[rows]
         labels = np.unique(columns)
         if len(labels) == 1:  # nothing to learn, and no classifier that would
             self._model = _logistic(np.empty((0, X.shape[1])), np.empty(0), labels)
             return
         model = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
         self._model = clone(model)
-        self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **weights)
+        given = {} if weights is None else {"sample_weight": weights}
+        if given and not has_fit_parameter(model, "sample_weight"):
+            raise ParameterError(
+                f"Weights of rows need an 'estimator' that takes 'sample_weight' in fit. Got "
+                f"{model!r}. Give another one, or take the weights out."
+            )
+        self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **given)
 
     def _predict_proba(self, X: Features) -> FloatArray:
         probabilities = np.zeros((X.shape[0], len(self.classes_)))
@@ -126,7 +147,7 @@ class OracleClassifier(SupervisedReference):
                 f"candidate for {describe_rows(ambiguous)}. Give it the true labels as y."
             )
         rows, columns = candidates.pairs()
-        self._train(X, rows, columns)
+        self._train(X, candidates, rows, columns)
         return certain(columns, len(candidates.classes))
 
 
@@ -140,6 +161,9 @@ class AverageClassifier(SupervisedReference):
         logistic regression by default.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
+    class_weight : "balanced", dict or None, default=None
+        What the weight of a candidate is multiplied by, by its label; labels that a dict does not
+        name weigh 1. "balanced" is the inverse of the share of a class that the sets imply.
 
     See Also
     --------
@@ -165,8 +189,20 @@ class AverageClassifier(SupervisedReference):
         role="candidate_baseline",
     )
 
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        scaling: Any = "standard",
+        class_weight: ClassWeight = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scaling = scaling
+        self.class_weight = class_weight
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_class_weight(self.class_weight)
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ParameterError(
                 "'estimator' must take 'sample_weight' in fit, to weigh the candidates of a row. "
@@ -174,7 +210,12 @@ class AverageClassifier(SupervisedReference):
             )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
-        self._train(X, *candidates.pairs(), sample_weight=candidates.prior().data)
+        rows, columns = candidates.pairs()
+        weights = candidates.prior().data
+        of_classes = weights_of_classes(self.class_weight, candidates)
+        if of_classes is not None:
+            weights = weights * of_classes[columns]
+        self._train(X, candidates, rows, columns, weights)
         return confidence_from_scores(candidates, self._predict_proba(X))
 
 
@@ -235,5 +276,5 @@ class RandomCandidateClassifier(SupervisedReference):
         positions = np.searchsorted(running, draws, side="right")
         positions = np.clip(positions, prior.indptr[:-1], prior.indptr[1:] - 1)
         columns = prior.indices[positions]
-        self._train(X, rows, columns)
+        self._train(X, candidates, rows, columns)
         return certain(columns, len(candidates.classes))

@@ -168,6 +168,9 @@ class SaveLoadMixin(BaseEstimator):
     @classmethod
     def _with_parameters(cls, parameters: Mapping[str, Any], **given: Any) -> Self:
         """Return a method with parameters from a file, not fitted."""
+        by_class = parameters.get("class_weight")
+        if isinstance(by_class, list | tuple):
+            parameters = {**parameters, "class_weight": dict(by_class)}
         model = cls(**parameters)
         # As attributes, because a subclass may have fewer parameters.
         model.__dict__.update(given)
@@ -181,7 +184,7 @@ class SaveLoadMixin(BaseEstimator):
                 f"{type(self).__name__} does not declare what it has learned, so it cannot be "
                 "saved. Declare it in _learned, as disambig.methods.saving says."
             )
-        parameters = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        parameters = plain_parameters(self.get_params(deep=False))
         arrays: dict[str, Any] = {}
         for name, spec in self._learned.items():
             value = getattr(self, name)
@@ -284,6 +287,17 @@ def _is_in_column_order(array: AnyArray) -> bool:
 def _are_distributions(rows: Any) -> bool:
     sums = np.asarray(rows.sum(axis=1))
     return bool(rows.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE)
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON can write them.
+
+    Weights by class as pairs, because labels may be numbers and names in JSON are strings.
+    """
+    return {
+        name: plain(list(value.items()) if isinstance(value, Mapping) else value)
+        for name, value in parameters.items()
+    }
 
 
 def scaler_kind(scaler: Any) -> str:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from disambig._core.errors import ParameterError, describe_rows
 from disambig._core.parameters import check_choice
@@ -86,9 +86,12 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
             Fitted transformer.
         """
+        return self._fit_weighted(X, None)
+
+    def _fit_weighted(self, X: Any, row_weights: FloatArray | None) -> Self:
         check_choice("kind", self.kind, KINDS)
         X = self._checked(X, reset=True)
-        self.__dict__.update(FeatureScale.fit(self.kind, X).learned)
+        self.__dict__.update(FeatureScale.fit(self.kind, X, row_weights).learned)
         return self
 
     def transform(self, X: Any) -> Features:
@@ -166,10 +169,20 @@ def check_scaling(scaling: Any, name: str = "scaling") -> None:
         check_choice(name, scaling, KINDS)
 
 
-def fit_scaler(scaling: Any, X: Features) -> Any:
-    """Return a fitted transformer: a ``FeatureScaler`` by its kind, or a copy of the one given."""
+def fit_scaler(scaling: Any, X: Features, row_weights: FloatArray | None = None) -> Any:
+    """Return a fitted transformer: a ``FeatureScaler`` by its kind, or a copy of the one given.
+
+    Weights of rows count where a transformer takes them.
+    """
     scaler = clone(scaling) if hasattr(scaling, "transform") else FeatureScaler(kind=scaling)
-    scaler.fit(X)
+    if row_weights is None:
+        scaler.fit(X)
+    elif isinstance(scaler, FeatureScaler):
+        scaler._fit_weighted(X, row_weights)
+    elif has_fit_parameter(scaler, "sample_weight"):
+        scaler.fit(X, sample_weight=row_weights)
+    else:
+        scaler.fit(X)
     # Other kinds bring all that they were fitted on to a common size.
     if not isinstance(scaler, FeatureScaler) or scaler.kind == "none" or sparse.issparse(X):
         _refuse_too_large(scaler.transform(X))

@@ -24,6 +24,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
 from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
+from disambig.methods.class_weights import ClassWeight
 from disambig.methods.misses import Misses, check_miss_rate, find_misses_side_by_side
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
@@ -201,6 +202,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         early_stopping: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
+        class_weight: ClassWeight = None,
         device: str = "auto",
         random_state: Any = None,
         callbacks: Sequence[Any] | None = None,

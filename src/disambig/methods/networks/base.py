@@ -37,12 +37,15 @@ from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import Rule, TrainingData, TrainingSettings
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
+from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
 from disambig.methods.feature_scales import LARGEST_INPUT
+from disambig.methods.networks.callbacks import check_callbacks
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
+from disambig.methods.row_weights import RowWeightsMixin, relative_row_weights
 from disambig.methods.scaling import check_scaling
 
 _ROWS_AT_A_TIME = 8192
@@ -51,7 +54,7 @@ _ROWS_AT_A_TIME = 8192
 _STEPS_OF_INFERENCE = 10
 
 
-class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
+class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     """The base class of methods that train neural networks.
 
     A subclass defines ``_make_rule``, which returns a ``Rule`` of the engine, and has a ``card``.
@@ -95,6 +98,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         of another method, other data or other parameters is refused.
     checkpoint_every : int, default=10
         Number of epochs between two saves of ``checkpoint``.
+    class_weight : "balanced", dict or None, default=None
+        What the loss of a candidate is multiplied by, by its label; labels that a dict does not
+        name weigh 1. "balanced" is the inverse of the share of a class that the sets imply.
     device : str, default="auto"
         Device to compute on; "auto" is a CUDA GPU if there is one, otherwise the CPU.
     random_state : int or NumPy generator, optional
@@ -148,8 +154,8 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
     # seeds and its networks: a checkpoint is taken up whatever they are.
     _NOT_LEARNED_FROM: ClassVar[frozenset[str]] = frozenset(
         {
-            "callbacks", "checkpoint", "checkpoint_every", "device", "network", "random_state",
-            "scaling", "validation", "verbose",
+            "callbacks", "checkpoint", "checkpoint_every", "class_weight", "device", "network",
+            "random_state", "scaling", "validation", "verbose",
         }
     )  # fmt: skip
     # What a progress bar calls the training.
@@ -177,6 +183,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         early_stopping: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
+        class_weight: ClassWeight = None,
         device: str = "auto",
         random_state: Any = None,
         callbacks: Sequence[Any] | None = None,
@@ -196,6 +203,7 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         self.early_stopping = early_stopping
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.class_weight = class_weight
         self.device = device
         self.random_state = random_state
         self.callbacks = callbacks
@@ -289,11 +297,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
+        check_class_weight(self.class_weight)
         choose_device(self.device)
-        if not isinstance(self.callbacks, Sequence | None) or isinstance(self.callbacks, str):
-            raise ParameterError(
-                f"'callbacks' must be a list of objects. Got {self.callbacks!r} instead."
-            )
+        check_callbacks(self.callbacks)
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, minimum=0)
 
@@ -352,7 +358,13 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         views = start.views
         sets = trained[1]
         data = TrainingData(
-            views.inputs(trained[0]), sets.prior(), seeds[0], sets.groups, sets.promise
+            views.inputs(trained[0]),
+            sets.prior(),
+            seeds[0],
+            sets.groups,
+            sets.promise,
+            relative_row_weights(sets),
+            weights_of_classes(self.class_weight, sets),
         )
         monitor = None
         if held_out is not None:
@@ -383,8 +395,9 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
         n_rows, n_features = plan.data.features.shape
         n_steps = steps_per_epoch(n_rows, self.batch_size)
         steps_done = 0 if plan.progress is None else plan.progress.steps
-        promise = plan.data.promise
-        return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count(), promise
+        data = plan.data
+        kinds = (data.promise, data.row_weights is None, data.class_weights is None)
+        return n_features, plan.n_classes, n_steps, steps_done, self._epoch_count(), *kinds
 
     def _training(self, plans: Sequence[TrainingPlan]) -> Training:
         """Return the training of a stack, and say what users should know before it begins."""

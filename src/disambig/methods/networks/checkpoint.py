@@ -135,6 +135,9 @@ def training_fingerprint(
     parts = [plain(parameters), data.features, prior.indptr, prior.indices, prior.data]
     if data.promise is not None:
         parts += [data.groups, data.promise.kind, data.promise.strength]
+    for name in ("row_weights", "class_weights"):
+        if getattr(data, name) is not None:
+            parts += [name, getattr(data, name)]
     if monitor is not None:
         names = [repr(name) for name in monitor.classes.tolist()]
         parts += [monitor.features, monitor.candidates, names]

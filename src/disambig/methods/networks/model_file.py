@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from torch import Tensor
 
-from disambig._core.array_file import plain, take_part
+from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError
 from disambig.engine.device import ordinary_tensors
 from disambig.engine.history import History
 from disambig.methods.networks.plan import FeatureViews
-from disambig.methods.saving import SaveLoadMixin, scaler_kind
+from disambig.methods.saving import SaveLoadMixin, plain_parameters, scaler_kind
 
 # Parameters that say how a fit is run, not what it gave; some of them are code.
 _NOT_KEPT = frozenset(
@@ -92,9 +92,9 @@ class SavedNetworks(SaveLoadMixin):
 
     def _fit_description(self) -> dict[str, Any]:
         """Return the parameters that it was fitted with and how that went, as JSON takes it."""
-        fitted_with = self._fitted_with.items()
+        kept = {name: v for name, v in self._fitted_with.items() if name not in _NOT_KEPT}
         return {
-            "parameters": {name: plain(v) for name, v in fitted_with if name not in _NOT_KEPT},
+            "parameters": plain_parameters(kept),
             "history": self.history_.to_dict(),
             "own_network": self._fitted_with.get("network") is not None,
         }

@@ -84,7 +84,11 @@ class ValidationMonitor:
 
     def _covering_rate(self, training: Training) -> float:
         predicted = self.probabilities(training).argmax(-1)
-        return covering_rate(self.candidates, self.classes[predicted])
+        return covering_rate(
+            self.candidates,
+            self.classes[predicted],
+            sample_weight=self.candidates.row_weights,
+        )
 
 
 def split_rows(
