@@ -17,6 +17,7 @@ from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
+from disambig.methods.cost import seconds_by_growth
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
 from disambig.solvers.blocks import one_thread_each
@@ -290,6 +291,10 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     def _fits_at_once(self) -> int | None:
         """Return how many fits ``fit_many`` should hand over at once; None is all of them."""
         return 1
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        """Return how long a fit takes; a method that can tell more cheaply overrides it."""
+        return seconds_by_growth(self, X, candidates)
 
     @classmethod
     def _fit_side_by_side(

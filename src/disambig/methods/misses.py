@@ -35,6 +35,9 @@ _ROUNDS = 3
 # Where much is wrong, judges get better for longer: rounds go on while the rate still rises so far.
 _MOST_ROUNDS = 6
 _STILL_RISING = 0.01
+_FOLDS = 5
+# Of judges, as a rule: where hardly any set misses the truth a single round is enough.
+FITS_OF_A_SEARCH = _ROUNDS * _FOLDS
 _NORMAL_95 = 1.96
 
 
@@ -108,7 +111,7 @@ def find_misses(
     y: Any,
     *,
     miss_rate: float | Literal["auto"] = "auto",
-    n_folds: int = 5,
+    n_folds: int = _FOLDS,
     random_state: Any = None,
 ) -> Misses:
     """Find the candidate sets that miss the truth; no true label is needed.
@@ -162,7 +165,7 @@ def find_misses_side_by_side(
     data: Sequence[tuple[Features, CandidateLabels]],
     miss_rate: float | Literal["auto"],
     seeds: Sequence[int],
-    n_folds: int = 5,
+    n_folds: int = _FOLDS,
 ) -> list[Misses]:
     """Return what ``find_misses`` finds in each of several tables, judged side by side."""
     fewest = min(len(candidates) for _, candidates in data)
