@@ -109,6 +109,19 @@ def ncpd_cpu(tables: list[Table]) -> str:
     )
 
 
+def many_classes(tables: list[Table]) -> str:
+    """Say how far a step is from its products, and what was gained."""
+    bound, *before = tables
+    many = [row for row in bound.rows if number(row[2]) >= 300]
+    gained = [number(row[5]) for table in before for row in table.rows if number(row[2]) >= 300]
+    faster = f", {span(gained, '.2f')} times less than before" if gained else ""
+    return (
+        f"With {span([number(row[2]) for row in many], '.0f')} classes a step takes "
+        f"{span([number(row[6]) for row in many], '.2f')} times as long as its matrix products and "
+        f"Adam alone{faster}. So no step that computes these products can be much faster."
+    )
+
+
 def ncpd_gpu(tables: list[Table]) -> str:
     """Compare our kernels with operations of torch."""
     (table,) = tables
@@ -161,6 +174,7 @@ COST_PAGES: dict[str, Finding] = {
     "rivals_at_scale": ("Time and memory of methods on the largest set", rivals_at_scale),
     "rivals_speed": ("Speed of the small quadratic problems of IPAL and AGGD", rivals_speed),
     "ncpd_cpu": ("Training time of NCPD on one CPU thread", ncpd_cpu),
+    "many_classes": ("Training steps with many classes", many_classes),
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),

@@ -30,6 +30,7 @@ GROUPS = {
         "conformal",
         "calibration",
         "row_order",
+        "early_stopping",
     ),
     "NCPD+": (
         "ncpd_plus_accuracy",
@@ -51,6 +52,7 @@ GROUPS = {
         "rivals_at_scale",
         "rivals_speed",
         "ncpd_cpu",
+        "many_classes",
         "ncpd_gpu",
         "busy_machine",
         "candidate_sets",

@@ -109,6 +109,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
 
     card: ClassVar[MethodCard]
     accepts_sparse: ClassVar[bool] = False
+    # The power of the rows that the seconds of a large fit grow with, where that is known.
+    _growth: ClassVar[int | None] = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from features and candidate sets.

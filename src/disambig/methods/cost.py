@@ -22,10 +22,16 @@ MOST_SECONDS = 1.0
 # A fit to parts of the rows begins with so many, or with this share of them if that is less.
 _FIRST_ROWS = 64
 _FIRST_SHARE = 1 / 8
-# What is spent in any case, so that quick fits are not judged by one that was quicker still.
-_SMALL_CHANGE = 0.02
-# Nothing grows more slowly than the rows, and no method here faster than their third power.
-_LEAST_GROWTH, _MOST_GROWTH = 1.0, 3.0
+# So many seconds nobody minds, however quick the fit.
+_SMALL_CHANGE = 0.3
+# No method here grows faster than the third power of the rows.
+_MOST_GROWTH = 3.0
+# Below this power, most of what was measured does not depend on the rows.
+_FLAT = 0.5
+# Rows of a matrix by which products are timed.
+_PRODUCT = 384
+# Numbers of rows, and the seconds of a fit to them; ever more.
+Measured = list[tuple[int, float]]
 # These belong to the fit that somebody waits for, not to one that is only measured.
 _FOLLOWERS = {"callbacks": None, "checkpoint": None, "verbose": 0}
 
@@ -87,29 +93,43 @@ def seconds_by_growth(
         of_rows = copy._begin_fit(X[rows], candidates[rows])
         copy._end_fit(of_rows[1], copy._fit(*of_rows))
 
-    return extrapolated_seconds(fit, len(candidates))
+    return extrapolated_seconds(fit, len(candidates), method._growth)
 
 
-def extrapolated_seconds(fit: Callable[[IntArray], None], n_rows: int) -> float:
-    """Return the seconds that ``fit`` would take for all rows, numbers from 0 to ``n_rows``.
+def extrapolated_seconds(
+    fit: Callable[[IntArray], None], n_rows: int, power: int | None = None
+) -> float:
+    """Return the seconds that ``fit`` would take for all rows.
 
-    It is called with more and more of them, twice as many every time, as long as that is cheap
-    beside the whole.
+    Parameters
+    ----------
+    fit : callable
+        Called with numbers of rows: more and more of them, as long as that is cheap beside the
+        whole.
+    n_rows : int
+        Rows in all.
+    power : int, optional
+        The power of the rows that a large fit grows with, where that is known; 3 if a matrix of all
+        rows is factored.
     """
     order = make_generator(0).permutation(n_rows)  # tables are often sorted
     size = max(1, min(_FIRST_ROWS, math.ceil(_FIRST_SHARE * n_rows)))
-    spent = _seconds(fit, order[:size])
-    # The first call of anything also loads what it needs.
-    again = spent if spent > MOST_SECONDS else _seconds(fit, order[:size])
-    measured = [(size, min(spent, again))]
-    spent += again
+    product = _seconds_per_multiplication() if power == 3 else 0.0
+
+    def whole(measured: Measured, count: int) -> float:
+        if power is None or len(measured) < 3:
+            return _by_growth(measured, count)
+        return _by_known_power(measured, count, product)
+
+    # The first call of anything also loads what it needs: it counts only if it is the only one.
+    measured = [(size, _seconds(fit, order[:size]))]
+    spent = 0.0
     while True:
-        whole = _extrapolated(measured, n_rows)
-        size = 2 * size
-        allowed = max(_SMALL_CHANGE, min(MOST_SECONDS, MOST_OF_A_FIT * whole))
-        if size > n_rows // 2 or spent + _extrapolated(measured, size) > allowed:
-            return whole
-        measured.append((size, _seconds(fit, order[:size])))
+        estimate, size = whole(measured, n_rows), _larger(measured, n_rows)
+        allowed = max(_SMALL_CHANGE, min(MOST_SECONDS, MOST_OF_A_FIT * estimate))
+        if size == measured[-1][0] or spent + whole(measured, size) > allowed:
+            return estimate
+        measured = [*measured[spent == 0 :], (size, _seconds(fit, order[:size]))]
         spent += measured[-1][1]
 
 
@@ -119,12 +139,55 @@ def _seconds(fit: Callable[[IntArray], None], rows: IntArray) -> float:
     return time.perf_counter() - start
 
 
-def _extrapolated(measured: list[tuple[int, float]], n_rows: int) -> float:
-    """Return the seconds for so many rows, growing from the last as it has grown up to there."""
-    size, seconds = measured[-1]
-    growth = _LEAST_GROWTH
-    if len(measured) > 1:
-        # Over two doublings, where there are that many: a single one is too easily disturbed.
-        before, seconds_before = measured[max(0, len(measured) - 3)]
-        growth = math.log(seconds / seconds_before) / math.log(size / before)
-    return seconds * (n_rows / size) ** min(max(growth, _LEAST_GROWTH), _MOST_GROWTH)
+def _larger(measured: Measured, n_rows: int) -> int:
+    """Return how many rows to fit to next: as many again, or more where that costs little more."""
+    size = measured[-1][0]
+    factor = 4 if len(measured) > 1 and _growth(measured) < _FLAT else 2
+    return max(size, min(factor * size, n_rows // 2))
+
+
+def _growth(measured: Measured) -> float:
+    """Return the power of the rows that seconds have grown with."""
+    # Over two steps, where there are as many: a single one is too easily disturbed.
+    (before, first), (size, last) = measured[max(0, len(measured) - 3)], measured[-1]
+    return math.log(last / first) / math.log(size / before)
+
+
+def _by_growth(measured: Measured, n_rows: int) -> float:
+    """Return the seconds for so many rows, growing from the last fit as they have up to there."""
+    size, last = measured[-1]
+    if len(measured) == 1:
+        return last * n_rows / size
+    growth = _growth(measured)
+    if growth >= 1:
+        return last * (n_rows / size) ** min(growth, _MOST_GROWTH)
+    # Some of it does not depend on the rows; the rest grows with them.
+    before, first = measured[max(0, len(measured) - 3)]
+    return last + max(0.0, last - first) / (size - before) * (n_rows - size)
+
+
+def _by_known_power(measured: Measured, n_rows: int, product: float) -> float:
+    """Return the same from a constant, a part for every row, one for every pair, and one factoring.
+
+    In small fits the last parts are small, and how these have grown says little of large ones.
+    ``product`` are the seconds of a multiplication, where a matrix of all rows is factored.
+    """
+    from scipy.optimize import nnls  # slow to import
+
+    sizes, seconds = np.array(measured).T
+    rest = np.maximum(seconds - product * sizes**3 / 6, seconds / 10)
+    parts = (sizes[:, np.newaxis] / n_rows) ** [0, 1, 2]
+    # Each is off by about the same share of itself.
+    shares, _ = nnls(parts / rest[:, np.newaxis], np.ones(len(rest)))
+    return float(shares.sum()) + product * n_rows**3 / 6
+
+
+def _seconds_per_multiplication() -> float:
+    """Return what a multiplication in a matrix product takes."""
+    matrix = np.ones((_PRODUCT, _PRODUCT))
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        matrix @ matrix
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) / _PRODUCT**3
