@@ -3,8 +3,8 @@
     DISAMBIG_DATA=folder python benchmarks/early_stopping.py [--folder docs/results]
 
 On every fold NCPD is trained on all rows for all of its epochs, and once more with a tenth of them
-held out and watched. Accuracy on the test rows is noted in every epoch of that, so that one training
-tells what any patience would have led to. Writes early_stopping.md.
+held out and watched. Accuracy on the test rows is noted in every epoch of that, so that one
+training tells what any patience would have led to. Writes early_stopping.md.
 """
 
 import argparse

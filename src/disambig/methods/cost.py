@@ -121,15 +121,18 @@ def extrapolated_seconds(
             return _by_growth(measured, count)
         return _by_known_power(measured, count, product)
 
-    # The first call of anything also loads what it needs: it counts only if it is the only one.
     measured = [(size, _seconds(fit, order[:size]))]
-    spent = 0.0
+    size = _larger(measured, n_rows)
+    if size > measured[0][0] and measured[0][1] <= MOST_SECONDS / 2:
+        # The first call of anything also loads what it needs. It counts only if it is alone.
+        measured = [(size, _seconds(fit, order[:size]))]
+    spent = measured[0][1]
     while True:
         estimate, size = whole(measured, n_rows), _larger(measured, n_rows)
         allowed = max(_SMALL_CHANGE, min(MOST_SECONDS, MOST_OF_A_FIT * estimate))
         if size == measured[-1][0] or spent + whole(measured, size) > allowed:
             return estimate
-        measured = [*measured[spent == 0 :], (size, _seconds(fit, order[:size]))]
+        measured.append((size, _seconds(fit, order[:size])))
         spent += measured[-1][1]
 
 
