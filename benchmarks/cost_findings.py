@@ -122,6 +122,18 @@ def many_classes(tables: list[Table]) -> str:
     )
 
 
+def time_estimates(tables: list[Table]) -> str:
+    """Say how near estimates come where anybody waits."""
+    waited = [row for table in tables for row in table.rows if row[2] and number(row[2]) >= 2]
+    ratios = [number(row[3]) for row in waited]
+    near = sum(0.5 <= ratio <= 2 for ratio in ratios)
+    return (
+        f"Of {len(ratios)} fits of two seconds and more, {near} take between half and twice as "
+        f"long as foretold ({span(ratios, '.2f')} times); an estimate takes "
+        f"{max(number(row[4]) for table in tables for row in table.rows):.1f} s at most."
+    )
+
+
 def ncpd_gpu(tables: list[Table]) -> str:
     """Compare our kernels with operations of torch."""
     (table,) = tables
@@ -175,6 +187,7 @@ COST_PAGES: dict[str, Finding] = {
     "rivals_speed": ("Speed of the small quadratic problems of IPAL and AGGD", rivals_speed),
     "ncpd_cpu": ("Training time of NCPD on one CPU thread", ncpd_cpu),
     "many_classes": ("Training steps with many classes", many_classes),
+    "time_estimates": ("Estimates of time beside the time taken", time_estimates),
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),

@@ -53,6 +53,7 @@ GROUPS = {
         "rivals_speed",
         "ncpd_cpu",
         "many_classes",
+        "time_estimates",
         "ncpd_gpu",
         "busy_machine",
         "candidate_sets",

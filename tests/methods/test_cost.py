@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from disambig.datasets import make_partial_label_dataset
-from disambig.methods import cost, estimate_fit_seconds
+from disambig.methods import estimate_fit_seconds, growth
 from disambig.methods.base import MethodCard, PartialLabelClassifier
-from disambig.methods.cost import extrapolated_seconds
+from disambig.methods.growth import extrapolated_seconds
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.estimator import NCPDPlusClassifier
 from disambig.methods.networks import pace
@@ -26,7 +26,7 @@ class Clock:
         self.now = 0.0
         self.sizes = []
         self._of = of
-        monkeypatch.setattr(cost.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(growth.time, "perf_counter", lambda: self.now)
 
     def fit(self, rows):
         self.sizes.append(len(rows))
@@ -62,7 +62,7 @@ def test_what_the_first_fit_has_to_load_does_not_count(monkeypatch):
 
 def test_a_factored_matrix_counts_even_where_no_small_fit_shows_it(monkeypatch):
     clock = Clock(monkeypatch, lambda n: 0.02 + 1e-7 * n**2 + 1e-10 * n**3 / 6)
-    monkeypatch.setattr(cost, "_seconds_per_multiplication", lambda: 1e-10)
+    monkeypatch.setattr(growth, "_seconds_per_multiplication", lambda: 1e-10)
     whole = 0.02 + 1e-7 * 30_000**2 + 1e-10 * 30_000**3 / 6
     assert extrapolated_seconds(clock.fit, 30_000, 3) == pytest.approx(whole, rel=0.1)
 

@@ -2,7 +2,7 @@
 
 import time
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from disambig._core.typing import Features
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
 from disambig.engine.training import Training
-from disambig.methods.cost import MOST_OF_A_FIT, without_followers
-
-if TYPE_CHECKING:
-    from disambig.methods.networks.base import NetworkClassifier
+from disambig.methods.cost import without_followers
+from disambig.methods.growth import MOST_OF_A_FIT
 
 # Steps are prepared so many at a time.
 _MOST_STEPS = 8
@@ -36,19 +34,15 @@ class NetworkPace(NamedTuple):
         return epochs * steps_per_epoch(n_rows, self.batch_size) * self.step
 
 
-def measure_pace(
-    method: "NetworkClassifier", X: Features, candidates: CandidateLabels
-) -> NetworkPace:
-    """Return how fast networks of a method are on rows such as these."""
+def measure_pace(method: Any, X: Features, candidates: CandidateLabels) -> NetworkPace:
+    """Return how fast networks of a ``NetworkClassifier`` are on rows such as these."""
     n_steps = steps_per_epoch(len(candidates), method.batch_size)
     pace = _measured(method, X, candidates, 1)
     some = min(n_steps, _MOST_STEPS, max(1, int(_LONGEST_EPOCH / pace.step)))
     return pace if some == 1 else _measured(method, X, candidates, some)
 
 
-def _measured(
-    method: "NetworkClassifier", X: Features, candidates: CandidateLabels, n_steps: int
-) -> NetworkPace:
+def _measured(method: Any, X: Features, candidates: CandidateLabels, n_steps: int) -> NetworkPace:
     """Return the same from epochs of so many steps."""
     probe = without_followers(method).set_params(validation=None, early_stopping=None)
     n_rows = len(candidates)
