@@ -17,7 +17,7 @@ from disambig.datasets import make_partial_label_dataset
 from disambig.methods import PartialLabelClassifier, all_methods, estimate_fit_seconds
 from results_page import FOLDER, markdown_table, write_page
 
-SHAPES = ((400, 10, 5), (2000, 8, 100), (8000, 20, 10))
+SHAPES = ((400, 10, 5), (2000, 8, 100), (4000, 20, 10))
 LONGEST = 30.0
 
 

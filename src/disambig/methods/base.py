@@ -302,7 +302,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             of_rows = copy._begin_fit(X[rows], candidates[rows])
             copy._end_fit(of_rows[1], copy._fit(*of_rows))
 
-        return extrapolated_seconds(fit, len(candidates), self._growth)
+        n_rows, n_classes = candidates.shape
+        return extrapolated_seconds(fit, n_rows, n_classes=n_classes, power=self._growth)
 
     @classmethod
     def _fit_side_by_side(

@@ -9,13 +9,16 @@ import numpy as np
 from disambig._core.parameters import make_generator
 from disambig._core.typing import IntArray
 
-# What may be spent on an estimate: this share of the fit, and never more seconds than this.
+# What may be spent on an estimate: this share of the fit, and no more seconds than this, unless
+# they are needed to know anything.
 MOST_OF_A_FIT = 0.05
 MOST_SECONDS = 1.0
+_MOST_AT_FIRST = 3.0
 # So many seconds nobody minds, however quick the fit.
 _SMALL_CHANGE = 0.3
 # Rows to begin with, or this share of them if that is less.
 _FIRST_ROWS = 64
+_ROWS_OF_A_CLASS = 2
 _FIRST_SHARE = 1 / 8
 # No method here grows faster than the third power of the rows.
 _MOST_GROWTH = 3.0
@@ -29,7 +32,7 @@ Measured = list[tuple[int, float]]
 
 
 def extrapolated_seconds(
-    fit: Callable[[IntArray], None], n_rows: int, power: int | None = None
+    fit: Callable[[IntArray], None], n_rows: int, *, n_classes: int = 2, power: int | None = None
 ) -> float:
     """Return the seconds that ``fit`` would take for all rows.
 
@@ -40,12 +43,15 @@ def extrapolated_seconds(
         whole.
     n_rows : int
         Rows in all.
+    n_classes : int, default=2
+        Classes: with fewer rows than these a fit may take longer than with many.
     power : int, optional
         The power of the rows that a large fit grows with, where that is known; 3 if a matrix of all
         rows is factored.
     """
     order = make_generator(0).permutation(n_rows)  # tables are often sorted
-    size = max(1, min(_FIRST_ROWS, math.ceil(_FIRST_SHARE * n_rows)))
+    few = max(_FIRST_ROWS, _ROWS_OF_A_CLASS * n_classes)
+    size = max(1, min(few, math.ceil(_FIRST_SHARE * n_rows)))
     product = _seconds_per_multiplication() if power == 3 else 0.0
 
     def whole(measured: Measured, count: int) -> float:
@@ -54,18 +60,27 @@ def extrapolated_seconds(
         return _by_known_power(measured, count, product)
 
     measured = [(size, _seconds(fit, order[:size]))]
-    size = _larger(measured, n_rows)
-    if size > measured[0][0] and measured[0][1] <= MOST_SECONDS / 2:
+    if measured[0][1] <= _allowed(whole(measured, n_rows), 1) and n_rows > 2 * size:
         # The first call of anything also loads what it needs. It counts only if it is alone.
+        size = _larger(measured, n_rows)
         measured = [(size, _seconds(fit, order[:size]))]
-    spent = measured[0][1]
+    spent = 0.0  # on more than the least that says anything
     while True:
         estimate, size = whole(measured, n_rows), _larger(measured, n_rows)
-        allowed = max(_SMALL_CHANGE, min(MOST_SECONDS, MOST_OF_A_FIT * estimate))
+        allowed = _allowed(estimate, len(measured))
         if size == measured[-1][0] or spent + whole(measured, size) > allowed:
             return estimate
         measured.append((size, _seconds(fit, order[:size])))
         spent += measured[-1][1]
+
+
+def _allowed(estimate: float, n_measured: int) -> float:
+    """Return how many seconds may be spent on knowing better what is estimated so far."""
+    share = MOST_OF_A_FIT * estimate
+    if n_measured == 1 and estimate > MOST_SECONDS:
+        # A single fit says nothing of how they grow.
+        return max(MOST_SECONDS, min(_MOST_AT_FIRST, share))
+    return max(_SMALL_CHANGE, min(MOST_SECONDS, share))
 
 
 def _seconds(fit: Callable[[IntArray], None], rows: IntArray) -> float:
