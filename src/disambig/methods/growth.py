@@ -56,14 +56,18 @@ def extrapolated_seconds(
 
     def whole(measured: Measured, count: int) -> float:
         if power is None or len(measured) < 3:
-            return _by_growth(measured, count)
+            return _by_growth(measured, count, least) + product * count**3 / 6
         return _by_known_power(measured, count, product)
 
+    least = 1.0  # what a single fit is taken to grow with
     measured = [(size, _seconds(fit, order[:size]))]
     if measured[0][1] <= _allowed(whole(measured, n_rows), 1) and n_rows > 2 * size:
-        # The first call of anything also loads what it needs. It counts only if it is alone.
+        # The first call of anything also loads what it needs. So it is not counted; but from there
+        # on time has grown by what it seems to, or by more.
         size = _larger(measured, n_rows)
-        measured = [(size, _seconds(fit, order[:size]))]
+        measured.append((size, _seconds(fit, order[:size])))
+        least = max(least, _growth(measured))
+        del measured[0]
     spent = 0.0  # on more than the least that says anything
     while True:
         estimate, size = whole(measured, n_rows), _larger(measured, n_rows)
@@ -103,12 +107,13 @@ def _growth(measured: Measured) -> float:
     return math.log(last / first) / math.log(size / before)
 
 
-def _by_growth(measured: Measured, n_rows: int) -> float:
-    """Return the seconds for so many rows, growing from the last fit as they have up to there."""
+def _by_growth(measured: Measured, n_rows: int, alone: float) -> float:
+    """Return the seconds for so many rows, growing from the last fit as they have up to there.
+
+    From a single fit they grow with the power ``alone``.
+    """
     size, last = measured[-1]
-    if len(measured) == 1:
-        return last * n_rows / size
-    growth = _growth(measured)
+    growth = _growth(measured) if len(measured) > 1 else alone
     if growth >= 1:
         return last * math.pow(n_rows / size, min(growth, _MOST_GROWTH))
     # Some of it does not depend on the rows; the rest grows with them.
