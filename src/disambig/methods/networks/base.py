@@ -314,9 +314,12 @@ class NetworkClassifier(SavedNetworks, PartialLabelClassifier):
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
         pace, epochs = measure_pace(self, X, candidates), self._epoch_count()
-        (_, trained), watched = split_rows(self, self.validation, X, candidates, 0)
-        n_asked = len(candidates) + (0 if watched is None else epochs * len(watched[1]))
-        return pace.training_seconds(epochs, len(trained)) + n_asked * pace.row
+        n_trained = n_asked = len(candidates)
+        if self.validation is not None:
+            (_, trained), watched = split_rows(self, self.validation, X, candidates, 0)
+            n_trained = len(trained)
+            n_asked += 0 if watched is None else epochs * len(watched[1])
+        return pace.training_seconds(epochs, n_trained) + n_asked * pace.row
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         return self._fit_side_by_side([self], [(X, candidates)])[0]
