@@ -109,6 +109,31 @@ def ncpd_cpu(tables: list[Table]) -> str:
     )
 
 
+def many_classes(tables: list[Table]) -> str:
+    """Say how far a step is from its products, and what was gained."""
+    bound, *before = tables
+    many = [row for row in bound.rows if number(row[2]) >= 300]
+    gained = [number(row[5]) for table in before for row in table.rows if number(row[2]) >= 300]
+    faster = f", {span(gained, '.2f')} times less than before" if gained else ""
+    return (
+        f"With {span([number(row[2]) for row in many], '.0f')} classes a step takes "
+        f"{span([number(row[6]) for row in many], '.2f')} times as long as its matrix products and "
+        f"Adam alone{faster}. So no step that computes these products can be much faster."
+    )
+
+
+def time_estimates(tables: list[Table]) -> str:
+    """Say how near estimates come where anybody waits."""
+    waited = [row for table in tables for row in table.rows if row[2] and number(row[2]) >= 2]
+    ratios = [number(row[3]) for row in waited]
+    near = sum(0.5 <= ratio <= 2 for ratio in ratios)
+    return (
+        f"Of {len(ratios)} fits of two seconds and more, {near} take between half and twice as "
+        f"long as foretold ({span(ratios, '.2f')} times); an estimate takes "
+        f"{max(number(row[4]) for table in tables for row in table.rows):.1f} s at most."
+    )
+
+
 def ncpd_gpu(tables: list[Table]) -> str:
     """Compare our kernels with operations of torch."""
     (table,) = tables
@@ -161,6 +186,8 @@ COST_PAGES: dict[str, Finding] = {
     "rivals_at_scale": ("Time and memory of methods on the largest set", rivals_at_scale),
     "rivals_speed": ("Speed of the small quadratic problems of IPAL and AGGD", rivals_speed),
     "ncpd_cpu": ("Training time of NCPD on one CPU thread", ncpd_cpu),
+    "many_classes": ("Training steps with many classes", many_classes),
+    "time_estimates": ("Estimates of time beside the time taken", time_estimates),
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),

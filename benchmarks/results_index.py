@@ -30,6 +30,7 @@ GROUPS = {
         "conformal",
         "calibration",
         "row_order",
+        "early_stopping",
     ),
     "NCPD+": (
         "ncpd_plus_accuracy",
@@ -51,6 +52,8 @@ GROUPS = {
         "rivals_at_scale",
         "rivals_speed",
         "ncpd_cpu",
+        "many_classes",
+        "time_estimates",
         "ncpd_gpu",
         "busy_machine",
         "candidate_sets",

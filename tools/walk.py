@@ -11,6 +11,7 @@ What counts
 - Files that hold at least one of these functions.
 - At the first call of the training step: the functions and files so far, the step included, and
   the frames of ours on the stack. A generator that a caller reads from has a frame there too.
+  Steps that are only timed before, to say how long it will take, are not the first.
 - Only the thread that makes the call; progress bars draw in others.
 
 Usage: ``python tools/walk.py`` for a report, ``--write`` to put it into docs/architecture.md.
@@ -36,6 +37,8 @@ from disambig.datasets import make_partial_label_dataset
 
 # The method of the engine in which one batch is learned from.
 TRAINING_STEP = "Training._train_step"
+# Where steps are only timed, to say how long a fit will take.
+TIMING = "measure_pace"
 SOURCE = Path(disambig.__file__).parent
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
 BEGIN, END = "<!-- the walk, by tools/walk.py -->", "<!-- end of the walk -->"
@@ -90,8 +93,10 @@ def trace(title: str, call: Callable[[], object], step: str = TRAINING_STEP) -> 
             seen.add(code)
             walk.functions.append(_name(code))
         if code.co_qualname == step and not walk.stack:
-            walk.functions_to_step = list(walk.functions)
-            walk.stack = [_name(caller.f_code) for caller in _frames(frame)]
+            callers = [caller.f_code for caller in _frames(frame)]
+            if all(caller.co_qualname != TIMING for caller in callers):
+                walk.functions_to_step = list(walk.functions)
+                walk.stack = [_name(caller) for caller in callers]
 
     sys.setprofile(note)
     try:

@@ -29,6 +29,14 @@ def test_without_a_terminal_there_is_a_line_for_every_fit(capsys):
     ]
 
 
+def test_how_long_all_of_it_takes_is_said_before_it_starts_unless_it_is_quick(capsys):
+    with FitView() as view:
+        view.on_time_estimated(6, 125.0)
+        view.on_time_estimated(1, 7.4)
+        view.on_time_estimated(6, 1.0)
+    assert capsys.readouterr().err.splitlines() == ["6 models, about 2 min.", "1 model, about 7 s."]
+
+
 @pytest.fixture
 def view(monkeypatch):
     console = Console(force_terminal=True, width=80, record=True)

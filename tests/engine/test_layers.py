@@ -7,6 +7,7 @@ import torch
 
 from disambig.engine.fast.layers import (
     ACTIVATIONS,
+    MANY_CLASSES,
     HiddenLayer,
     OutputLayer,
     init_weights,
@@ -169,7 +170,9 @@ def test_only_what_is_called_flat_has_no_slope_at_zero(name):
 # ---- log softmax
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (4, 2), (2, 3, 5, 7), (1, 1, 1, 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1, 3), (4, 2), (2, 3, 5, 7), (1, 1, 1, 1), (2, 5, MANY_CLASSES)], ids=str
+)
 @pytest.mark.parametrize("scale", [0.0, 1.0, 50.0, 1000.0])
 def test_it_is_what_torch_computes(shape, scale):
     logits = scale * normal(*shape)
@@ -194,10 +197,12 @@ def test_what_is_added_to_all_logits_changes_nothing(offset):
     )
 
 
-def test_the_small_loss_of_a_settled_row_is_exact_in_single_precision():
+@pytest.mark.parametrize("n_classes", [3, MANY_CLASSES])
+def test_the_small_loss_of_a_settled_row_is_exact_in_single_precision(n_classes):
     # Above 1 single precision has steps of 1.2e-7, and log(1 + 2 exp(-12)) is 1.2288e-5.
     # As many rows as a CPU takes at a time, and one that is left over.
-    logits = torch.tensor([1000.0, 988.0, 988.0]).repeat(65, 1)
+    others = [-1000.0] * (n_classes - 3)
+    logits = torch.tensor([1000.0, 988.0, 988.0, *others]).repeat(65, 1)
     losses = -log_softmax(logits).log_probabilities[:, 0]
     torch.testing.assert_close(losses, torch.full((65,), 1.2288e-5), atol=1.2e-7, rtol=0)
 

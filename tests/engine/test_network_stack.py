@@ -4,6 +4,7 @@ import pickle
 import pytest
 import torch
 
+from disambig.engine.fast.layers import MANY_CLASSES
 from engine.plain_network import (
     FUNCTIONS,
     make_stack,
@@ -35,7 +36,8 @@ def assert_like_autograd(stack, plain, features, counts, step):
     """Compare logits and every gradient of every network, on its real rows."""
     n_rows = features.shape[1]
     real = torch.arange(n_rows) < torch.tensor(counts).unsqueeze(1)
-    gradient = normal(len(stack), n_rows, 3, seed=5) * real.unsqueeze(2)
+    n_classes = stack.output.weight.shape[2]
+    gradient = normal(len(stack), n_rows, n_classes, seed=5) * real.unsqueeze(2)
     logits = train_forward(stack, features, counts, step).clone()
     gradients = train_backward(stack, gradient)
     for number, (network, count) in enumerate(zip(plain, counts, strict=True)):
@@ -81,6 +83,19 @@ def test_rows_that_only_fill_up_change_neither_logits_nor_gradients(
     for number, count in enumerate(counts):
         features[number, count:] = 0
     assert_like_autograd(stack, plain, features, counts, step=7)
+
+
+@with_and_without_dropout
+@every_depth
+def test_with_many_classes_logits_and_gradients_are_those_of_autograd(dropout, hidden):
+    settings = {"activation": "relu", "batch_norm": True, "dropout": dropout}
+    n_classes = MANY_CLASSES + 1
+    stack = randomised(make_stack(4, n_classes, hidden=hidden, seeds=(3, 4), **settings))
+    # In memory the classes of a row lie side by side, as they do not where there are few.
+    assert stack.output.weight.is_contiguous()
+    assert not make_stack(4, MANY_CLASSES - 1).output.weight.is_contiguous()
+    plain = plain_copies(stack, **settings)
+    assert_like_autograd(stack, plain, normal(2, 9, 4), [9, 7], step=7)
 
 
 @with_and_without_dropout

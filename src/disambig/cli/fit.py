@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Self, cast
 
 import typer
 
+from disambig._core.messages import plural
 from disambig.cli.console import (
     collected_notices,
     duration,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 # Models that were trained before come back at once and say nothing of how long others take.
 _SHORTEST_FIT_TO_JUDGE_BY = 1.0  # seconds
+# What is over sooner is not worth a line.
+_SHORTEST_TO_FORETELL = 5.0  # seconds
 
 
 @with_option_groups
@@ -200,6 +203,11 @@ class FitView(FitListener):
         """Know how much more there is to do."""
         self._n_fits += n_fits
         self._refresh()
+
+    def on_time_estimated(self, n_fits: int, seconds: float) -> None:
+        """Say how long all of it will take."""
+        if seconds >= _SHORTEST_TO_FORETELL:
+            say(f"{plural(n_fits, 'model')}, about {duration(seconds)}.", self.console)
 
     def on_fit_start(self, title: str) -> None:
         """Say which model is next."""

@@ -10,6 +10,7 @@ from .classical.plknn import PLKNN as PLKNN
 from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
 from .conformal import ConformalSets as ConformalSets
+from .cost import estimate_fit_seconds as estimate_fit_seconds
 from .misses import Misses as Misses
 from .misses import find_misses as find_misses
 from .ncpd import NCPDClassifier as NCPDClassifier

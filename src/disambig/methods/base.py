@@ -8,15 +8,16 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError, ParameterError
 from disambig._core.parameters import check_choice
-from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
+from disambig.methods.growth import extrapolated_seconds
 from disambig.methods.row_weights import check_row_weights
 from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics import covering_rate
@@ -111,6 +112,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     accepts_sparse: ClassVar[bool] = False
     # Whether _fit uses candidates.row_weights: see RowWeightsMixin.
     uses_row_weights: ClassVar[bool] = False
+    # The power of the rows that the seconds of a large fit grow with, where that is known.
+    _growth: ClassVar[int | None] = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from features and candidate sets.
@@ -305,6 +308,17 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     def _fits_at_once(self) -> int | None:
         """Return how many fits ``fit_many`` should hand over at once; None is all of them."""
         return 1
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        """Return how long a fit takes; a method that can tell more cheaply overrides it."""
+
+        def fit(rows: IntArray) -> None:
+            copy = clone(self)
+            of_rows = copy._begin_fit(X[rows], candidates[rows])
+            copy._end_fit(of_rows[1], copy._fit(*of_rows))
+
+        n_rows, n_classes = candidates.shape
+        return extrapolated_seconds(fit, n_rows, n_classes=n_classes, power=self._growth)
 
     @classmethod
     def _fit_side_by_side(

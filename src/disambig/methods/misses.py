@@ -31,10 +31,13 @@ _SMALLEST_RATE = 0.03
 # label costs. Rounds are quick to suspect; what is reported in the end is not.
 _WORTH = 0.6
 _FINAL_DOUBT = 0.03
-_ROUNDS = 3
+ROUNDS = 3
 # Where much is wrong, judges get better for longer: rounds go on while the rate still rises so far.
 _MOST_ROUNDS = 6
 _STILL_RISING = 0.01
+_FOLDS = 5
+# Of judges, as a rule: where hardly any set misses the truth a single round is enough.
+FITS_OF_A_SEARCH = ROUNDS * _FOLDS
 _NORMAL_95 = 1.96
 
 
@@ -108,7 +111,7 @@ def find_misses(
     y: Any,
     *,
     miss_rate: float | Literal["auto"] = "auto",
-    n_folds: int = 5,
+    n_folds: int = _FOLDS,
     random_state: Any = None,
 ) -> Misses:
     """Find the candidate sets that miss the truth; no true label is needed.
@@ -162,7 +165,7 @@ def find_misses_side_by_side(
     data: Sequence[tuple[Features, CandidateLabels]],
     miss_rate: float | Literal["auto"],
     seeds: Sequence[int],
-    n_folds: int = 5,
+    n_folds: int = _FOLDS,
 ) -> list[Misses]:
     """Return what ``find_misses`` finds in each of several tables, judged side by side."""
     fewest = min(len(candidates) for _, candidates in data)
@@ -221,7 +224,7 @@ class MissSearch:
         self.sets = _widen(self._given, model)
         n_rounds = len(self._rates)
         rises = n_rounds > 1 and self._rates[-1] > self._rates[-2] + _STILL_RISING
-        self.settled = n_rounds >= (_MOST_ROUNDS if rises else _ROUNDS)
+        self.settled = n_rounds >= (_MOST_ROUNDS if rises else ROUNDS)
 
     def found(self) -> Misses:
         """Return what is found after the last round."""

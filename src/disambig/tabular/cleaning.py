@@ -33,6 +33,7 @@ from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_writer, write_table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
+from disambig.tabular.foreseen_time import tell_time
 from disambig.tabular.judged_rows import (
     Calibrate,
     JudgedRows,
@@ -359,6 +360,15 @@ def clean_task(
 ) -> Cleaning:
     """Clean a table made ready to learn from; without folds, by one model of all rows."""
     with fit_queue(method, n_folds or 1, n_jobs, listener) as queue:
+        tell_time(
+            task,
+            method,
+            queue,
+            n_folds=n_folds or 0,
+            all_rows=n_folds is None,
+            miss_rate=miss_rate,
+            work=work,
+        )
         if n_folds is None:
             model = fit_all_rows(task, method, seed=seed, listener=queue, work=work)
             per_network = confidences_per_network(model, task.values, task.candidates)

@@ -174,11 +174,25 @@ class FitQueue(FitListener):
             else:
                 return
 
+    @property
+    def n_at_once(self) -> int:
+        """How many fits are done at a time."""
+        return self._workers.count + 1
+
+    @property
+    def is_asked_for_time(self) -> bool:
+        """Whether the listener does anything with an estimate of the time."""
+        return type(self._listener).on_time_estimated is not FitListener.on_time_estimated
+
     # ---- as the listener of fits in this process
 
     def on_fits_start(self, n_fits: int) -> None:
         """Pass it on."""
         self._listener.on_fits_start(n_fits)
+
+    def on_time_estimated(self, n_fits: int, seconds: float) -> None:
+        """Pass it on."""
+        self._listener.on_time_estimated(n_fits, seconds)
 
     def on_fit_start(self, title: str) -> None:
         """Pass it on."""

@@ -17,6 +17,7 @@ from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
+from disambig.tabular.foreseen_time import tell_time
 from disambig.tabular.judged_rows import (
     Calibrate,
     Rate,
@@ -187,6 +188,9 @@ def fit_table(
             "queue": queue,
             "work": work,
         }
+        tell_time(
+            task, method, queue, n_folds=n_folds, all_rows=True, miss_rate=miss_rate, work=work
+        )
         if miss_rate != 0:
             task = with_wider_sets(task, method, miss_rate, **in_folds)
         folds = Folds(task, method, per_network=False, **in_folds) if n_folds else None

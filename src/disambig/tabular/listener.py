@@ -41,6 +41,14 @@ class FitListener:
         Where sets may miss the truth, folds are trained several times, and this is called for each.
         """
 
+    def on_time_estimated(self, n_fits: int, seconds: float) -> None:
+        """Handle how long so many fits will take in all, about, before the first of them starts.
+
+        Estimated only for a listener that overrides it, as that takes up to some seconds. Where
+        sets may miss the truth, ``n_fits`` is a guess too. Not called where an interrupted call is
+        continued.
+        """
+
     def on_fit_start(self, title: str) -> None:
         """Handle the start of the training of a model."""
 

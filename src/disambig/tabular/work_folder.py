@@ -94,6 +94,10 @@ class WorkFolder:
         except Exception:  # noqa: BLE001 - whatever NumPy and zipfile make of any bytes
             return None
 
+    def has_parts(self) -> bool:
+        """Return whether anything is kept, of parts that are done or still being trained."""
+        return any(path.name != _MARK for path in self.path.iterdir())
+
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
         """Keep the arrays of a part that is done; its training state can go."""
         self._need_mark()  # another run may have ended here, and taken the folder along

@@ -119,6 +119,8 @@ class AGGD(PartialLabelClassifier):
         ),
     )
 
+    _growth: ClassVar[int | None] = 3
+
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_model": part(

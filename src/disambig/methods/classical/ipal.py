@@ -112,6 +112,8 @@ class IPAL(PartialLabelClassifier):
         ),
     )
 
+    _growth: ClassVar[int | None] = 2
+
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_rows": array("rows", "features"),

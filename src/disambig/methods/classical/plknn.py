@@ -90,6 +90,8 @@ class PLKNN(PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
 
+    _growth: ClassVar[int | None] = 2
+
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_rows": array("rows", "features"),

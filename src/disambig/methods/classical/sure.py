@@ -102,6 +102,8 @@ class SURE(PartialLabelClassifier):
         ),
     )
 
+    _growth: ClassVar[int | None] = 3
+
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_model": part(

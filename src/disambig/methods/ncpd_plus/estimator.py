@@ -25,11 +25,21 @@ from disambig.engine.history import History
 from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
-from disambig.methods.misses import Misses, check_miss_rate, find_misses_side_by_side
+from disambig.methods.misses import (
+    FITS_OF_A_SEARCH,
+    Misses,
+    check_miss_rate,
+    find_misses_side_by_side,
+)
 from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.class_shares import BalancedCooperation
 from disambig.methods.ncpd_plus.collapse import CollapseGuard, has_collapsed
-from disambig.methods.ncpd_plus.members import fit_mixes, make_judges
+from disambig.methods.ncpd_plus.members import (
+    MixSeconds,
+    fit_mixes,
+    make_judges,
+    mix_seconds,
+)
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.networks.plan import TrainingPlan
 from disambig.methods.scaling import check_scaling
@@ -329,6 +339,17 @@ class NCPDPlusClassifier(NCPDClassifier):
             self.candidate_confidence_ = confidence
         else:
             super()._end_fit(candidates, confidence)
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        if self.select == "auto":
+            cost = mix_seconds(self, X, candidates)
+        else:
+            seconds = super()._estimate_seconds(X, candidates)
+            cost = MixSeconds(scouting=0.0, members=seconds, judge=seconds)
+        seconds = cost.scouting + cost.members
+        if self.miss_rate != 0:
+            seconds += cost.scouting + FITS_OF_A_SEARCH * cost.judge
+        return seconds
 
     @classmethod
     def _fit_side_by_side(

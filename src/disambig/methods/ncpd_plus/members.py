@@ -17,6 +17,7 @@ from disambig.methods.ncpd import NCPDClassifier
 from disambig.methods.ncpd_plus.collapse import has_collapsed
 from disambig.methods.ncpd_plus.mixed_history import WatchedRows, mixed_history
 from disambig.methods.ncpd_plus.selection import CONFIGURATIONS, FALLBACK, Selection, compare
+from disambig.methods.networks.pace import measure_pace
 from disambig.methods.networks.plan import Start
 from disambig.methods.networks.validation import split_rows
 from disambig.methods.side_by_side import fit_copies
@@ -120,13 +121,49 @@ def make_judges(
     judges: dict[str, dict[int, Member]] = {}
     tasks = _tasks(methods, data)
     for n, (task, selection) in enumerate(zip(tasks, _compare_scouts(tasks), strict=True)):
-        given = task.method.epochs
-        epochs = _JUDGE_EPOCHS if given is None else max(1, round(_JUDGE_SHARE * given))
+        epochs = _judge_epochs(task.method)
         parameters = CONFIGURATIONS[selection.choice].parameters(task.pace.scouting)
         parameters |= {"decay": _JUDGE_DECAY}
         judge = _configured(task, selection.choice, "judge", epochs, **parameters)
         judges.setdefault(selection.choice, {})[n] = judge
     return judges
+
+
+class MixSeconds(NamedTuple):
+    """How long the parts of a mix take."""
+
+    scouting: float  # all configurations together
+    members: float  # on from there
+    judge: float  # one that is trained on four fifths of the rows
+
+
+def mix_seconds(method: Member, X: Features, candidates: CandidateLabels) -> MixSeconds:
+    """Return how long a mix takes, if two members go on: with three it takes about as long."""
+    (_, trained), watched = split_rows(method, method.validation, X, candidates, 0)
+    pace = Pace.of(method.epochs)
+    n_rows, n_scouted = len(trained), round((1 - _HELD_OUT) * len(trained))
+    scouting = members = judges = 0.0
+    for configuration in CONFIGURATIONS.values():
+        one = clone(method).set_params(
+            select="none",
+            miss_rate=0.0,
+            epochs=pace.epochs(2),
+            **configuration.parameters(pace.scouting),
+        )
+        fast = measure_pace(one, X, candidates)
+        scouting += fast.training_seconds(pace.scouting, n_scouted)
+        judges += fast.training_seconds(_judge_epochs(method), n_scouted)
+        members += fast.training_seconds(pace.rest[1], n_rows) + fast.row * len(candidates)
+        if watched is not None:
+            epochs = pace.scouting + pace.rest[1]
+            members += fast.row * epochs * len(watched[1])
+    count = len(CONFIGURATIONS)
+    return MixSeconds(scouting, 2 * members / count, judges / count)
+
+
+def _judge_epochs(method: NCPDClassifier) -> int:
+    given = method.epochs
+    return _JUDGE_EPOCHS if given is None else max(1, round(_JUDGE_SHARE * given))
 
 
 def _tasks(

@@ -42,6 +42,7 @@ from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.callbacks import check_callbacks
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
+from disambig.methods.networks.pace import measure_pace
 from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
@@ -316,6 +317,15 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _fits_at_once(self) -> int | None:
         return 1 if choose_device(self.device).type == "cpu" else None
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        pace, epochs = measure_pace(self, X, candidates), self._epoch_count()
+        n_trained = n_asked = len(candidates)
+        if self.validation is not None:
+            (_, trained), watched = split_rows(self, self.validation, X, candidates, 0)
+            n_trained = len(trained)
+            n_asked += 0 if watched is None else epochs * len(watched[1])
+        return pace.training_seconds(epochs, n_trained) + n_asked * pace.row
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         return self._fit_side_by_side([self], [(X, candidates)])[0]

@@ -1,0 +1,49 @@
+"""How long all models of a table will take, told before the first of them is trained."""
+
+import heapq
+
+from sklearn.base import clone
+
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.cost import estimate_fit_seconds
+from disambig.methods.misses import ROUNDS
+from disambig.tabular.fit_queue import FitQueue
+from disambig.tabular.judged_rows import Rate
+from disambig.tabular.table_model import untrained_model
+from disambig.tabular.task import TableTask
+from disambig.tabular.work_folder import WorkFolder
+
+
+def tell_time(
+    task: TableTask,
+    method: PartialLabelClassifier,
+    queue: FitQueue,
+    *,
+    n_folds: int,
+    all_rows: bool,
+    miss_rate: Rate,
+    work: WorkFolder | None,
+) -> None:
+    """Tell the listener of a queue how long its fits will take, if it wants to know.
+
+    What is there of an interrupted call would have to be read to say how much is left: then
+    nothing is told.
+    """
+    if not queue.is_asked_for_time or (work is not None and work.has_parts()):
+        return
+    classifier: PartialLabelClassifier = clone(method)
+    _, features = untrained_model(task.plan, task.values, classifier)
+    one = estimate_fit_seconds(classifier, features, task.training)
+    # Where sets may miss the truth, folds are trained in several rounds first.
+    n_rounds = (1 if n_folds else 0) + (ROUNDS if miss_rate != 0 else 0)
+    folds = [one * (n_folds - 1) / n_folds] * n_folds * n_rounds if n_folds else []
+    fits = [one] * all_rows + folds
+    queue.on_time_estimated(len(fits), seconds_side_by_side(fits, queue.n_at_once))
+
+
+def seconds_side_by_side(fits: list[float], n_at_once: int) -> float:
+    """Return when the last of these fits ends, if whoever is free takes the next one."""
+    ends = [0.0] * n_at_once
+    for seconds in fits:
+        heapq.heapreplace(ends, ends[0] + seconds)
+    return max(ends)
