@@ -306,7 +306,7 @@ def set_log_likelihood(
     return float(np.log(np.clip(of_sets, np.finfo(float).eps, 1)).mean())
 
 
-def _set_probabilities(sets: CandidateLabels, matrix: FloatArray, names: AnyArray) -> FloatArray:
+def _set_probabilities(sets: CandidateLabels, matrix: FloatArray, names: AnyArray) -> AnyArray:
     """Return the probability of every set; candidates that are no column have none."""
     rows, columns = sets.pairs()
     known = known_columns_of(sets.classes, names)[columns]

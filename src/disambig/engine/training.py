@@ -19,8 +19,7 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
-from disambig.engine.loss import Seen, gradient_of_logits, log_likelihood, seen_in
-from disambig.engine.loss_weights import LossWeights
+from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_likelihood, seen_in
 from disambig.engine.prepared import Preparation, PreparedStep
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
 

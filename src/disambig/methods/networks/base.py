@@ -297,9 +297,11 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
-        check_class_weight(self.class_weight)
+        if self.class_weight is not None:
+            check_class_weight(self.class_weight)
         choose_device(self.device)
-        check_callbacks(self.callbacks)
+        if self.callbacks is not None:
+            check_callbacks(self.callbacks)
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, minimum=0)
 
@@ -364,7 +366,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             sets.groups,
             sets.promise,
             relative_row_weights(sets),
-            weights_of_classes(self.class_weight, sets),
+            None if self.class_weight is None else weights_of_classes(self.class_weight, sets),
         )
         monitor = None
         if held_out is not None:

@@ -11,8 +11,6 @@ EVENTS = ("on_fit_start", "on_epoch_end", "on_fit_end", "on_interrupt")
 
 def check_callbacks(callbacks: Any) -> None:
     """Refuse what is not a list, and members of it that would never be called."""
-    if callbacks is None:
-        return
     if not isinstance(callbacks, Sequence) or isinstance(callbacks, str):
         raise ParameterError(f"'callbacks' must be a list of objects. Got {callbacks!r} instead.")
     deaf = [one for one in callbacks if not any(callable(getattr(one, e, None)) for e in EVENTS)]
