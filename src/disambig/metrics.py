@@ -489,8 +489,9 @@ def set_log_likelihood_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> from disambig.datasets import make_partial_label_dataset
     >>> from disambig.metrics import set_log_likelihood_scorer
     >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> X, y = data.X, data.candidates
     >>> scores = cross_val_score(
-    ...     EMClassifier(), data.X, data.candidates, scoring=set_log_likelihood_scorer, cv=3
+    ...     EMClassifier(), X, y, scoring=set_log_likelihood_scorer, cv=3
     ... )
     >>> scores.shape
     (3,)

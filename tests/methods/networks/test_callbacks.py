@@ -4,7 +4,7 @@ import pytest
 
 from disambig import NCPDClassifier
 from disambig._core.errors import ParameterError
-from disambig.methods.networks.callbacks import EVENTS, check_callbacks
+from disambig.engine.training import EVENTS, check_callbacks
 
 X, Y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"]
 

@@ -35,11 +35,10 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import Rule, TrainingData, TrainingSettings
-from disambig.engine.training import Training
+from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
 from disambig.methods.feature_scales import LARGEST_INPUT
-from disambig.methods.networks.callbacks import check_callbacks
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
