@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, recall_score
+from sklearn.metrics import accuracy_score, log_loss, recall_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from candidates.strategies import candidate_labels
@@ -24,6 +24,8 @@ from disambig.metrics import (
     expected_calibration_error,
     metric_title,
     per_class_recall,
+    set_log_likelihood,
+    set_log_likelihood_scorer,
     transductive_accuracy,
 )
 
@@ -139,6 +141,31 @@ def test_approximated_accuracy_agrees_with_a_loop(candidates, random):
     assert approximated_accuracy(candidates, matrix) == pytest.approx(total / len(matrix))
 
 
+@given(candidate_labels(weighted=False), st.randoms(use_true_random=False))
+def test_set_log_likelihood_agrees_with_a_loop(candidates, random):
+    matrix = np.array(
+        [[random.random() + 0.01 for _ in candidates.classes] for _ in range(len(candidates))]
+    )
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    masks = candidates.to_mask()
+    expected = np.mean([np.log(row[m].sum()) for row, m in zip(matrix, masks, strict=True)])
+    assert set_log_likelihood(candidates, matrix) == pytest.approx(expected)
+
+
+@given(predictions())
+def test_set_log_likelihood_on_plain_labels_is_minus_the_log_loss(case):
+    truth, matrix = case
+    expected = -log_loss(truth, matrix, labels=CLASSES)
+    assert set_log_likelihood(truth, matrix, classes=CLASSES) == pytest.approx(expected)
+
+
+def test_a_set_without_probability_counts_as_one_with_little(pets):
+    found = set_log_likelihood(pets[:1], [[1.0, 0.0]], classes=["owl", "bird"])
+    assert found == pytest.approx(np.log(np.finfo(float).eps))
+    turned = set_log_likelihood(pets, np.eye(3)[:, ::-1], classes=["dog", "cat", "bird"])
+    assert turned == pytest.approx(set_log_likelihood(pets, np.eye(3)))
+
+
 def test_columns_may_be_in_another_order_or_for_other_classes(pets):
     matrix = np.array([[0.2, 0.6, 0.2], [0.1, 0.8, 0.1], [0.5, 0.3, 0.2]])
     expected = approximated_accuracy(pets, matrix)
@@ -185,6 +212,8 @@ def test_scorers_are_the_metrics_on_held_out_sets(data):
     assert covering_rate_scorer(method, X, y) == covering_rate(y, method.predict(X))
     expected = approximated_accuracy(y, method.predict_proba(X))
     assert approximated_accuracy_scorer(method, X, y) == expected
+    expected = set_log_likelihood(y, method.predict_proba(X))
+    assert set_log_likelihood_scorer(method, X, y) == expected
 
 
 def test_scorers_name_the_columns_of_a_mask_as_the_method_does(data):

@@ -31,6 +31,8 @@ __all__ = [
     "covering_rate_scorer",
     "expected_calibration_error",
     "per_class_recall",
+    "set_log_likelihood",
+    "set_log_likelihood_scorer",
     "transductive_accuracy",
 ]
 
@@ -253,14 +255,63 @@ def approximated_accuracy(
     _check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
     best = matrix.argmax(axis=1)
     covered = sets.contains(names[best])
-    rows, columns = sets.pairs()
-    known = known_columns_of(sets.classes, names)[columns]
-    of_candidates = np.where(known >= 0, matrix[rows, known], 0)
-    total = np.bincount(rows, weights=of_candidates, minlength=len(matrix))
+    total = _set_probabilities(sets, matrix, names)
     highest = matrix[np.arange(len(matrix)), best]
     # A covered prediction has a probability above zero, and so has its set.
     shares = np.divide(highest, total, out=np.zeros(len(matrix)), where=covered)
     return float(shares.mean())
+
+
+def set_log_likelihood(
+    candidates: CandidateLabels,
+    probabilities: Any,
+    *,
+    classes: Iterable[Label] | None = None,
+) -> float:
+    r"""Return the mean logarithm of the probability given to the candidate sets, at most 0.
+
+    With the candidates :math:`S_i` of row i and its probabilities :math:`p_{ij}`, this is
+
+    .. math:: \frac{1}{n} \sum_i \log \left( \sum_{j \in S_i} p_{ij} \right)
+
+    With one label per set it is minus the log loss. Probabilities of a set count as 2.2e-16 at
+    least, so that a single one cannot decide alone.
+
+    Parameters
+    ----------
+    candidates : CandidateLabels, or anything a method accepts as ``y``
+        Candidate sets of held-out rows.
+    probabilities : array-like of shape (n_samples, n_columns)
+        Predicted class probabilities.
+    classes : iterable of labels, optional
+        Names of the columns of ``probabilities``; by default the classes of ``candidates``.
+
+    See Also
+    --------
+    covering_rate : Looks at predictions only.
+    set_log_likelihood_scorer : For scikit-learn's grid search.
+
+    Examples
+    --------
+    >>> from disambig import CandidateLabels
+    >>> from disambig.metrics import set_log_likelihood
+    >>> y = CandidateLabels.from_strings(["cat|dog", "fox"])
+    >>> round(set_log_likelihood(y, [[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]), 4)
+    -0.6931
+    """
+    sets = as_candidates(candidates, classes=classes)
+    matrix, names = _as_probabilities(probabilities, sets.classes if classes is None else classes)
+    _check_same_length(candidate_sets=len(sets), probabilities=len(matrix))
+    of_sets = _set_probabilities(sets, matrix, names)
+    return float(np.log(np.clip(of_sets, np.finfo(float).eps, 1)).mean())
+
+
+def _set_probabilities(sets: CandidateLabels, matrix: FloatArray, names: AnyArray) -> AnyArray:
+    """Return the probability of every set; candidates that are no column have none."""
+    rows, columns = sets.pairs()
+    known = known_columns_of(sets.classes, names)[columns]
+    of_candidates = np.where(known >= 0, matrix[rows, known], 0)
+    return np.bincount(rows, weights=of_candidates, minlength=len(matrix))
 
 
 def brier_score(
@@ -411,6 +462,41 @@ def approximated_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     (3,)
     """
     return approximated_accuracy(y, estimator.predict_proba(X), classes=estimator.classes_)
+
+
+def set_log_likelihood_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score by the mean logarithm of the probability given to the candidate sets ``y``.
+
+    With plain labels as ``y`` it is scikit-learn's "neg_log_loss".
+
+    Parameters
+    ----------
+    estimator : PartialLabelClassifier
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        Features of held-out rows.
+    y : CandidateLabels, or anything a method accepts as ``y``
+        Their candidate sets.
+
+    See Also
+    --------
+    covering_rate_scorer : Looks at predictions only.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from disambig import EMClassifier
+    >>> from disambig.datasets import make_partial_label_dataset
+    >>> from disambig.metrics import set_log_likelihood_scorer
+    >>> data = make_partial_label_dataset(60, 4, 3, random_state=0)
+    >>> X, y = data.X, data.candidates
+    >>> scores = cross_val_score(
+    ...     EMClassifier(), X, y, scoring=set_log_likelihood_scorer, cv=3
+    ... )
+    >>> scores.shape
+    (3,)
+    """
+    return set_log_likelihood(y, estimator.predict_proba(X), classes=estimator.classes_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,12 +95,14 @@ def test_a_collection_anywhere_among_the_labels_is_noticed(mixed):
         as_candidates(mixed)
 
 
-def test_a_label_that_looks_like_several_is_warned_about():
-    message = r"label 'cat\|dog' is taken as one class.*from_strings"
-    with pytest.warns(UserWarning, match=message) as caught:
-        candidates = as_candidates(["cat|dog", "cat"])
-    assert caught[0].filename == __file__
-    assert candidates.to_sets() == [{"cat|dog"}, {"cat"}]
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+def test_a_label_that_looks_like_several_is_refused_with_the_constructor_to_use(form):
+    labels = ["cat", "cat|dog", "dog|cat"]
+    message = r"label 'cat\|dog' has a '\|'.*2 samples, first at row 1.*from_strings.*from_labels"
+    with pytest.raises(CandidateError, match=message):
+        as_candidates(form(labels))
+    named = as_candidates(CandidateLabels.from_labels(form(labels)))
+    assert named.to_sets() == [{"cat"}, {"cat|dog"}, {"dog|cat"}]
 
 
 def test_a_mask_without_names_takes_the_names_given():

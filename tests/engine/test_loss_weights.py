@@ -6,8 +6,7 @@ import torch
 from scipy import sparse
 
 from disambig.engine.batches import CandidateTable
-from disambig.engine.loss import gradient_of_logits, log_likelihood, seen_in
-from disambig.engine.loss_weights import LossWeights
+from disambig.engine.loss import LossWeights, gradient_of_logits, log_likelihood, seen_in
 from disambig.engine.rule import Targets, TrainingData
 
 CPU = torch.device("cpu")

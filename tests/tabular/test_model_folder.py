@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -270,7 +271,7 @@ def test_generators_callbacks_and_checkpoints_are_not_stored(tmp_path):
         NCPDClassifier(
             hidden=8, epochs=2, ramp_epochs=1, device="cpu",
             random_state=np.random.default_rng(0),
-            callbacks=[object()],
+            callbacks=[SimpleNamespace(on_fit_end=lambda _: None)],
             checkpoint=tmp_path / "secret",
         )
     )  # fmt: skip

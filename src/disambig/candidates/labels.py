@@ -1,5 +1,6 @@
 """``CandidateLabels``: for every sample, the set of labels that it may have."""
 
+import sys
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Self
 
@@ -18,6 +19,7 @@ from disambig.candidates.groups import (
     runs_of_equal_rows,
 )
 from disambig.candidates.row_facts import RowFacts, as_row_weights
+from disambig.candidates.scikit_learn import refuse_scikit_learn
 
 _ROWS_AT_A_TIME = 4096
 _NOTHING_SAID = RowFacts()
@@ -28,8 +30,9 @@ class CandidateLabels:
 
     Use one of the ``from_...`` constructors; they accept sets, strings, masks, plain labels,
     exclusions, annotator votes and nodes of a taxonomy. scikit-learn accepts it wherever it
-    accepts labels: it has a ``shape`` and a length, can be indexed by rows, and
-    ``numpy.asarray`` turns it into a boolean mask. ``with_groups`` says which samples come
+    hands labels on: it has a ``shape`` and a length, and can be indexed by rows.
+    ``numpy.asarray`` turns it into a boolean mask; what in scikit-learn would read that as labels
+    that are all right is refused. ``with_groups`` says which samples come
     together, such as the faces in one photo; ``with_row_weights`` how much each of them counts.
 
     Parameters
@@ -320,6 +323,7 @@ class CandidateLabels:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("Candidate sets can only be turned into an array by copying them.")
+        refuse_scikit_learn(sys._getframe(1))
         return self.to_mask().astype(bool if dtype is None else dtype, copy=False)
 
     def __setattr__(self, name: str, value: Any) -> None:

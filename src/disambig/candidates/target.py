@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from disambig._core.errors import CandidateError, describe_rows, warn_caller
+from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.typing import Label
 from disambig.candidates.checks import as_list, is_missing
 from disambig.candidates.labels import CandidateLabels
@@ -77,11 +77,13 @@ def _plain_labels(y: Any) -> list[Any]:
         )
     if all(isinstance(label, float) for label in labels):
         check_classification_targets(np.array(labels))
-    delimited = next((label for label in labels if isinstance(label, str) and "|" in label), None)
-    if delimited is not None:
-        warn_caller(
-            f"The label {delimited!r} is taken as one class. If it means several labels, "
-            "say y = CandidateLabels.from_strings(y)."
+    delimited = np.array([isinstance(label, str) and "|" in label for label in labels], dtype=bool)
+    if delimited.any():
+        raise CandidateError(
+            f"The label {labels[int(delimited.argmax())]!r} has a '|' in it, as have "
+            f"{describe_rows(delimited)}. If it stands between several labels, say "
+            "y = CandidateLabels.from_strings(y). If it is part of the name of a class, say "
+            "y = CandidateLabels.from_labels(y)."
         )
     return labels
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from disambig._core.errors import TrainingError
+from disambig._core.errors import ParameterError, TrainingError
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches, Candidates, CandidateTable
 from disambig.engine.device import quiet_surroundings, runs_kernels
@@ -19,10 +19,25 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
-from disambig.engine.loss import Seen, gradient_of_logits, log_likelihood, seen_in
-from disambig.engine.loss_weights import LossWeights
+from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_likelihood, seen_in
 from disambig.engine.prepared import Preparation, PreparedStep
 from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
+
+# What a training calls, where a listener has it.
+EVENTS = ("on_fit_start", "on_epoch_end", "on_fit_end", "on_interrupt")
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse what is not a list, and listeners in it that would never be called."""
+    if not isinstance(callbacks, Sequence) or isinstance(callbacks, str):
+        raise ParameterError(f"'callbacks' must be a list of objects. Got {callbacks!r} instead.")
+    deaf = [one for one in callbacks if not any(callable(getattr(one, e, None)) for e in EVENTS)]
+    if deaf:
+        raise ParameterError(
+            f"A callback needs at least one of the methods {', '.join(EVENTS)}. Got {deaf[0]!r}, "
+            "which has none. Write a class with on_epoch_end(self, training), and give an object "
+            "of it."
+        )
 
 
 class _Step(NamedTuple):

@@ -68,9 +68,9 @@ def relative_row_weights(candidates: CandidateLabels) -> FloatArray | None:
 
     So that equal weights, whatever they are, give the same as no weights at all.
     """
-    weights = candidates.row_weights
-    # Over the largest first: so that no sum overflows, and equal ones are exactly one.
-    if weights is None:
+    if candidates.row_weights is None:
         return None
-    weights = weights / weights.max()
-    return weights / weights.mean()
+    # Over the largest first: so that no sum overflows, and equal ones are exactly one.
+    weights: FloatArray = candidates.row_weights / candidates.row_weights.max()
+    weights /= weights.mean()
+    return weights

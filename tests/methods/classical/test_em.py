@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.methods.classical.em import EMClassifier, _cross_entropy, _posterior_and_loss
+from disambig.methods.classical.em import EMClassifier, _cross_entropy, _posterior_and_losses
 from methods.classical.problems import random_problem
 
 
@@ -22,20 +22,20 @@ def test_the_posterior_by_hand():
     scores = np.log([[1.0, 2.0, 7.0]])
     equal = CandidateLabels.from_sets([["a", "b"]], classes=["a", "b", "c"])
     weighted = CandidateLabels.from_sets([{"a": 3, "b": 1}], classes=["a", "b", "c"])
-    posterior, loss = _posterior_and_loss(equal, scores)
+    posterior, losses = _posterior_and_losses(equal, scores)
     np.testing.assert_allclose(posterior, [1 / 3, 2 / 3])
-    assert loss == pytest.approx(-np.log((0.1 + 0.2) / 2))
-    posterior, loss = _posterior_and_loss(weighted, scores)
+    assert losses == pytest.approx(-np.log((0.1 + 0.2) / 2))
+    posterior, losses = _posterior_and_losses(weighted, scores)
     np.testing.assert_allclose(posterior, [3 / 5, 2 / 5])
-    assert loss == pytest.approx(-np.log((3 * 0.1 + 0.2) / 4))
+    assert losses == pytest.approx(-np.log((3 * 0.1 + 0.2) / 4))
 
 
 def test_the_posterior_stands_scores_of_any_size():
     candidates = CandidateLabels.from_sets([["a", "b"], ["b"]], classes=["a", "b", "c"])
     scores = np.array([[-2000.0, -2001.0, 2000.0], [0.0, -3000.0, 3000.0]])
-    posterior, loss = _posterior_and_loss(candidates, scores)
+    posterior, losses = _posterior_and_losses(candidates, scores)
     np.testing.assert_allclose(posterior, [*softmax([0, -1]), 1])
-    assert loss == pytest.approx(10000 - np.log(1 + np.exp(-1)) + np.log(2))
+    assert losses.sum() == pytest.approx(10000 - np.log(1 + np.exp(-1)) + np.log(2))
 
 
 def test_the_loss_of_a_step_by_hand():
@@ -45,10 +45,24 @@ def test_the_loss_of_a_step_by_hand():
     np.testing.assert_allclose(slope, [[0.25 - 0.75, 0.5 - 0.25, 0.25]])
 
 
-@given(st.integers(0, 1000), st.booleans())
-def test_the_gradient_of_a_step_agrees_with_differences(seed, weighted):
+def test_the_loss_of_a_weighted_step_by_hand():
+    candidates = CandidateLabels.from_sets([["a", "b"]], classes=["a", "b", "c"])
+    # The row counts twice, and its second candidate three times.
+    targets, totals = np.array([2 * 0.75, 2 * 3 * 0.25]), np.array([3.0])
+    loss, slope = _cross_entropy(candidates, targets, totals)(np.log([[1.0, 2.0, 1.0]]))
+    assert loss == pytest.approx(-1.5 * np.log(0.25) - 1.5 * np.log(0.5))
+    np.testing.assert_allclose(slope, [[3 * 0.25 - 1.5, 3 * 0.5 - 1.5, 3 * 0.25]])
+
+
+@given(st.integers(0, 1000), st.booleans(), st.booleans())
+def test_the_gradient_of_a_step_agrees_with_differences(seed, weighted, weighted_rows):
     _, candidates, generator = random_problem(seed, weighted=weighted)
-    loss_of_scores = _cross_entropy(candidates, candidates.prior().data)
+    targets, totals = candidates.prior().data, None
+    if weighted_rows:
+        rows, _ = candidates.pairs()
+        targets = targets * generator.random(len(targets))
+        totals = np.bincount(rows, targets)
+    loss_of_scores = _cross_entropy(candidates, targets, totals)
 
     def loss(flat):
         return loss_of_scores(flat.reshape(candidates.shape))[0]

@@ -1,4 +1,5 @@
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ from methods.ncpd.other_process import exit_code_of, results_of, write_result
         {"activation": "gelu", "dropout": 0.1},
         {"validation": 0.2},
         {"random_state": None},
-        {"callbacks": [print], "verbose": 1},
+        {"callbacks": [SimpleNamespace(on_fit_end=str)], "verbose": 1},
         *({"scaling": kind} for kind in ("half", "standard", "global", "quantile", "none")),
         {"scaling": FeatureScaler(kind="quantile")},
     ],

@@ -226,7 +226,7 @@ def _posterior_and_losses(
 
 
 def _cross_entropy(
-    candidates: CandidateLabels, targets: FloatArray, totals: FloatArray | None
+    candidates: CandidateLabels, targets: FloatArray, totals: FloatArray | None = None
 ) -> LossOfScores:
     """Return the function from scores to the cross-entropy of all rows and its gradient.
 

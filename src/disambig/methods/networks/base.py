@@ -35,11 +35,10 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import Rule, TrainingData, TrainingSettings
-from disambig.engine.training import Training
+from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
 from disambig.methods.feature_scales import LARGEST_INPUT
-from disambig.methods.networks.callbacks import check_callbacks
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.pace import measure_pace
@@ -298,9 +297,11 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise ParameterError(f"'checkpoint' must be a path. Got {self.checkpoint!r} instead.")
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
-        check_class_weight(self.class_weight)
+        if self.class_weight is not None:
+            check_class_weight(self.class_weight)
         choose_device(self.device)
-        check_callbacks(self.callbacks)
+        if self.callbacks is not None:
+            check_callbacks(self.callbacks)
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, minimum=0)
 
@@ -374,7 +375,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             sets.groups,
             sets.promise,
             relative_row_weights(sets),
-            weights_of_classes(self.class_weight, sets),
+            None if self.class_weight is None else weights_of_classes(self.class_weight, sets),
         )
         monitor = None
         if held_out is not None:
