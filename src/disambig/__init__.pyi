@@ -22,7 +22,11 @@ from .methods import PLKNN as PLKNN
 from .methods import PLSVM as PLSVM
 from .methods import PRODEN as PRODEN
 from .methods import SURE as SURE
+from .methods import AutoDisambiguator as AutoDisambiguator
 from .methods import ConformalSets as ConformalSets
+from .methods import DisambiguatingBoosting as DisambiguatingBoosting
+from .methods import DisambiguatingClassifier as DisambiguatingClassifier
+from .methods import DisambiguatingForest as DisambiguatingForest
 from .methods import EMClassifier as EMClassifier
 from .methods import FeatureScaler as FeatureScaler
 from .methods import NCPDClassifier as NCPDClassifier

@@ -92,6 +92,13 @@ def runs_of_equal_rows(matrix: Sparse) -> IntArray:
     return np.cumsum(is_first) - 1
 
 
+def deal_rows(n_rows: int, groups: IntArray | None, n_folds: int, seed: Any) -> IntArray:
+    """Return the fold of every row, at random; rows of a group are in the same one."""
+    if groups is not None:
+        return deal_groups(groups, n_folds, seed)
+    return make_generator(seed).permutation(n_rows) % n_folds
+
+
 def deal_groups(groups: IntArray, n_folds: int, seed: Any) -> IntArray:
     """Return the fold of every row; all rows of a group are in the same one.
 

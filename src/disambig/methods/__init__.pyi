@@ -1,4 +1,6 @@
+from .auto.estimator import AutoDisambiguator as AutoDisambiguator
 from .base import PartialLabelClassifier as PartialLabelClassifier
+from .boosting import DisambiguatingBoosting as DisambiguatingBoosting
 from .cc import CC as CC
 from .classical.aggd import AGGD as AGGD
 from .classical.clpl import CLPL as CLPL
@@ -11,6 +13,8 @@ from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
 from .conformal import ConformalSets as ConformalSets
 from .cost import estimate_fit_seconds as estimate_fit_seconds
+from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
+from .forest import DisambiguatingForest as DisambiguatingForest
 from .misses import Misses as Misses
 from .misses import find_misses as find_misses
 from .ncpd import NCPDClassifier as NCPDClassifier

@@ -7,7 +7,6 @@ one more candidate, and judges are trained again: each round they learn from few
 label too many costs next to nothing, a truth that is missing costs a row.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -17,12 +16,12 @@ import numpy as np
 from sklearn.base import clone
 
 from disambig._core.errors import CandidateError, ParameterError
-from disambig._core.parameters import check_integer, make_generator, spawn_seeds
+from disambig._core.parameters import check_integer, spawn_seeds
 from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
-from disambig.candidates.groups import deal_groups
+from disambig.candidates.groups import deal_rows
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.side_by_side import fit_copies
+from disambig.methods.side_by_side import judge_by_others
 from disambig.solvers.set_model import SetModel, fit_set_model
 
 # Below this, the first judges may as well be wrong themselves: the sets are left alone.
@@ -175,15 +174,15 @@ def find_misses_side_by_side(
             "lower the 'n_folds' of find_misses, or leave the 'miss_rate' of NCPD+ at 0."
         )
     folds = [
-        make_generator(seed).permutation(len(candidates)) % n_folds
-        if candidates.groups is None
-        else deal_groups(candidates.groups, n_folds, seed)
+        deal_rows(len(candidates), candidates.groups, n_folds, seed)
         for seed, (_, candidates) in zip(seeds, data, strict=True)
     ]
     searches = [MissSearch(candidates, miss_rate) for _, candidates in data]
     unsettled = list(range(len(data)))
     while unsettled:
-        judged = _judge([(methods[n], data[n][0], searches[n].sets, folds[n]) for n in unsettled])
+        judged = judge_by_others(
+            [(methods[n], data[n][0], searches[n].sets, folds[n]) for n in unsettled]
+        )
         for n, probabilities in zip(unsettled, judged, strict=True):
             searches[n].take(probabilities)
         unsettled = [n for n in unsettled if not searches[n].settled]
@@ -229,28 +228,6 @@ class MissSearch:
     def found(self) -> Misses:
         """Return what is found after the last round."""
         return describe_misses(self._said, self._given, self._known, self.sets)
-
-
-def _judge(
-    tables: Sequence[tuple[PartialLabelClassifier, Features, CandidateLabels, IntArray]],
-) -> list[FloatArray]:
-    """Return the probabilities of all rows of every table, by copies trained without their fold."""
-    judges = []
-    data = []
-    held_out = []
-    for method, X, candidates, folds in tables:
-        for fold in range(folds.max() + 1):
-            judges.append(copy.copy(method))  # a clone would not know that it is a judge
-            data.append((X[folds != fold], candidates[folds != fold]))
-            held_out.append((X, folds == fold))
-    fit_copies(judges, data)
-    said = [judge.predict_proba(X[rows]) for judge, (X, rows) in zip(judges, held_out, strict=True)]
-    judged: list[FloatArray] = []
-    for _, _, candidates, folds in tables:
-        judged.append(np.empty(candidates.shape))
-        for fold in range(folds.max() + 1):
-            judged[-1][folds == fold] = said.pop(0)
-    return judged
 
 
 def _outside(candidates: CandidateLabels, model: SetModel) -> IntArray:

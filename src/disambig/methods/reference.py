@@ -1,31 +1,20 @@
 """Baselines for scale: logistic regression on true labels, and on labels taken as they come."""
 
-import inspect
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import has_fit_parameter
 
-from disambig._core.errors import CandidateError, ParameterError, describe_rows
+from disambig._core.errors import CandidateError, describe_rows
 from disambig._core.parameters import RandomState, make_generator
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
+from disambig.methods.ordinary import OrdinaryModel, check_estimator, refuse_to_save
 from disambig.methods.row_weights import RowWeightsMixin
 from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
-
-
-def _logistic(coef_: FloatArray, intercept_: FloatArray, classes_: IntArray) -> LogisticRegression:
-    """Return a fitted logistic regression."""
-    model = LogisticRegression(max_iter=1000)
-    model.coef_, model.intercept_, model.classes_ = coef_, intercept_, classes_
-    model.n_features_in_ = coef_.shape[1]
-    return model
 
 
 class SupervisedReference(RowWeightsMixin, PartialLabelClassifier):
@@ -35,7 +24,7 @@ class SupervisedReference(RowWeightsMixin, PartialLabelClassifier):
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_model": part(
-            _logistic,
+            OrdinaryModel.from_arrays,
             coef_=array("scores", "features"),
             intercept_=array("scores"),
             classes_=integers("labels"),
@@ -48,12 +37,7 @@ class SupervisedReference(RowWeightsMixin, PartialLabelClassifier):
 
     def _check_parameters(self) -> None:
         check_scaling(self.scaling)
-        is_classifier = hasattr(self.estimator, "predict_proba")
-        if self.estimator is not None and (inspect.isclass(self.estimator) or not is_classifier):
-            raise ParameterError(
-                "'estimator' must be an instance of a classifier with predict_proba. "
-                f"Got {self.estimator!r} instead."
-            )
+        check_estimator(self.estimator)
 
     def _train(
         self,
@@ -71,34 +55,14 @@ class SupervisedReference(RowWeightsMixin, PartialLabelClassifier):
         self._scaler = fit_scaler(self.scaling, X, of_rows)
         if of_rows is not None:
             weights = of_rows[rows] if weights is None else weights * of_rows[rows]
-        labels = np.unique(columns)
-        if len(labels) == 1:  # nothing to learn, and no classifier that would
-            self._model = _logistic(np.empty((0, X.shape[1])), np.empty(0), labels)
-            return
-        model = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
-        self._model = clone(model)
-        given = {} if weights is None else {"sample_weight": weights}
-        if given and not has_fit_parameter(model, "sample_weight"):
-            raise ParameterError(
-                f"Weights of rows need an 'estimator' that takes 'sample_weight' in fit. Got "
-                f"{model!r}. Give another one, or take the weights out."
-            )
-        self._model.fit(apply_scaler(self._scaler, X)[rows], columns, **given)
+        scaled = apply_scaler(self._scaler, X)
+        self._model = OrdinaryModel.train(self.estimator, scaled, rows, columns, weights)
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        probabilities = np.zeros((X.shape[0], len(self.classes_)))
-        # The model knows only the columns it has seen.
-        seen = self._model.classes_
-        X = apply_scaler(self._scaler, X)
-        probabilities[:, seen] = self._model.predict_proba(X) if len(seen) > 1 else 1
-        return probabilities
+        return self._model.probabilities(apply_scaler(self._scaler, X), len(self.classes_))
 
     def _to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self.estimator is not None:
-            raise ParameterError(
-                f"{type(self).__name__} can be saved with the classifier that it has by default. "
-                f"Got the estimator {type(self.estimator).__name__}, which is code."
-            )
+        refuse_to_save(type(self).__name__, self.estimator)
         return super()._to_arrays()
 
 
@@ -157,8 +121,8 @@ class AverageClassifier(SupervisedReference):
     Parameters
     ----------
     estimator : classifier, default=None
-        An ordinary classifier with ``predict_proba`` whose ``fit`` takes ``sample_weight``;
-        logistic regression by default.
+        An ordinary classifier with ``predict_proba``; logistic regression by default. If its
+        ``fit`` takes no ``sample_weight``, rows are copied instead.
     scaling : {"half", "standard", "global", "quantile", "none"} or transformer, default="standard"
         How features are scaled, fitted on the training rows.
     class_weight : "balanced", dict or None, default=None
@@ -203,11 +167,6 @@ class AverageClassifier(SupervisedReference):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_class_weight(self.class_weight)
-        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ParameterError(
-                "'estimator' must take 'sample_weight' in fit, to weigh the candidates of a row. "
-                f"Got {self.estimator!r} instead."
-            )
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         rows, columns = candidates.pairs()

@@ -1,12 +1,16 @@
 """``fit_many``: one method fitted to many sets of rows, side by side where it can."""
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from disambig._core.parameters import check_integer
+from disambig._core.typing import Features, FloatArray, IntArray
+from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 
 Method = TypeVar("Method", bound=PartialLabelClassifier)
@@ -75,15 +79,41 @@ def fit_copies(copies: Sequence[Method], data: Sequence[tuple[Any, Any]]) -> Seq
 
     They may differ in their seeds, and in what belongs to a single fit.
     """
-    checked = [copy._begin_fit(X, y) for copy, (X, y) in zip(copies, data, strict=True)]
+    checked = [each._begin_fit(X, y) for each, (X, y) in zip(copies, data, strict=True)]
     confidences = type(copies[0])._fit_side_by_side(copies, checked) if copies else []
-    for copy, (_, candidates), confidence in zip(copies, checked, confidences, strict=True):
-        copy._end_fit(candidates, confidence)
+    for each, (_, candidates), confidence in zip(copies, checked, confidences, strict=True):
+        each._end_fit(candidates, confidence)
     return copies
 
 
+def judge_by_others(
+    tables: Sequence[tuple[PartialLabelClassifier, Features, CandidateLabels, IntArray]],
+) -> list[FloatArray]:
+    """Return the probabilities of the rows of every table, by copies trained without their fold.
+
+    A table is a method, features, sets and the fold of every row. Rows of the fold -1 are always
+    trained on, and their probabilities are NaN. All methods are copies of one.
+    """
+    judges = []
+    data = []
+    held_out = []
+    for method, X, candidates, folds in tables:
+        for fold in range(folds.max() + 1):
+            judges.append(copy.copy(method))  # a clone would not know that it is a judge
+            data.append((X[folds != fold], candidates[folds != fold]))
+            held_out.append((X, folds == fold))
+    fit_copies(judges, data)
+    said = [judge.predict_proba(X[rows]) for judge, (X, rows) in zip(judges, held_out, strict=True)]
+    judged: list[FloatArray] = []
+    for _, _, candidates, folds in tables:
+        judged.append(np.full(candidates.shape, np.nan))
+        for fold in range(folds.max() + 1):
+            judged[-1][folds == fold] = said.pop(0)
+    return judged
+
+
 def _copy(method: PartialLabelClassifier, seed: int | None) -> PartialLabelClassifier:
-    copy: PartialLabelClassifier = clone(method)
-    if seed is not None and "random_state" in copy.get_params():
-        copy.set_params(random_state=seed)
-    return copy
+    copied: PartialLabelClassifier = clone(method)
+    if seed is not None and "random_state" in copied.get_params():
+        copied.set_params(random_state=seed)
+    return copied

@@ -198,6 +198,7 @@ def compare(
     candidates: CandidateLabels,
     probabilities: Mapping[str, FloatArray],
     left_out: Collection[str] = (),
+    smallest_weight: float = _SMALLEST_WEIGHT,
 ) -> Selection:
     """Weigh configurations by what they say of the same held-out rows.
 
@@ -209,12 +210,16 @@ def compare(
         For every configuration, in the column order of ``candidates``.
     left_out : collection of str
         Configurations that are to weigh nothing.
+    smallest_weight : float
+        What would weigh less is left out.
     """
     masses = np.stack([_masses(candidates, said) for said in probabilities.values()])
     weights = np.zeros(len(masses))
     weighed = np.array([name not in left_out for name in probabilities])
     if weighed.any():
-        weights[weighed] = _without_small(mixture_weights(masses[weighed], _PSEUDO_ROWS))
+        weights[weighed] = _without_small(
+            mixture_weights(masses[weighed], _PSEUDO_ROWS), smallest_weight
+        )
     log_masses = np.log(np.maximum(masses, SMALLEST_MASS)).mean(axis=1)
     return Selection(
         {
@@ -235,7 +240,7 @@ def _masses(candidates: CandidateLabels, probabilities: FloatArray) -> FloatArra
     return group_sums(candidates.values_of(probabilities), candidates.starts)
 
 
-def _without_small(weights: FloatArray) -> FloatArray:
-    kept: FloatArray = np.where(weights < _SMALLEST_WEIGHT, 0.0, weights)
+def _without_small(weights: FloatArray, smallest: float) -> FloatArray:
+    kept: FloatArray = np.where(weights < smallest, 0.0, weights)
     kept /= kept.sum()
     return kept

@@ -1,0 +1,1 @@
+"""Different kinds of learners on one table, weighed by candidate sets that they have not seen."""

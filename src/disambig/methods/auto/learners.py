@@ -1,0 +1,175 @@
+"""Who learns a table, who judges the learners, and what each of them weighs in the mix."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from disambig._core.typing import Features, FloatArray, IntArray
+from disambig.candidates.groups import deal_rows
+from disambig.candidates.labels import CandidateLabels
+from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.cost import estimate_fit_seconds
+from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, compare
+from disambig.methods.registry import get_method
+from disambig.methods.side_by_side import fit_copies, judge_by_others
+
+# Linear, kernel, trees of two kinds, networks.
+LEARNERS = ("em", "sure", "forest", "boosting", "ncpd_plus")
+# Learners whose time or memory grows too fast: rows, or rows times classes, at the most.
+_MOST_ROWS = {"sure": 5_000}
+_MOST_NUMBERS = {"boosting": 2_000_000, "forest": 50_000_000}
+# So many rows, in whole folds, are enough to weigh learners by.
+_ROWS_JUDGED = 1_000
+# What would weigh less gains nothing, and costs time.
+_SMALLEST_WEIGHT = 0.1
+# What judges of NCPD+ cost, in fits: scouts, and five trainings of a quarter of its epochs.
+_FITS_OF_NETWORK_JUDGES = 1.5
+
+Learners = dict[str, PartialLabelClassifier]
+
+
+class Task(NamedTuple):
+    """A table to learn."""
+
+    X: Features
+    candidates: CandidateLabels
+    folds: IntArray  # of the rows that learners are compared on; -1 for the others
+    learners: Learners  # not fitted yet
+
+
+def can_learn(
+    name: str, X: Features, candidates: CandidateLabels, *, class_weight: Any = None
+) -> bool:
+    """Return whether a method takes such features and weights, and is not too slow for them."""
+    method = get_method(name)
+    n_rows, n_classes = candidates.shape
+    return (
+        (method.accepts_sparse or not sparse.issparse(X))
+        and (method.uses_row_weights or candidates.row_weights is None)
+        and (class_weight is None or "class_weight" in method().get_params(deep=False))
+        and n_rows <= _MOST_ROWS.get(name, n_rows)
+        and n_rows * n_classes <= _MOST_NUMBERS.get(name, n_rows * n_classes)
+    )
+
+
+def deal_judged_rows(candidates: CandidateLabels, n_folds: int, seed: int) -> IntArray:
+    """Return the fold of every row that learners are compared on; -1 for the others.
+
+    All rows of a small table are dealt; of a large one some of the folds are enough.
+    """
+    groups, n_rows = candidates.groups, len(candidates)
+    n_folds = min(n_folds, n_rows if groups is None else len(np.unique(groups)))
+    if n_folds < 2:
+        return np.full(n_rows, -1)
+    folds = deal_rows(n_rows, groups, n_folds, seed)
+    n_judged = math.ceil(n_folds * min(1, _ROWS_JUDGED / n_rows))
+    return np.where(folds < n_judged, folds, -1)
+
+
+def seconds_of(
+    learners: Learners, X: Features, candidates: CandidateLabels, folds: IntArray
+) -> dict[str, float]:
+    """Return about how long every learner will take, judging included."""
+    return {
+        name: estimate_fit_seconds(learner, X, candidates) * (1 + _fits_of_judges(learner, folds))
+        for name, learner in learners.items()
+    }
+
+
+def _fits_of_judges(learner: PartialLabelClassifier, folds: IntArray) -> float:
+    if _judges_itself(learner):
+        return 0.0
+    return _FITS_OF_NETWORK_JUDGES if _is_mix_of_networks(learner) else float(folds.max() + 1)
+
+
+def _judges_itself(learner: PartialLabelClassifier) -> bool:
+    """Whether a fit leaves behind what models say of rows that they were not trained on."""
+    return bool(getattr(learner, "judges_itself", False))
+
+
+def _is_mix_of_networks(learner: PartialLabelClassifier) -> bool:
+    return learner.card.name == "ncpd_plus"
+
+
+def fit_mixes(tasks: Sequence[Task]) -> list[tuple[Selection, Learners]]:
+    """Return for every task what its learners weigh, and those of the mix, fitted to all rows."""
+    selections = [weigh(*judged) for judged in zip(tasks, judge(tasks), strict=True)]
+    for name in _names(tasks):
+        to_fit = [
+            task
+            for task, selection in zip(tasks, selections, strict=True)
+            if name in selection.weights and not hasattr(task.learners[name], "held_out_proba_")
+        ]
+        _fit_to_all_rows(name, to_fit)
+    return [
+        (selection, {name: task.learners[name] for name in selection.weights})
+        for task, selection in zip(tasks, selections, strict=True)
+    ]
+
+
+def _names(tasks: Sequence[Task]) -> list[str]:
+    return list(dict.fromkeys(name for task in tasks for name in task.learners))
+
+
+def _fit_to_all_rows(name: str, tasks: Sequence[Task]) -> None:
+    data = [(task.X, task.candidates) for task in tasks]
+    fit_copies([task.learners[name] for task in tasks], data)
+
+
+def judge(tasks: Sequence[Task], *, even_alone: bool = False) -> list[dict[str, FloatArray]]:
+    """Return for every task, by learner, the probabilities of rows that it was not trained on.
+
+    Where there is one learner there is nothing to compare, and nothing is judged unless wanted.
+    """
+    said: list[dict[str, FloatArray]] = [{} for _ in tasks]
+    fewest = 1 if even_alone else 2
+    judged = [
+        n for n, task in enumerate(tasks) if len(task.learners) >= fewest and task.folds.max() >= 0
+    ]
+    for name in _names(tasks):
+        numbers = [n for n in judged if name in tasks[n].learners]
+        learners = {n: tasks[n].learners[name] for n in numbers}
+        if numbers and _judges_itself(learners[numbers[0]]):
+            _fit_to_all_rows(name, [tasks[n] for n in numbers])
+            for n, learner in learners.items():
+                said[n][name] = learner.held_out_proba_  # type: ignore[attr-defined]
+            continue
+        for judges in _judges(learners, tasks):
+            tables = [
+                (judge, tasks[n].X, tasks[n].candidates, tasks[n].folds)
+                for n, judge in judges.items()
+            ]
+            for n, probabilities in zip(judges, judge_by_others(tables), strict=True):
+                said[n][name] = probabilities
+    return said
+
+
+def _judges(
+    learners: Mapping[int, PartialLabelClassifier], tasks: Sequence[Task]
+) -> Iterator[Mapping[int, PartialLabelClassifier]]:
+    """Yield judges by the number of their task, all of one kind together."""
+    copies = {n: clone(learner) for n, learner in learners.items()}
+    if not copies or not _is_mix_of_networks(next(iter(copies.values()))):
+        yield copies
+        return
+    from disambig.methods.ncpd_plus.members import make_judges  # imports torch
+
+    numbers = list(copies)
+    methods = [copies[n].set_params(checkpoint=None) for n in numbers]
+    data = [(tasks[n].X, tasks[n].candidates) for n in numbers]
+    for of_one_kind in make_judges(methods, data).values():
+        yield {numbers[place]: judge for place, judge in of_one_kind.items()}
+
+
+def weigh(task: Task, said: Mapping[str, FloatArray]) -> Selection:
+    """Return what every learner weighs, by what it says of the rows that it is judged on."""
+    if not said:
+        unknown = ConfigurationScore(1.0, math.nan, math.nan, math.nan)
+        return Selection({next(iter(task.learners)): unknown})
+    rows = np.flatnonzero(task.folds >= 0)
+    probabilities = {name: of_all[rows] for name, of_all in said.items()}
+    return compare(task.candidates[rows], probabilities, smallest_weight=_SMALLEST_WEIGHT)
