@@ -1,6 +1,7 @@
 """Which columns are features, as a model keeps it, and their values read by this plan."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from disambig.tabular.columns.cells import (
 from disambig.tabular.columns.kinds import (
     BOOLEAN_WORDS,
     DATE_PARTS,
+    DATE_PERIODS,
     DateFormat,
     FeatureKind,
     date_parts,
@@ -128,6 +130,41 @@ def value_names(plan: ColumnPlan) -> list[list[str]]:
         else [column.name]
         for column in plan.columns
     ]
+
+
+@dataclass(frozen=True)
+class ValueNames:
+    """The names that ``value_names`` gives, by what may be done with the values."""
+
+    numbers: list[str]  # all that are not categories
+    marked: list[str]  # those that may have a mark for gaps: of a date its first part
+    amounts: list[str]  # those that may have a heavy tail, or a value that stands out
+    periods: dict[str, float]  # those that may be points on a circle, which begins again
+    categories: list[str]
+
+    @classmethod
+    def of(cls, plan: ColumnPlan) -> Self:
+        """Return the names of the values of a plan."""
+        named = list(zip(plan.columns, value_names(plan), strict=True))
+        of_numbers = [names for column, names in named if column.kind != "category"]
+        of_dates = [names for column, names in named if column.kind == "date"]
+        return cls(
+            numbers=list(chain.from_iterable(of_numbers)),
+            marked=[names[0] for names in of_numbers],
+            amounts=[names[0] for column, names in named if column.kind == "number"],
+            periods={
+                name: DATE_PERIODS[part]
+                for names in of_dates
+                for part, name in zip(DATE_PARTS, names, strict=True)
+                if part in DATE_PERIODS
+            },
+            categories=[names[0] for column, names in named if column.kind == "category"],
+        )
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return where some of the numbers are among all of them."""
+        place_of = {name: place for place, name in enumerate(self.numbers)}
+        return [place_of[name] for name in names]
 
 
 def _free_name(name: str, taken: set[str]) -> str:
