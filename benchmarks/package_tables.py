@@ -201,7 +201,7 @@ def raw_numbers(frame: pd.DataFrame) -> FloatArray:
         column = frame[name]
         if pd.api.types.is_datetime64_any_dtype(column):
             days = (column - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-            columns += [days, column.dt.dayofyear, column.dt.dayofweek, column.dt.hour]
+            columns += [days, column.dt.day_of_year, column.dt.day_of_week, column.dt.hour]
         elif pd.api.types.is_numeric_dtype(column):
             columns.append(column)
         else:

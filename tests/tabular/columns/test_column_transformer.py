@@ -73,7 +73,7 @@ def test_parts_of_a_date_that_begin_again_are_points_on_a_circle():
     days = ((moments - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)).to_numpy()
     assert_allclose(features[:, 0], (days - days.mean()) / days.std())
     for place, (part, period) in enumerate(
-        [(moments.dayofyear, 365.25), (moments.dayofweek, 7), (moments.hour, 24)]
+        [(moments.day_of_year, 365.25), (moments.day_of_week, 7), (moments.hour, 24)]
     ):
         angle = 2 * np.pi * part.to_numpy() / period
         pair = features[:, 1 + 2 * place : 3 + 2 * place]
