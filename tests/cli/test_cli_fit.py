@@ -8,7 +8,8 @@ from rich.console import Console
 
 from disambig.cli import fit as fit_view
 from disambig.cli.console import collected_notices
-from disambig.cli.fit import FitView
+from disambig.cli.fit import FitView, unweighted_classes
+from disambig.methods import PLKNN
 
 
 def follow(view: FitView) -> None:
@@ -27,6 +28,17 @@ def test_without_a_terminal_there_is_a_line_for_every_fit(capsys):
         "Training: fold 1 of 1 (1 of 2)",
         "Training: all rows (2 of 2)",
     ]
+
+
+def test_only_a_method_that_could_weigh_classes_and_does_not_is_told_to():
+    class Weighs(PLKNN):
+        def __init__(self, *, class_weight=None):
+            super().__init__()
+            self.class_weight = class_weight
+
+    assert unweighted_classes(Weighs())
+    assert not unweighted_classes(Weighs(class_weight="balanced"))
+    assert not unweighted_classes(PLKNN())
 
 
 @pytest.fixture

@@ -66,7 +66,8 @@ def on_circles(X: FloatArray, periods: FloatArray) -> FloatArray:
     """
     angles = 2 * np.pi * X / periods
     pairs = np.stack([np.sin(angles), np.cos(angles)], axis=2) / np.sqrt(2)
-    return pairs.reshape(len(X), -1)
+    side_by_side: FloatArray = pairs.reshape(len(X), -1)
+    return side_by_side
 
 
 def _counts(X: FloatArray) -> tuple[IntArray, IntArray]:

@@ -249,7 +249,8 @@ def _heavy_tails(with_gaps: FloatArray, filled: FloatArray) -> list[int]:
     if not filled.size:
         return []
     standardised = FeatureScale.fit("standard", filled).apply(filled)
-    return heavy_tails(with_gaps, standardised).tolist()
+    columns: list[int] = heavy_tails(with_gaps, standardised).tolist()
+    return columns
 
 
 def _check_state(state: TransformerState, names: ValueNames) -> None:
