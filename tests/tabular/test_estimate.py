@@ -9,13 +9,12 @@ from statsmodels.stats.proportion import proportion_confint
 from disambig import CandidateLabels
 from disambig.tabular.accuracy import (
     Accuracy,
-    NeverPredicted,
     class_recalls,
     known_accuracy,
     recall_lines,
     share_interval,
 )
-from disambig.tabular.estimate import Estimate, estimate_quality
+from disambig.tabular.estimate import Estimate, NeverPredicted, estimate_quality
 
 SETS = CandidateLabels.from_sets([["a", "b"], ["b"], ["a", "c"], ["c"]])
 PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])

@@ -10,10 +10,9 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from disambig._core.messages import join_names, plural, printable
+from disambig._core.messages import plural, printable
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.groups import group_numbers
-from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.true_labels import is_known
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -116,20 +115,6 @@ class ClassRecall(Measured):
     n_rows: Count  # whose true label it is
 
 
-class NeverPredicted(Measured):
-    """Labels that no held-out row is predicted to have. ``str()`` gives them as a sentence."""
-
-    labels: tuple[str, ...] = Field(min_length=1)
-    share: Share  # of all candidate labels
-
-    def __str__(self) -> str:
-        is_one = len(self.labels) == 1
-        return (
-            f"Never predicted: {join_names(self.labels)}. {'It is' if is_one else 'They are'} "
-            f"{_percent(self.share)} of the candidate labels."
-        )
-
-
 def class_recalls(truth: AnyArray, predicted: AnyArray) -> tuple[ClassRecall, ...]:
     """Return the recall of every label that is the true one of some row, the worst first."""
     known = is_known(truth)
@@ -143,17 +128,6 @@ def class_recalls(truth: AnyArray, predicted: AnyArray) -> tuple[ClassRecall, ..
     return tuple(sorted(found, key=lambda each: each.recall))
 
 
-def never_predicted(candidates: CandidateLabels, predicted: AnyArray) -> NeverPredicted | None:
-    """Return the labels that are candidates of some row and predicted for none."""
-    _, columns = candidates.pairs()
-    counts = np.bincount(columns, minlength=len(candidates.classes))
-    missed = (counts > 0) & ~np.isin(candidates.classes, predicted)
-    if not missed.any():
-        return None
-    names = tuple(map(str, candidates.classes[missed].tolist()))
-    return NeverPredicted(labels=names, share=float(counts[missed].sum() / counts.sum()))
-
-
 def recall_lines(recalls: Sequence[ClassRecall], indent: int) -> list[str]:
     """Return a line for every label, or for the worst of many; numbers begin at ``indent``."""
     shown = recalls if len(recalls) <= _MOST_LISTED else recalls[:_WORST]
@@ -164,7 +138,3 @@ def recall_lines(recalls: Sequence[ClassRecall], indent: int) -> list[str]:
         f"{plural(each.n_rows, 'true label')}"
         for title, each in zip(titles, shown, strict=True)
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %") if share >= 0.01 else "less than 1 %"

@@ -3,12 +3,9 @@
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import (
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from disambig._core.messages import plural
+from disambig._core.messages import join_names, plural
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
@@ -17,11 +14,9 @@ from disambig.tabular.accuracy import (
     ClassRecall,
     Count,
     Measured,
-    NeverPredicted,
     Share,
     class_recalls,
     known_accuracy,
-    never_predicted,
     recall_lines,
 )
 from disambig.tabular.labels.row_groups import groups_of
@@ -66,6 +61,20 @@ class DoubtfulSet(Measured):
     candidates: tuple[str, ...]  # its set
     probability: Share  # that the set misses the right label
     label: str  # the label that it would then have
+
+
+class NeverPredicted(Measured):
+    """Labels that no held-out row is predicted to have. ``str()`` gives them as a sentence."""
+
+    labels: tuple[str, ...] = Field(min_length=1)
+    share: Share  # of all candidate labels
+
+    def __str__(self) -> str:
+        is_one = len(self.labels) == 1
+        return (
+            f"Never predicted: {join_names(self.labels)}. {'It is' if is_one else 'They are'} "
+            f"{_percent(self.share)} of the candidate labels."
+        )
 
 
 def named_sets(candidates: CandidateLabels) -> list[tuple[str, ...]]:
@@ -204,7 +213,22 @@ def estimate_quality(
         group=group,
         accuracy=None if truth is None else known_accuracy(truth, predicted, candidates.groups),
         recalls=() if truth is None else class_recalls(truth, predicted),
-        never_predicted=never_predicted(candidates, predicted),
+        never_predicted=_never_predicted(candidates, predicted),
         misses=misses,
         doubtful_sets=doubtful_sets,
     )
+
+
+def _never_predicted(candidates: CandidateLabels, predicted: AnyArray) -> NeverPredicted | None:
+    """Return the labels that are candidates of some row and predicted for none."""
+    _, columns = candidates.pairs()
+    counts = np.bincount(columns, minlength=len(candidates.classes))
+    missed = (counts > 0) & ~np.isin(candidates.classes, predicted)
+    if not missed.any():
+        return None
+    names = tuple(map(str, candidates.classes[missed].tolist()))
+    return NeverPredicted(labels=names, share=float(counts[missed].sum() / counts.sum()))
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %") if share >= 0.01 else "less than 1 %"

@@ -13,12 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTr
 from disambig.methods.scaling import FeatureScaler
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import plan_columns
-from disambig.tabular.columns.transformer import (
-    CategoryCodes,
-    FeatureTransformer,
-    TransformerState,
-)
-from disambig.tabular.columns.values import column_values, value_names
+from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
+from disambig.tabular.columns.values import CategoryCodes, column_values, value_names
 
 
 def prepared(table, rows=None):
@@ -60,25 +56,21 @@ def test_categories_are_one_hot_and_what_is_missing_is_one():
 def test_a_date_has_one_mark_for_all_its_parts(table):
     plan, transformer = prepared(table[["day"]])
     features = transformer.transform(column_values(table, plan))
-    # Days and the hour, which is always 0; two for the day of the year, and two for the weekday.
-    assert features.shape == (4, 2 + 4 + 1)
+    assert features.shape == (4, 4 + 1)
     assert_array_equal(features[:, -1], [0, 1, 0, 0])
 
 
-def test_parts_of_a_date_that_begin_again_are_points_on_a_circle():
-    # From a Monday, the first of January, on: a day of every month, at several hours.
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_parts_of_a_date_that_begin_again_count_half_where_they_are_scaled(scaling):
     moments = pd.date_range("2024-01-01", periods=400, freq="31h")
-    plan, transformer = prepared(pd.DataFrame({"at": moments}))
-    features = transformer.transform(column_values(pd.DataFrame({"at": moments}), plan))
+    plan, *_ = plan_columns(pd.DataFrame({"at": moments}))
+    values = column_values(pd.DataFrame({"at": moments}), plan)
+    features = FeatureTransformer.fit(values, plan, scaling=scaling).transform(values)
     days = ((moments - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)).to_numpy()
-    assert_allclose(features[:, 0], (days - days.mean()) / days.std())
-    for place, (part, period) in enumerate(
-        [(moments.day_of_year, 365.25), (moments.day_of_week, 7), (moments.hour, 24)]
-    ):
-        angle = 2 * np.pi * part.to_numpy() / period
-        pair = features[:, 1 + 2 * place : 3 + 2 * place]
-        assert_allclose(pair, np.column_stack([np.sin(angle), np.cos(angle)]) * np.sqrt(0.5))
-    assert features.shape == (400, 1 + 3 * 2)
+    parts = np.column_stack([days, moments.day_of_year, moments.day_of_week, moments.hour])
+    standardised = (parts - parts.mean(axis=0)) / parts.std(axis=0)
+    expected = parts if scaling == "none" else standardised * [1, 0.5, 0.5, 0.5]
+    assert_allclose(features, expected, atol=1e-9)
 
 
 def test_a_number_with_a_heavy_tail_has_the_normal_score_of_its_rank_beside_it():
@@ -188,48 +180,34 @@ def test_rare_categories_share_a_column_and_new_ones_join_them():
     assert transformer.unseen_categories(new) == {"c": ["new"]}
 
 
-def by_scikit_learn(plan, values, *, circles, tails):
+def by_scikit_learn(plan, values, *, halved, tails):
     """Return the same features by a pipeline of scikit-learn."""
     names = list(zip(plan.columns, value_names(plan), strict=True))
     numbers = [name for column, some in names if column.kind != "category" for name in some]
     first = [some[0] for column, some in names if column.kind != "category"]
     categories = [some[0] for column, some in names if column.kind == "category"]
-    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    weights = np.where(np.isin(numbers, halved), 0.5, 1)
+    scaled = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True),
+        FeatureScaler(kind="standard"),
+        FunctionTransformer(lambda X: X * weights),
+    )
+    scores = make_pipeline(
+        QuantileTransformer(n_quantiles=len(values), output_distribution="normal"),
+        FunctionTransformer(lambda X: np.clip(X, -3, 3)),
+    )
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
-    ranks = QuantileTransformer(n_quantiles=len(values), output_distribution="normal")
-    on_circles = [
-        (
-            f"circle {name}",
-            FunctionTransformer(lambda X, period=period: point_on_circle(X, period)),
-            [name],
-        )
-        for name, period in circles.items()
-    ]
     return ColumnTransformer(
         [
-            (
-                "numbers",
-                make_pipeline(filled, FeatureScaler(kind="standard")),
-                [name for name in numbers if name not in circles],
-            ),
-            *on_circles,
-            (
-                "scores",
-                make_pipeline(ranks, FunctionTransformer(lambda X: np.clip(X, -3, 3))),
-                tails,
-            ),
+            ("numbers", scaled, numbers),
+            ("scores", scores, tails),
             ("missing", MissingIndicator(error_on_new=False), first),
             ("categories", encoder, categories),
         ],
         sparse_threshold=0,
     ).fit(values)
-
-
-def point_on_circle(X, period):
-    angle = 2 * np.pi * np.asarray(X, dtype=float) / period
-    return np.hstack([np.sin(angle), np.cos(angle)]) * np.sqrt(0.5)
 
 
 @pytest.mark.parametrize("n_categories", [3, MOST_CATEGORIES - 1, MOST_CATEGORIES + 30])
@@ -254,7 +232,7 @@ def test_features_are_what_scikit_learn_gives(n_categories):
         expected = by_scikit_learn(
             plan,
             values.iloc[:300],
-            circles={"day (day of year)": 365.25, "day (weekday)": 7},
+            halved=["day (day of year)", "day (weekday)", "day (hour)"],
             tails=["weight"],
         )
         # What is further out than anything that was seen is another matter.
@@ -285,7 +263,7 @@ def test_a_rebuilt_transformer_gives_the_same_bits_of_shaped_numbers():
     table = shaped_table()
     plan, transformer = prepared(table)
     state = transformer.state
-    assert (list(state.spikes), state.tails, len(state.circles)) == (["rain"], ["size"], 3)
+    assert (list(state.spikes), state.tails) == (["rain"], ["size"])
     rebuilt = FeatureTransformer.from_arrays(plan, *saved(transformer))
     values = column_values(table, plan)
     assert_array_equal(rebuilt.transform(values), transformer.transform(values))
@@ -296,10 +274,11 @@ def test_a_transformer_of_version_0_2_0_gives_the_features_of_then():
     table = shaped_table()
     plan, transformer = prepared(table)
     state, arrays = saved(transformer)
-    # Its file says nothing of circles, tails and spikes.
-    old = json.loads(state.model_dump_json(exclude={"circles", "tails", "spikes"}))
+    # Its file says nothing of tails and spikes, and all numbers have their deviation as scale.
+    old = json.loads(state.model_dump_json(exclude={"tails", "spikes"}))
     old_state = TransformerState.model_validate_json(json.dumps(old))
     old_arrays = {name: array for name, array in arrays.items() if not name.startswith("ranks.")}
+    old_arrays["scaler.scale_"] = arrays["scaler.scale_"] * [1, 1, 1, 0.5, 0.5, 0.5]
     values = column_values(table, plan)
     features = FeatureTransformer.from_arrays(plan, old_state, old_arrays).transform(values)
     numbers = values.fillna(values.median()).to_numpy()
@@ -311,8 +290,7 @@ def test_a_transformer_of_version_0_2_0_gives_the_features_of_then():
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"circles": ["size"]}, "not the part of a date"),
-        ({"circles": ["at (hour)", "at (hour)"]}, "not the part of a date"),
+        ({"tails": ["size", "size"]}, "a column that is not a number"),
         ({"tails": ["at (days)"]}, "a column that is not a number"),
         ({"spikes": {"at (days)": 0.0}}, "a column that is not a number"),
         ({"tails": ["size", "rain"]}, "every number with a heavy tail needs a scale"),

@@ -1,7 +1,6 @@
 """Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal, Self
@@ -12,64 +11,23 @@ from pydantic import Field
 
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.methods.feature_scales import FeatureScale
-from disambig.tabular.columns.kinds import MOST_CATEGORIES
-from disambig.tabular.columns.shapes import find_spikes, heavy_tails, on_circles, quantiles_of
-from disambig.tabular.columns.values import ColumnPlan, Record, ValueNames
+from disambig.tabular.columns.values import CategoryCodes, ColumnPlan, Record, ValueNames
 
 _SCALER = "scaler."
 _RANKS = "ranks."
 # A rank that nobody has reached would be infinitely far away, and the last ones are luck.
 _LARGEST_SCORE = 3.0
-
-
-class CategoryCodes(Record):
-    """The categories of a column that were seen in training; None is a gap.
-
-    Each of the ``frequent`` has a column of its own; all ``rare`` ones share one, the last.
-    """
-
-    frequent: list[str | None]
-    rare: list[str | None] = Field(default_factory=list)
-
-    @classmethod
-    def seen(cls, cells: Sequence[str | None]) -> Self:
-        """Return the categories of a column in alphabetical order, a gap last."""
-        counts = Counter(cells)
-        gaps = counts.pop(None, 0)
-        names: list[str | None] = [*sorted(name for name in counts if name is not None)]
-        sizes = [counts[name] for name in names]
-        if gaps:
-            names.append(None)
-            sizes.append(gaps)
-        if len(names) <= MOST_CATEGORIES:
-            return cls(frequent=names)
-        # Stable, so that of equally rare ones the last in the alphabet stay.
-        by_size = np.argsort(sizes, kind="stable")
-        frequent = set(by_size[-(MOST_CATEGORIES - 1) :].tolist())
-        return cls(
-            frequent=[name for place, name in enumerate(names) if place in frequent],
-            rare=[name for place, name in enumerate(names) if place not in frequent],
-        )
-
-    @property
-    def width(self) -> int:
-        """Number of columns of 0 and 1."""
-        return len(self.frequent) + bool(self.rare)
-
-    def places(self, cells: Sequence[str | None]) -> IntArray:
-        """Return which of these columns is 1 in every row; -1 where none is."""
-        shared = len(self.frequent)
-        place_of = {name: place for place, name in enumerate(self.frequent)}
-        place_of |= dict.fromkeys(self.rare, shared)
-        # What was not seen counts as rare, where anything is.
-        unseen = shared if self.rare else -1
-        return np.fromiter((place_of.get(cell, unseen) for cell in cells), np.intp, len(cells))
-
-    def unseen(self, cells: Sequence[str | None]) -> list[str]:
-        """Return the categories of a column that were not seen, sorted."""
-        return sorted(
-            cell for cell in set(cells) - {*self.frequent, *self.rare} if cell is not None
-        )
+# Most parts of a date say little, and what says nothing must not outweigh the rest where rows are
+# compared by their distance.
+_WEIGHT_OF_REPEATING = 0.5
+# A column of fewer values has no tail, and nothing that one value stands out from.
+_FEWEST_VALUES = 20
+# A value that stands out: in this share of the cells, and so many times as often as any other.
+_SMALLEST_SPIKE = 0.1
+_TIMES_THE_NEXT = 5
+# The skewness of an exponential distribution; that of the normal one is 0.
+_HEAVY_TAIL = 2.0
+_MOST_QUANTILES = 1000
 
 
 class TransformerState(Record):
@@ -78,8 +36,7 @@ class TransformerState(Record):
     scaling: Literal["standard", "none"]
     gaps: list[str]  # numbers with a column of 0 and 1 for their gaps
     categories: dict[str, CategoryCodes]
-    # Models of version 0.2.0 have none of these.
-    circles: list[str] = Field(default_factory=list)  # parts of dates that are points on a circle
+    # Models of version 0.2.0 have neither.
     tails: list[str] = Field(default_factory=list)  # numbers with a normal score beside them
     spikes: dict[str, float] = Field(default_factory=dict)  # numbers with a mark for this value
 
@@ -90,11 +47,14 @@ class FeatureTransformer:
 
     Numbers, booleans and parts of dates have their median in place of what is missing, stay within
     what the rows of the fit held, and are scaled to mean 0 and variance 1, unless the method scales
-    features itself. The parts of a date that begin again, such as the weekday, are points on a
-    circle. A number with a heavy tail has the normal score of its rank beside it. Columns of 0 and
-    1 say where a number has the one value that stands out in the rows of the fit, such as 0, and
-    what was missing, if anything was there. Categories are columns of 0 and 1, what is missing
-    being a category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
+    features itself; the parts of a date that begin again, such as the weekday, then count half. A
+    number with a heavy tail has the normal score of its rank beside it. Columns of 0 and 1 say
+    where a number has the one value that stands out in the rows of the fit, such as 0, and what was
+    missing, if anything was there. Categories are columns of 0 and 1, what is missing being a
+    category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
+
+    A forest finds by itself that it did not rain at all, or that one company is ten times as large
+    as another. Networks, kernels and linear models, which see a distance from the mean, do not.
 
     What a model does beyond the range that it has seen is anybody's guess; and a column that was
     constant, such as the hour of dates without a time, has no scale to measure another value by.
@@ -104,7 +64,6 @@ class FeatureTransformer:
     medians: FloatArray  # of every number: what fills gaps
     low: FloatArray  # of every number: its range
     high: FloatArray
-    periods: dict[str, float]  # of the parts of dates on a circle, as the state has them
     scale: FeatureScale | None  # of the numbers, where there are any
     ranks: FeatureScale | None  # of the numbers with heavy tails, where there are any
     state: TransformerState
@@ -123,11 +82,9 @@ class FeatureTransformer:
         X = np.where(missing, medians, with_gaps)
         low, high = X.min(axis=0), X.max(axis=0)
         have_gaps = set(compress(names.numbers, missing.any(axis=0).tolist()))
-        vary = set(compress(names.numbers, (low < high).tolist()))
-        circles = [name for name in names.periods if name in vary]
         amounts = names.places(names.amounts)
         tails = _heavy_tails(with_gaps[:, amounts], X[:, amounts])
-        spikes = find_spikes(with_gaps[:, amounts])
+        spikes = _spikes(with_gaps[:, amounts])
         state = TransformerState(
             scaling=scaling,
             # One column for a date: its parts are missing together.
@@ -138,17 +95,17 @@ class FeatureTransformer:
                     names.categories, _cells(values, names.categories), strict=True
                 )
             },
-            circles=circles,
             tails=[names.amounts[place] for place in tails],
             spikes={names.amounts[place]: value for place, value in spikes.items()},
         )
         scale = FeatureScale.fit(scaling, X) if X.size else None
+        if scale is not None and scaling == "standard":
+            scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
         ranks = None
         if tails:
-            quantiles = quantiles_of(with_gaps[:, names.places(state.tails)])
+            quantiles = _quantiles(with_gaps[:, names.places(state.tails)])
             ranks = FeatureScale("quantile", {"quantiles_": quantiles})
-        periods = {name: names.periods[name] for name in circles}
-        return cls(names.numbers, medians, low, high, periods, scale, ranks, state)
+        return cls(names.numbers, medians, low, high, scale, ranks, state)
 
     @property
     def categories(self) -> list[str]:
@@ -159,13 +116,12 @@ class FeatureTransformer:
     def n_features(self) -> int:
         """Number of features."""
         state = self.state
-        # A point on a circle is two numbers.
-        of_numbers = len(self.numbers) + len(state.circles) + len(state.tails)
+        of_numbers = len(self.numbers) + len(state.tails)
         of_marks = len(state.spikes) + len(state.gaps)
         return of_numbers + of_marks + sum(codes.width for codes in state.categories.values())
 
     def transform(self, values: pd.DataFrame) -> FloatArray:
-        """Return the features of rows: numbers, circles, scores, marks, categories."""
+        """Return the features of rows: numbers, scores, marks, categories."""
         features = np.zeros((len(values), self.n_features))
         column = 0
         for part in self._of_numbers(values) if self.numbers else ():
@@ -185,11 +141,7 @@ class FeatureTransformer:
         X = values[self.numbers].to_numpy(np.float64)
         missing = np.isnan(X)
         X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
-        scaled = X if self.scale is None else self.scale.apply(X)
-        circles = [place_of[name] for name in state.circles]
-        yield np.delete(scaled, circles, axis=1) if circles else scaled
-        if circles:
-            yield on_circles(X[:, circles], np.array(list(self.periods.values())))
+        yield X if self.scale is None else self.scale.apply(X)
         if self.ranks is not None:
             scores = self.ranks.apply(X[:, [place_of[name] for name in state.tails]])
             yield np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
@@ -241,23 +193,13 @@ class FeatureTransformer:
             raise ValueError("it has arrays that do not belong to a transformer")
         scale = _rebuilt(state.scaling, of_scaler, len(names.numbers), "number")
         ranks = _rebuilt("quantile", of_ranks, len(state.tails), "number with a heavy tail")
-        periods = {name: names.periods[name] for name in state.circles}
-        return cls(names.numbers, medians, low, high, periods, scale, ranks, state)
-
-
-def _heavy_tails(with_gaps: FloatArray, filled: FloatArray) -> list[int]:
-    if not filled.size:
-        return []
-    standardised = FeatureScale.fit("standard", filled).apply(filled)
-    columns: list[int] = heavy_tails(with_gaps, standardised).tolist()
-    return columns
+        return cls(names.numbers, medians, low, high, scale, ranks, state)
 
 
 def _check_state(state: TransformerState, names: ValueNames) -> None:
     """Raise ``ValueError`` if a state does not belong to a plan."""
     for some, known, what in (
         (state.gaps, names.marked, "gaps are marked of columns that are not numbers of the plan"),
-        (state.circles, names.periods, "what is on a circle is not the part of a date"),
         (state.tails, names.amounts, "a heavy tail is that of a column that is not a number"),
         (list(state.spikes), names.amounts, "a value stands out in a column that is not a number"),
     ):
@@ -291,3 +233,56 @@ def _prefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray
 def _cells(values: pd.DataFrame, names: list[str]) -> Iterator[list[str | None]]:
     """Yield the cells of columns of strings; all together, as pandas is slow with each."""
     return map(list, values[names].to_numpy(dtype=object).T)
+
+
+def _spikes(X: FloatArray) -> dict[int, float]:
+    """Return the columns with a value that stands out, such as 0 millimetres of rain; NaN is a gap.
+
+    It has a tenth of the cells, and five times as many as any other value.
+    """
+    n_present, n_distinct = _counts(X)
+    n_repeated = n_present - n_distinct
+    # Most columns are out already: a value that stands out is a repeated one.
+    hopeful = (n_distinct >= _FEWEST_VALUES) & (n_repeated + 1 >= _SMALLEST_SPIKE * n_present)
+    spikes = {}
+    for column in np.flatnonzero(hopeful).tolist():
+        present = X[~np.isnan(X[:, column]), column]
+        values, counts = np.unique(present, return_counts=True)
+        most = int(counts.argmax())
+        next_most = np.delete(counts, most).max()
+        enough = max(_SMALLEST_SPIKE * len(present), _TIMES_THE_NEXT * next_most)
+        if counts[most] >= enough:
+            spikes[column] = float(values[most])
+    return spikes
+
+
+def _heavy_tails(X: FloatArray, filled: FloatArray) -> list[int]:
+    """Return the columns whose tail is as heavy as that of an exponential distribution, or heavier.
+
+    ``X`` has NaN for gaps, ``filled`` has them filled.
+    """
+    if not X.size:
+        return []
+    # The cubes of standardised numbers cannot overflow.
+    skewness = np.abs((FeatureScale.fit("standard", filled).apply(filled) ** 3).mean(axis=0))
+    _, n_distinct = _counts(X)
+    columns: list[int] = np.flatnonzero(
+        (skewness > _HEAVY_TAIL) & (n_distinct >= _FEWEST_VALUES)
+    ).tolist()
+    return columns
+
+
+def _quantiles(X: FloatArray) -> FloatArray:
+    """Return the values of every column at evenly spaced ranks, those of gaps (NaN) left out."""
+    ranks = np.linspace(0, 1, min(len(X), _MOST_QUANTILES))
+    # A mean of equals may be off by a rounding, where quantiles must not fall.
+    rising: FloatArray = np.maximum.accumulate(np.nanquantile(X, ranks, axis=0), axis=0)
+    return rising
+
+
+def _counts(X: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return how many cells of every column are there, and how many different values."""
+    in_order = np.sort(X, axis=0)  # gaps last
+    n_present = (~np.isnan(in_order)).sum(axis=0)
+    n_distinct = (in_order[1:] > in_order[:-1]).sum(axis=0) + (n_present > 0)
+    return n_present, n_distinct
