@@ -274,7 +274,7 @@ def table_features(tables: list[Table]) -> str:
     ]
     return (
         "Marks for values that stand out, scores for heavy tails and lighter parts of dates change "
-        f"the mean accuracy on a draw that they were not chosen on by {each}; on a single table by "
+        f"the mean accuracy on a draw by which they were not chosen by {each}; on a single table by "
         f"{span(changes, '+.3f')}."
     )
 

@@ -3,8 +3,7 @@
     python benchmarks/table_features.py [--tables weather stocks ...] [--redraw]
 
 The tables of ``package_tables.py`` with dates, spikes or heavy tails, three kinds of ambiguity,
-three draws, a third of the rows held out. Draws 0 and 1 chose what is done; draw 2 was looked at
-afterwards. Features are columns made into numbers by hand, those of version 0.2.0, those of today,
+three draws, a third of the rows held out. Draws 0 and 1 chose what is done, and draw 2 nothing. Features are columns made into numbers by hand, those of version 0.2.0, those of today,
 and some in between. Writes docs/results/table_features.md and .json with what
 was measured, to which ``--tables`` adds and from which ``--redraw`` makes the page again.
 """
@@ -44,6 +43,7 @@ CHOSEN_ON = (0, 1)
 METHODS = ("em", "sure", "ncpd", "forest")
 TITLES = {"em": "EM", "sure": "SURE", "ncpd": "NCPD", "forest": "forest"}
 EPOCHS = 40
+SLOW = ("ncpd", "forest")  # not measured on all versions of features
 SHAPES: dict[str, Any] = {"tails": [], "spikes": {}}
 PERIODS = {"(day of year)": 365.25, "(weekday)": 7, "(hour)": 24}
 BY_HAND, BEFORE, AFTER = "by hand", "0.2.0", "now"
@@ -141,6 +141,8 @@ def measure(name: str) -> list[dict[str, Any]]:
             for method in METHODS:
                 known: dict[bytes, float] = {}
                 for version, X in features.items():
+                    if method in SLOW and version not in (BEFORE, AFTER, CIRCLES):
+                        continue
                     key = X.tobytes()
                     if key not in known:
                         known[key] = accuracy(method, X, sets, truth, train, seed)
@@ -182,7 +184,13 @@ def page(found: list[dict[str, Any]]) -> None:
         parts.append(markdown_table(header, lines))
     overall = measured.groupby(["version", "method"])["accuracy"].mean()
     by_version = [
-        [version, *(f"{overall[version, method]:.3f}" for method in METHODS)]
+        [
+            version,
+            *(
+                f"{overall[version, method]:.3f}" if (version, method) in overall.index else ""
+                for method in METHODS
+            ),
+        ]
         for version in VERSIONS
     ]
     write_page(
@@ -190,10 +198,12 @@ def page(found: list[dict[str, Any]]) -> None:
         f"benchmarks/{NAME}.py",
         "Accuracy on held-out rows with the features of version 0.2.0 and with those of today: the "
         f"mean over three kinds of ambiguity. NCPD trains {EPOCHS} epochs; the forest is "
-        "scikit-learn's, on every candidate with weights that add up to one. The draws on which "
-        "it was chosen what is done (0 and 1):",
+        "scikit-learn's, on every candidate with weights that add up to one. What is done was chosen "
+        "on draws 0 and 1 of these tables, among more than thirty variants, which flatters them:",
         parts[0],
-        "A draw that was looked at afterwards (2):",
+        "Draw 2, by which nothing was chosen: another split and other labels of the same rows, not "
+        "other data. On penguins and stocks it had been seen with circles (below) before the choice "
+        "about dates was made, on draws 0 and 1:",
         parts[1],
         "All tables and draws, by what makes the features: the columns as numbers by hand, version "
         "0.2.0, today, and version 0.2.0 with one thing alone: normal scores beside numbers with "

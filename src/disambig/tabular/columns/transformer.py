@@ -53,8 +53,8 @@ class FeatureTransformer:
     missing, if anything was there. Categories are columns of 0 and 1, what is missing being a
     category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
 
-    A forest finds by itself that it did not rain at all, or that one company is ten times as large
-    as another. Networks, kernels and linear models, which see a distance from the mean, do not.
+    Networks, kernels and linear models see how far a number is from the mean: not that it did not
+    rain at all, and hardly that a small company is ten times as large as another.
 
     What a model does beyond the range that it has seen is anybody's guess; and a column that was
     constant, such as the hour of dates without a time, has no scale to measure another value by.
