@@ -274,8 +274,8 @@ def table_features(tables: list[Table]) -> str:
     ]
     return (
         "Marks for values that stand out, scores for heavy tails and lighter parts of dates change "
-        f"the mean accuracy on a draw by which they were not chosen by {each}; on a single table by "
-        f"{span(changes, '+.3f')}."
+        f"the mean accuracy on a draw by which they were not chosen by {each}; on a single table "
+        f"by {span(changes, '+.3f')}."
     )
 
 

@@ -3,9 +3,10 @@
     python benchmarks/table_features.py [--tables weather stocks ...] [--redraw]
 
 The tables of ``package_tables.py`` with dates, spikes or heavy tails, three kinds of ambiguity,
-three draws, a third of the rows held out. Draws 0 and 1 chose what is done, and draw 2 nothing. Features are columns made into numbers by hand, those of version 0.2.0, those of today,
-and some in between. Writes docs/results/table_features.md and .json with what
-was measured, to which ``--tables`` adds and from which ``--redraw`` makes the page again.
+three draws, a third of the rows held out. Draws 0 and 1 chose what is done, and draw 2 nothing.
+Features are columns made into numbers by hand, those of version 0.2.0, those of today, and some in
+between. Writes docs/results/table_features.md and .json with what was measured, to which
+``--tables`` adds and from which ``--redraw`` makes the page again.
 """
 
 import argparse
@@ -198,12 +199,12 @@ def page(found: list[dict[str, Any]]) -> None:
         f"benchmarks/{NAME}.py",
         "Accuracy on held-out rows with the features of version 0.2.0 and with those of today: the "
         f"mean over three kinds of ambiguity. NCPD trains {EPOCHS} epochs; the forest is "
-        "scikit-learn's, on every candidate with weights that add up to one. What is done was chosen "
-        "on draws 0 and 1 of these tables, among more than thirty variants, which flatters them:",
+        "scikit-learn's, on every candidate with weights that add up to one. What is done was "
+        "chosen on draws 0 and 1 of these tables, among more than thirty variants, which flatters them:",
         parts[0],
         "Draw 2, by which nothing was chosen: another split and other labels of the same rows, not "
-        "other data. On penguins and stocks it had been seen with circles (below) before the choice "
-        "about dates was made, on draws 0 and 1:",
+        "other data. On penguins and stocks it had been seen with circles (below) before the "
+        "choice about dates was made, on draws 0 and 1:",
         parts[1],
         "All tables and draws, by what makes the features: the columns as numbers by hand, version "
         "0.2.0, today, and version 0.2.0 with one thing alone: normal scores beside numbers with "
