@@ -200,7 +200,8 @@ def page(found: list[dict[str, Any]]) -> None:
         "Accuracy on held-out rows with the features of version 0.2.0 and with those of today: the "
         f"mean over three kinds of ambiguity. NCPD trains {EPOCHS} epochs; the forest is "
         "scikit-learn's, on every candidate with weights that add up to one. What is done was "
-        "chosen on draws 0 and 1 of these tables, among more than thirty variants, which flatters them:",
+        "chosen on draws 0 and 1 of these tables, among more than thirty variants, which flatters "
+        "it:",
         parts[0],
         "Draw 2, by which nothing was chosen: another split and other labels of the same rows, not "
         "other data. On penguins and stocks it had been seen with circles (below) before the "
