@@ -8,7 +8,8 @@ from rich.console import Console
 
 from disambig.cli import fit as fit_view
 from disambig.cli.console import collected_notices
-from disambig.cli.fit import FitView
+from disambig.cli.fit import FitView, unweighted_classes
+from disambig.methods import PLKNN
 
 
 def follow(view: FitView) -> None:
@@ -35,6 +36,17 @@ def test_how_long_all_of_it_takes_is_said_before_it_starts_unless_it_is_quick(ca
         view.on_time_estimated(1, 7.4)
         view.on_time_estimated(6, 1.0)
     assert capsys.readouterr().err.splitlines() == ["6 models, about 2 min.", "1 model, about 7 s."]
+
+
+def test_only_a_method_that_could_weigh_classes_and_does_not_is_told_to():
+    class Weighs(PLKNN):
+        def __init__(self, *, class_weight=None):
+            super().__init__()
+            self.class_weight = class_weight
+
+    assert unweighted_classes(Weighs())
+    assert not unweighted_classes(Weighs(class_weight="balanced"))
+    assert not unweighted_classes(PLKNN())
 
 
 @pytest.fixture

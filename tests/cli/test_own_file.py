@@ -50,6 +50,27 @@ def test_from_a_table_to_a_model_clean_labels_and_predictions(table, run_main):
     ]  # fmt: skip
 
 
+def test_fit_says_which_labels_it_misses_and_which_it_never_predicts(table, run_main):
+    frame = three_clouds()
+    # Among cats, and called owls by nobody but the truth.
+    frame.loc[[0, 1], "label"] = frame["label"][[0, 1]] + "|owl"
+    frame.loc[0, "truth"] = "owl"
+    frame.to_csv(table, index=False)
+    fitted = run_main("fit", table, "--truth", "truth", "--out", "model", *QUICK)
+    assert fitted.code == 0, fitted.err
+    assert re.search(r"recall of each label +0\.000  owl, 1 true label\n", fitted.err)
+    assert re.search(r"\nNever predicted: owl\. It is \d+ % of the candidate labels\.", fitted.err)
+    assert "class_weight" not in fitted.err  # plknn has none
+    unjudged = run_main("fit", table, "--ignore", "truth", "--out", "model", *QUICK)
+    assert "recall" not in unjudged.err
+    assert "Never predicted: owl." in unjudged.err
+    described = run_main("fit", table, "--truth", "truth", "--out", "model", *QUICK, "--json")
+    estimate = json.loads(described.out)["estimate"]
+    assert estimate["never_predicted"]["labels"] == ["owl"]
+    assert estimate["recalls"][0] == {"label": "owl", "recall": 0.0, "n_rows": 1}
+    assert sum(each["n_rows"] for each in estimate["recalls"]) == len(frame)
+
+
 def test_the_cells_of_a_text_file_come_back_as_they_were(table, run_main):
     frame = three_clouds().assign(code=["007"] * 30 + ["1.50"] * 30, note=["NA", ""] * 30)
     frame.to_csv(table, index=False)

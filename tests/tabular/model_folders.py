@@ -14,9 +14,10 @@ from sklearn.base import clone
 from disambig import CandidateLabels
 from disambig._core.fingerprint import file_digest
 from disambig.methods import NCPDClassifier
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.values import column_values
-from disambig.tabular.estimate import Accuracy, Estimate
+from disambig.tabular.estimate import Estimate
 from disambig.tabular.table_model import TableModel
 from methods.instances import INSTANCES
 from tabular.small_tables import fit_model

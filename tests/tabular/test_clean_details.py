@@ -8,6 +8,7 @@ import pytest
 
 from disambig._core.errors import TableError
 from disambig.tabular import clean_details
+from disambig.tabular.accuracy import Accuracy, accuracy_of
 from disambig.tabular.clean_details import (
     CleanDetails,
     Cleaning,
@@ -18,7 +19,6 @@ from disambig.tabular.clean_details import (
     read_details,
     write_details,
 )
-from disambig.tabular.estimate import Accuracy, accuracy_of
 from disambig.tabular.evidence import Evidence, measure_reliability
 from disambig.tabular.task import TableTask, prepare_task
 from tabular.small_tables import quick_network

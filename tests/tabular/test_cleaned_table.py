@@ -9,10 +9,10 @@ import pytest
 from disambig import CandidateLabels, clean_table, read_table
 from disambig._core.errors import TableError
 from disambig.tabular import write_table
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.clean_details import CleanDetails, describe_cleaning
 from disambig.tabular.cleaned_table import CleanedTable, Provenance, read_cleaned
 from disambig.tabular.cleaning import clean_task, summarise_cleaning
-from disambig.tabular.estimate import Accuracy
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from sklearn.metrics import recall_score
 from statsmodels.stats.proportion import proportion_confint
 
 from disambig import CandidateLabels
-from disambig.tabular.estimate import (
+from disambig.tabular.accuracy import (
     Accuracy,
-    Estimate,
-    estimate_quality,
+    class_recalls,
     known_accuracy,
+    recall_lines,
     share_interval,
 )
+from disambig.tabular.estimate import Estimate, NeverPredicted, estimate_quality
 
 SETS = CandidateLabels.from_sets([["a", "b"], ["b"], ["a", "c"], ["c"]])
 PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
@@ -79,11 +81,12 @@ def test_without_any_known_label_there_is_no_accuracy():
     assert known_accuracy(np.array([None, None], dtype=object), np.array(["a", "b"])) is None
 
 
-def test_true_labels_change_the_accuracy_and_nothing_else():
+def test_true_labels_change_accuracy_and_recall_and_nothing_else():
     truth = np.array(["b", "b", "b", "b"], dtype=object)
     with_truth = estimate_quality(SETS, PROBABILITIES, n_folds=2, truth=truth)
     without = estimate_quality(SETS, PROBABILITIES, n_folds=2)
-    assert with_truth.model_dump(exclude={"accuracy"}) == without.model_dump(exclude={"accuracy"})
+    judged = {"accuracy", "recalls"}
+    assert with_truth.model_dump(exclude=judged) == without.model_dump(exclude=judged)
 
 
 def test_the_text_names_every_number():
@@ -106,3 +109,49 @@ def test_an_estimate_from_a_damaged_file_is_refused(damage):
 def test_an_accuracy_outside_its_interval_is_refused():
     with pytest.raises(ValidationError, match="inside its interval"):
         Accuracy(share=0.9, low=0.1, high=0.5, n_rows=3)
+
+
+def test_the_recall_of_every_label_is_that_of_scikit_learn_the_worst_first():
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["ant", "bee", "cat", "dog"], p=[0.5, 0.3, 0.15, 0.05], size=200)
+    predicted = np.where(rng.random(200) < 0.6, truth, rng.choice(["ant", "bee", "cat"], size=200))
+    known = truth.astype(object)
+    known[::3] = None
+    recalls = class_recalls(known, predicted)
+    there = known != None  # noqa: E711  # of every element
+    labels = [each.label for each in recalls]
+    expected = recall_score(truth[there], predicted[there], labels=labels, average=None)
+    assert [each.recall for each in recalls] == pytest.approx(expected)
+    assert [each.n_rows for each in recalls] == [(truth[there] == label).sum() for label in labels]
+    assert sorted(labels) == ["ant", "bee", "cat", "dog"]
+    assert list(expected) == sorted(expected)
+
+
+def test_labels_that_are_never_predicted_are_named_with_or_without_truth():
+    # c is one of six candidates; d is a class, and nobody's candidate.
+    sets = CandidateLabels.from_sets([["a", "b"], ["b"], ["a", "c"], ["a"]], classes=list("abcd"))
+    probabilities = np.array([[0.6, 0.4, 0, 0], [0, 1, 0, 0], [0.7, 0, 0.3, 0], [1, 0, 0, 0]])
+    estimate = estimate_quality(sets, probabilities, n_folds=2)
+    assert estimate.never_predicted == NeverPredicted(labels=("c",), share=1 / 6)
+    assert estimate.recalls == ()
+    assert str(estimate).endswith("Never predicted: c. It is 17 % of the candidate labels.")
+    truth = np.array(["b", "b", "c", None], dtype=object)
+    text = str(estimate_quality(sets, probabilities, n_folds=2, truth=truth))
+    assert "  recall of each label   0.000  c, 1 true label\n" in text
+    assert "                         0.500  b, 2 true labels\n" in text
+    everything = estimate_quality(SETS, PROBABILITIES, n_folds=2)
+    assert everything.never_predicted is None
+    assert "Never" not in str(everything)
+
+
+def test_of_many_labels_the_worst_are_shown():
+    truth = np.repeat([f"label {number:02}" for number in range(12)], 20).astype(object)
+    predicted = truth.copy()
+    for number in range(12):
+        predicted[20 * number : 21 * number] = "something else"
+    lines = recall_lines(class_recalls(truth, predicted), indent=25)
+    assert len(lines) == 5
+    assert lines[0] == "  recall, the worst      0.450  label 11, 20 true labels"
+    assert lines[-1].split() == ["0.650", "label", "07,", "20", "true", "labels"]
+    rare = NeverPredicted(labels=tuple("abcdefgh"), share=0.004)
+    assert str(rare).endswith("They are less than 1 % of the candidate labels.")

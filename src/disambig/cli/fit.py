@@ -39,6 +39,7 @@ from disambig.tabular.listener import FitListener
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.cleaning import CleanSummary
 
 # Models that were trained before come back at once and say nothing of how long others take.
@@ -145,11 +146,23 @@ def fit(
         say(f"{selection}\n")
     if estimate is not None:
         say(str(estimate))
+        # Where a method weighs classes, and was not told to.
+        if estimate.never_predicted is not None and unweighted_classes(method):
+            say(
+                "Try --set class_weight=balanced, which lets rare labels count as much as "
+                "frequent ones."
+            )
         say_of_misses(estimate.misses, learning.miss_rate)
     if model.coverage is not None:
         say(str(model.coverage))
     say_path("The model:", out)
     _say_next(file, out, file_options)
+
+
+def unweighted_classes(method: "PartialLabelClassifier") -> bool:
+    """Tell whether a method could weigh its classes, and does not."""
+    parameters = method.get_params(deep=False)
+    return "class_weight" in parameters and parameters["class_weight"] is None
 
 
 def _say_next(file: str, model: Path, options: FileOptions) -> None:

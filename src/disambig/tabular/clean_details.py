@@ -19,7 +19,8 @@ from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Spa
 from disambig._version import __version__
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.estimate import Accuracy, MissRate
+from disambig.tabular.accuracy import Accuracy
+from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.labels.row_groups import RUNS

@@ -416,4 +416,6 @@ def _about(model: "TableModel") -> dict[str, str]:
         about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
         if estimate.accuracy is not None:
             about["accuracy"] = f"{estimate.accuracy} Held-out rows."
+        if estimate.never_predicted is not None:
+            about["rare labels"] = f"{estimate.never_predicted} Held-out rows."
     return about | _features_about(model.plan.by_kind())

@@ -14,6 +14,7 @@ from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
 from disambig.tabular.clean_details import (
     Cleaning,
@@ -28,7 +29,7 @@ from disambig.tabular.defaults import (
     DEFAULT_METHOD,
     DEFAULT_PROMISE_STRENGTH,
 )
-from disambig.tabular.estimate import Accuracy, Count, Measured, MissRate, known_accuracy
+from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_writer, write_table

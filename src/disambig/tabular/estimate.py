@@ -1,64 +1,30 @@
 """How good a model is likely to be, judged on rows that it was not trained on."""
 
-import math
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from disambig._core.messages import plural
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from disambig.candidates.groups import group_numbers
+from disambig._core.messages import join_names, plural
+from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.metrics import approximated_accuracy, covering_rate
+from disambig.tabular.accuracy import (
+    Accuracy,
+    ClassRecall,
+    Count,
+    Measured,
+    Share,
+    class_recalls,
+    known_accuracy,
+    recall_lines,
+)
 from disambig.tabular.labels.row_groups import groups_of
-from disambig.tabular.true_labels import is_known
 
 if TYPE_CHECKING:
     from disambig.methods.misses import Misses
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
-_CONFIDENCE_LEVEL = 0.95
 _NOTICEABLE = 0.03
-
-
-class Measured(BaseModel):
-    """Numbers as they were measured: none of them changes, and others have no place."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Accuracy(Measured):
-    """Share of correct labels among rows with a known true label, with its 95 % interval.
-
-    Where rows come in groups, the interval is that of drawing groups, not rows.
-    ``str()`` gives it as a sentence.
-    """
-
-    share: Share
-    low: Share
-    high: Share
-    n_rows: Count
-
-    @model_validator(mode="after")
-    def _check_order(self) -> Self:
-        if not self.low <= self.share <= self.high:
-            raise ValueError("an accuracy lies inside its interval")
-        return self
-
-    def __str__(self) -> str:
-        return (
-            f"Right in {self.share:.3f} of the {self.n_rows:,} rows whose true label is known "
-            f"({self.low:.3f} to {self.high:.3f}, 95 %)."
-        )
 
 
 class MissRate(Measured):
@@ -97,6 +63,20 @@ class DoubtfulSet(Measured):
     label: str  # the label that it would then have
 
 
+class NeverPredicted(Measured):
+    """Labels that no held-out row is predicted to have. ``str()`` gives them as a sentence."""
+
+    labels: tuple[str, ...] = Field(min_length=1)
+    share: Share  # of all candidate labels
+
+    def __str__(self) -> str:
+        is_one = len(self.labels) == 1
+        return (
+            f"Never predicted: {join_names(self.labels)}. {'It is' if is_one else 'They are'} "
+            f"{_percent(self.share)} of the candidate labels."
+        )
+
+
 def named_sets(candidates: CandidateLabels) -> list[tuple[str, ...]]:
     """Return the names of the candidates of every row, in the order of the classes."""
     names = [str(name) for name in candidates.classes.tolist()]
@@ -127,6 +107,10 @@ class Estimate(Measured):
         What the groups were read from: a column, or "runs".
     accuracy : Accuracy or None
         Accuracy on the rows whose true label is known; None if there are none.
+    recalls : tuple of ClassRecall
+        Recall of every label that is the true one of some row, the worst first.
+    never_predicted : NeverPredicted or None
+        Labels that no held-out row is predicted to have; None if every label is predicted.
     misses : MissRate or None
         Share of the sets that do not contain the right label; None if the model knows too little
         to say.
@@ -159,6 +143,8 @@ class Estimate(Measured):
     n_groups: Count | None = None
     group: str | None = None
     accuracy: Accuracy | None = None
+    recalls: tuple[ClassRecall, ...] = ()
+    never_predicted: NeverPredicted | None = None
     misses: MissRate | None = None
     doubtful_sets: tuple[DoubtfulSet, ...] = ()
 
@@ -193,6 +179,9 @@ class Estimate(Measured):
                 f"  accuracy               {known.share:.3f}  {known.low:.3f} to {known.high:.3f} "
                 f"(95 %), from {known.n_rows:,} true labels"
             )
+            lines += recall_lines(self.recalls, indent=25)
+        if self.never_predicted is not None:
+            lines.append(str(self.never_predicted))
         if self.misses is not None:
             lines.append(str(self.misses))
         return "\n".join(lines)
@@ -223,59 +212,23 @@ def estimate_quality(
         n_groups=None if candidates.groups is None else len(np.unique(candidates.groups)),
         group=group,
         accuracy=None if truth is None else known_accuracy(truth, predicted, candidates.groups),
+        recalls=() if truth is None else class_recalls(truth, predicted),
+        never_predicted=_never_predicted(candidates, predicted),
         misses=misses,
         doubtful_sets=doubtful_sets,
     )
 
 
-def known_accuracy(
-    truth: AnyArray, predicted: AnyArray, groups: IntArray | None = None
-) -> Accuracy | None:
-    """Return the accuracy where the true label is known, or None if it is nowhere."""
-    known = is_known(truth)
-    if not known.any():
+def _never_predicted(candidates: CandidateLabels, predicted: AnyArray) -> NeverPredicted | None:
+    """Return the labels that are candidates of some row and predicted for none."""
+    _, columns = candidates.pairs()
+    counts = np.bincount(columns, minlength=len(candidates.classes))
+    missed = (counts > 0) & ~np.isin(candidates.classes, predicted)
+    if not missed.any():
         return None
-    right: BoolArray = truth[known] == predicted[known]
-    return accuracy_of(right, None if groups is None else groups[known])
+    names = tuple(map(str, candidates.classes[missed].tolist()))
+    return NeverPredicted(labels=names, share=float(counts[missed].sum() / counts.sum()))
 
 
-def accuracy_of(right: BoolArray, groups: IntArray | None = None) -> Accuracy:
-    """Return the share of rows that are right, with its 95 % interval."""
-    low, high = share_interval(right, groups)
-    return Accuracy(share=int(right.sum()) / len(right), low=low, high=high, n_rows=len(right))
-
-
-def share_interval(is_counted: BoolArray, groups: IntArray | None = None) -> tuple[float, float]:
-    """Return the 95 % interval of the share of rows that count.
-
-    Rows of a group are often right or wrong together, so that they tell as much as fewer rows
-    that have nothing to do with each other.
-    """
-    n_rows = len(is_counted)
-    share = int(is_counted.sum()) / n_rows
-    if groups is None:
-        return wilson_interval(share, n_rows)
-    number = group_numbers(groups, n_rows)
-    n_groups = int(number.max()) + 1
-    if n_groups == 1 or share in (0, 1):
-        return wilson_interval(share, n_groups)
-    effect = clustering(is_counted - share, number) * n_groups / (n_groups - 1)
-    return wilson_interval(share, n_rows / max(1.0, effect))
-
-
-def clustering(deviations: FloatArray, groups: IntArray) -> float:
-    """Return the variance of sums over groups, over what it would be if rows were independent."""
-    of_groups = np.bincount(groups, weights=deviations)
-    return float((of_groups**2).sum() / (deviations**2).sum())
-
-
-def wilson_interval(share: float, n_rows: float) -> tuple[float, float]:
-    """Return the 95 % interval of a share of independent rows (Wilson)."""
-    from scipy.special import ndtri  # slow to import
-
-    deviations = float(ndtri((1 + _CONFIDENCE_LEVEL) / 2))
-    scale = 2 * (n_rows + deviations**2)
-    middle = (2 * n_rows * share + deviations**2) / scale
-    half = deviations / scale * math.sqrt(4 * n_rows * share * (1 - share) + deviations**2)
-    # Rounding may put an end of the interval a hair inside a share of 0 or 1.
-    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %") if share >= 0.01 else "less than 1 %"

@@ -10,7 +10,7 @@ from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.audit import likeliest_shares
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.estimate import Accuracy, Count, Measured, Share, accuracy_of
+from disambig.tabular.accuracy import Accuracy, Count, Measured, Share, accuracy_of
 from disambig.tabular.true_labels import is_known
 
 _BINS = 10

@@ -22,7 +22,8 @@ from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs,
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
-from disambig.tabular.estimate import DoubtfulSet, MissRate, clustering, named_sets
+from disambig.tabular.accuracy import clustering
+from disambig.tabular.estimate import DoubtfulSet, MissRate, named_sets
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.out_of_fold import Folds, with_prior

@@ -1,3 +1,4 @@
+import json
 import warnings
 
 import numpy as np
@@ -7,17 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTransformer
 
 from disambig.methods.scaling import FeatureScaler
 from disambig.tabular.columns.kinds import MOST_CATEGORIES
 from disambig.tabular.columns.plan import plan_columns
-from disambig.tabular.columns.transformer import (
-    CategoryCodes,
-    FeatureTransformer,
-    TransformerState,
-)
-from disambig.tabular.columns.values import column_values, value_names
+from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
+from disambig.tabular.columns.values import CategoryCodes, column_values, value_names
 
 
 def prepared(table, rows=None):
@@ -61,6 +58,69 @@ def test_a_date_has_one_mark_for_all_its_parts(table):
     features = transformer.transform(column_values(table, plan))
     assert features.shape == (4, 4 + 1)
     assert_array_equal(features[:, -1], [0, 1, 0, 0])
+
+
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_parts_of_a_date_that_begin_again_count_half_where_they_are_scaled(scaling):
+    moments = pd.date_range("2024-01-01", periods=400, freq="31h")
+    plan, *_ = plan_columns(pd.DataFrame({"at": moments}))
+    values = column_values(pd.DataFrame({"at": moments}), plan)
+    features = FeatureTransformer.fit(values, plan, scaling=scaling).transform(values)
+    days = ((moments - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)).to_numpy()
+    parts = np.column_stack([days, moments.day_of_year, moments.day_of_week, moments.hour])
+    standardised = (parts - parts.mean(axis=0)) / parts.std(axis=0)
+    expected = parts if scaling == "none" else standardised * [1, 0.5, 0.5, 0.5]
+    assert_allclose(features, expected, atol=1e-9)
+
+
+def test_a_number_with_a_heavy_tail_has_the_normal_score_of_its_rank_beside_it():
+    generator = np.random.default_rng(0)
+    sizes = generator.lognormal(sigma=2, size=300)
+    sizes[::7] = np.nan
+    plan, transformer = prepared(pd.DataFrame({"x": sizes}))
+    new = pd.DataFrame({"x": [np.nanmedian(sizes), np.nanmin(sizes), 1e9, np.nan]})
+    features = transformer.transform(column_values(new, plan))
+    # The number, its score, and a mark for gaps. Scores end at 3, and a gap is the median.
+    assert_allclose(features[:, 1], [0, -3, 3, 0], atol=0.001)
+    assert_array_equal(features[:, 2], [0, 0, 0, 1])
+    present = np.sort(sizes[~np.isnan(sizes)])
+    at_84 = np.quantile(present, 0.8413447)  # one deviation above the mean of a normal distribution
+    features = transformer.transform(column_values(pd.DataFrame({"x": [at_84]}), plan))
+    assert_allclose(features[0, 1], 1, atol=0.01)
+
+
+def test_a_value_that_stands_out_is_marked_and_a_gap_is_not_taken_for_it():
+    generator = np.random.default_rng(0)
+    rain = np.where(generator.random(200) < 0.6, 0, generator.gamma(4, size=200))
+    table = pd.DataFrame({"rain": rain})
+    table.loc[3, "rain"] = np.nan
+    plan, transformer = prepared(table)
+    assert transformer.state.spikes == {"rain": 0.0}
+    assert transformer.medians == [0]  # what fills the gap
+    new = pd.DataFrame({"rain": [0, 2.5, np.nan, -1]})
+    marks = transformer.transform(column_values(new, plan))[:, 1:]
+    # Below the range is the lowest that was seen, which is 0 here.
+    assert_array_equal(marks, [[1, 0], [0, 0], [0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("kind", ["uniform", "few values", "two spikes", "boolean"])
+def test_ordinary_numbers_are_one_feature(kind):
+    generator = np.random.default_rng(0)
+    columns = {
+        "uniform": generator.random(300),
+        "few values": generator.integers(0, 8, 300) ** 6,  # a heavy tail of eight values
+        "two spikes": np.where(np.arange(300) % 3, np.arange(300) % 2, generator.normal(size=300)),
+        "boolean": np.arange(300) == 7,
+    }
+    _, transformer = prepared(pd.DataFrame({"x": columns[kind]}))
+    assert transformer.n_features == 1
+
+
+def test_numbers_whose_cubes_overflow_have_a_tail_too():
+    sizes = np.append(np.linspace(1, 2, 99), 1e299)
+    plan, transformer = prepared(pd.DataFrame({"x": sizes}))
+    assert transformer.state.tails == ["x"]
+    assert np.isfinite(transformer.transform(column_values(pd.DataFrame({"x": sizes}), plan))).all()
 
 
 def test_features_are_dense_doubles_with_the_same_columns_for_every_row(table):
@@ -120,19 +180,29 @@ def test_rare_categories_share_a_column_and_new_ones_join_them():
     assert transformer.unseen_categories(new) == {"c": ["new"]}
 
 
-def by_scikit_learn(plan, values):
+def by_scikit_learn(plan, values, *, halved, tails):
     """Return the same features by a pipeline of scikit-learn."""
     names = list(zip(plan.columns, value_names(plan), strict=True))
     numbers = [name for column, some in names if column.kind != "category" for name in some]
     first = [some[0] for column, some in names if column.kind != "category"]
     categories = [some[0] for column, some in names if column.kind == "category"]
-    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    weights = np.where(np.isin(numbers, halved), 0.5, 1)
+    scaled = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True),
+        FeatureScaler(kind="standard"),
+        FunctionTransformer(lambda X: X * weights),
+    )
+    scores = make_pipeline(
+        QuantileTransformer(n_quantiles=len(values), output_distribution="normal"),
+        FunctionTransformer(lambda X: np.clip(X, -3, 3)),
+    )
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
     return ColumnTransformer(
         [
-            ("numbers", make_pipeline(filled, FeatureScaler(kind="standard")), numbers),
+            ("numbers", scaled, numbers),
+            ("scores", scores, tails),
             ("missing", MissingIndicator(error_on_new=False), first),
             ("categories", encoder, categories),
         ],
@@ -141,7 +211,7 @@ def by_scikit_learn(plan, values):
 
 
 @pytest.mark.parametrize("n_categories", [3, MOST_CATEGORIES - 1, MOST_CATEGORIES + 30])
-def test_features_are_the_bits_that_scikit_learn_gives(n_categories):
+def test_features_are_what_scikit_learn_gives(n_categories):
     generator = np.random.default_rng(n_categories)
     count = 400
     table = pd.DataFrame(
@@ -159,17 +229,79 @@ def test_features_are_the_bits_that_scikit_learn_gives(n_categories):
     values = column_values(table, plan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of categories that were not there before
-        expected = by_scikit_learn(plan, values.iloc[:300])
+        expected = by_scikit_learn(
+            plan,
+            values.iloc[:300],
+            halved=["day (day of year)", "day (weekday)", "day (hour)"],
+            tails=["weight"],
+        )
         # What is further out than anything that was seen is another matter.
         inside = (values["weight"] <= values["weight"][:300].max()).to_numpy()
         rows = values.iloc[:300][inside[:300]]
-        assert_array_equal(transformer.transform(rows), expected.transform(rows))
+        assert_allclose(transformer.transform(rows), expected.transform(rows), atol=1e-9)
 
 
 def saved(transformer):
     """Return what a file holds: the state by way of JSON, and copies of the arrays."""
     state = TransformerState.model_validate_json(transformer.state.model_dump_json())
     return state, {name: array.copy() for name, array in transformer.to_arrays().items()}
+
+
+def shaped_table():
+    """Return a table with a spike, a heavy tail, a date and gaps."""
+    generator = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "rain": np.where(generator.random(80) < 0.5, 0, generator.normal(size=80)),
+            "size": np.where(generator.random(80) < 0.1, np.nan, generator.lognormal(0, 2, 80)),
+            "at": pd.date_range("2024-03-01", periods=80, freq="101h"),
+        }
+    )
+
+
+def test_a_rebuilt_transformer_gives_the_same_bits_of_shaped_numbers():
+    table = shaped_table()
+    plan, transformer = prepared(table)
+    state = transformer.state
+    assert (list(state.spikes), state.tails) == (["rain"], ["size"])
+    rebuilt = FeatureTransformer.from_arrays(plan, *saved(transformer))
+    values = column_values(table, plan)
+    assert_array_equal(rebuilt.transform(values), transformer.transform(values))
+    assert rebuilt.n_features == transformer.n_features == transformer.transform(values).shape[1]
+
+
+def test_a_transformer_of_version_0_2_0_gives_the_features_of_then():
+    table = shaped_table()
+    plan, transformer = prepared(table)
+    state, arrays = saved(transformer)
+    # Its file says nothing of tails and spikes, and all numbers have their deviation as scale.
+    old = json.loads(state.model_dump_json(exclude={"tails", "spikes"}))
+    old_state = TransformerState.model_validate_json(json.dumps(old))
+    old_arrays = {name: array for name, array in arrays.items() if not name.startswith("ranks.")}
+    old_arrays["scaler.scale_"] = arrays["scaler.scale_"] * [1, 1, 1, 0.5, 0.5, 0.5]
+    values = column_values(table, plan)
+    features = FeatureTransformer.from_arrays(plan, old_state, old_arrays).transform(values)
+    numbers = values.fillna(values.median()).to_numpy()
+    centred = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    assert_allclose(features[:, : numbers.shape[1]], centred, atol=1e-9)
+    assert features.shape[1] == numbers.shape[1] + 1  # the mark of gaps
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"tails": ["size", "size"]}, "a column that is not a number"),
+        ({"tails": ["at (days)"]}, "a column that is not a number"),
+        ({"spikes": {"at (days)": 0.0}}, "a column that is not a number"),
+        ({"tails": ["size", "rain"]}, "every number with a heavy tail needs a scale"),
+        ({"tails": []}, "nothing is to be scaled"),
+    ],
+)
+def test_a_state_that_does_not_belong_to_its_plan_is_refused(changed, reason):
+    plan, transformer = prepared(shaped_table())
+    state, arrays = saved(transformer)
+    with pytest.raises(ValueError, match=reason):
+        FeatureTransformer.from_arrays(plan, state.model_copy(update=changed), arrays)
 
 
 @pytest.mark.parametrize("columns", [["x", "color", "smoker", "day"], ["x"], ["color"]])

@@ -10,13 +10,8 @@ from disambig._core.typing import AnyArray
 from disambig.candidates.group_audit import impossible_groups
 from disambig.candidates.groups import PromiseKind, group_numbers
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.estimate import (
-    DoubtfulSet,
-    Estimate,
-    MissRate,
-    named_sets,
-    share_interval,
-)
+from disambig.tabular.accuracy import share_interval
+from disambig.tabular.estimate import DoubtfulSet, Estimate, MissRate, named_sets
 from disambig.tabular.files.formats import one_of
 from disambig.tabular.true_labels import is_known
 

@@ -25,6 +25,8 @@ DateFormat = Literal["ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"]
 ISO_FORMAT: DateFormat = "ISO8601"
 MONTH_FIRST: DateFormat = "%m/%d/%Y"
 DATE_PARTS = ("days", "day of year", "weekday", "hour")
+# The first counts on; the others begin again.
+REPEATING_PARTS = DATE_PARTS[1:]
 
 _TICKS_OF_HOUR = {"s": 3_600, "ms": 3_600 * 10**3, "us": 3_600 * 10**6, "ns": 3_600 * 10**9}
 _TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"

@@ -1,10 +1,9 @@
 """Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -12,60 +11,23 @@ from pydantic import Field
 
 from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.methods.feature_scales import FeatureScale
-from disambig.tabular.columns.kinds import MOST_CATEGORIES
-from disambig.tabular.columns.values import ColumnPlan, Record, value_names
+from disambig.tabular.columns.values import CategoryCodes, ColumnPlan, Record, ValueNames
 
 _SCALER = "scaler."
-
-
-class CategoryCodes(Record):
-    """The categories of a column that were seen in training; None is a gap.
-
-    Each of the ``frequent`` has a column of its own; all ``rare`` ones share one, the last.
-    """
-
-    frequent: list[str | None]
-    rare: list[str | None] = Field(default_factory=list)
-
-    @classmethod
-    def seen(cls, cells: Sequence[str | None]) -> Self:
-        """Return the categories of a column in alphabetical order, a gap last."""
-        counts = Counter(cells)
-        gaps = counts.pop(None, 0)
-        names: list[str | None] = [*sorted(name for name in counts if name is not None)]
-        sizes = [counts[name] for name in names]
-        if gaps:
-            names.append(None)
-            sizes.append(gaps)
-        if len(names) <= MOST_CATEGORIES:
-            return cls(frequent=names)
-        # Stable, so that of equally rare ones the last in the alphabet stay.
-        by_size = np.argsort(sizes, kind="stable")
-        frequent = set(by_size[-(MOST_CATEGORIES - 1) :].tolist())
-        return cls(
-            frequent=[name for place, name in enumerate(names) if place in frequent],
-            rare=[name for place, name in enumerate(names) if place not in frequent],
-        )
-
-    @property
-    def width(self) -> int:
-        """Number of columns of 0 and 1."""
-        return len(self.frequent) + bool(self.rare)
-
-    def places(self, cells: Sequence[str | None]) -> IntArray:
-        """Return which of these columns is 1 in every row; -1 where none is."""
-        shared = len(self.frequent)
-        place_of = {name: place for place, name in enumerate(self.frequent)}
-        place_of |= dict.fromkeys(self.rare, shared)
-        # What was not seen counts as rare, where anything is.
-        unseen = shared if self.rare else -1
-        return np.fromiter((place_of.get(cell, unseen) for cell in cells), np.intp, len(cells))
-
-    def unseen(self, cells: Sequence[str | None]) -> list[str]:
-        """Return the categories of a column that were not seen, sorted."""
-        return sorted(
-            cell for cell in set(cells) - {*self.frequent, *self.rare} if cell is not None
-        )
+_RANKS = "ranks."
+# A rank that nobody has reached would be infinitely far away, and the last ones are luck.
+_LARGEST_SCORE = 3.0
+# Most parts of a date say little, and what says nothing must not outweigh the rest where rows are
+# compared by their distance.
+_WEIGHT_OF_REPEATING = 0.5
+# A column of fewer values has no tail, and nothing that one value stands out from.
+_FEWEST_VALUES = 20
+# A value that stands out: in this share of the cells, and so many times as often as any other.
+_SMALLEST_SPIKE = 0.1
+_TIMES_THE_NEXT = 5
+# The skewness of an exponential distribution; that of the normal one is 0.
+_HEAVY_TAIL = 2.0
+_MOST_QUANTILES = 1000
 
 
 class TransformerState(Record):
@@ -74,6 +36,9 @@ class TransformerState(Record):
     scaling: Literal["standard", "none"]
     gaps: list[str]  # numbers with a column of 0 and 1 for their gaps
     categories: dict[str, CategoryCodes]
+    # Models of version 0.2.0 have neither.
+    tails: list[str] = Field(default_factory=list)  # numbers with a normal score beside them
+    spikes: dict[str, float] = Field(default_factory=dict)  # numbers with a mark for this value
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +47,14 @@ class FeatureTransformer:
 
     Numbers, booleans and parts of dates have their median in place of what is missing, stay within
     what the rows of the fit held, and are scaled to mean 0 and variance 1, unless the method scales
-    features itself. A column of 0 and 1 says what was missing, if anything was in the rows of the
-    fit. Categories are columns of 0 and 1, what is missing being a category too; the rarer of more
-    than ``MOST_CATEGORIES`` share a column.
+    features itself; the parts of a date that begin again, such as the weekday, then count half. A
+    number with a heavy tail has the normal score of its rank beside it. Columns of 0 and 1 say
+    where a number has the one value that stands out in the rows of the fit, such as 0, and what was
+    missing, if anything was there. Categories are columns of 0 and 1, what is missing being a
+    category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
+
+    Networks, kernels and linear models see how far a number is from the mean: not that it did not
+    rain at all, and hardly that a small company is ten times as large as another.
 
     What a model does beyond the range that it has seen is anybody's guess; and a column that was
     constant, such as the hour of dates without a time, has no scale to measure another value by.
@@ -95,6 +65,7 @@ class FeatureTransformer:
     low: FloatArray  # of every number: its range
     high: FloatArray
     scale: FeatureScale | None  # of the numbers, where there are any
+    ranks: FeatureScale | None  # of the numbers with heavy tails, where there are any
     state: TransformerState
 
     @classmethod
@@ -102,26 +73,39 @@ class FeatureTransformer:
         cls, values: pd.DataFrame, plan: ColumnPlan, *, scaling: Literal["standard", "none"]
     ) -> Self:
         """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers."""
-        numbers, marked, categories = _value_names(plan)
-        X = values[numbers].to_numpy(np.float64)
-        missing = np.isnan(X)
+        names = ValueNames.of(plan)
+        with_gaps = values[names.numbers].to_numpy(np.float64)
+        missing = np.isnan(with_gaps)
         empty = missing.all(axis=0)
-        medians = np.zeros(len(numbers))
-        medians[~empty] = np.nanmedian(X[:, ~empty], axis=0)
-        X = np.where(missing, medians, X)
+        medians = np.zeros(len(names.numbers))
+        medians[~empty] = np.nanmedian(with_gaps[:, ~empty], axis=0)
+        X = np.where(missing, medians, with_gaps)
         low, high = X.min(axis=0), X.max(axis=0)
-        with_gaps = set(compress(numbers, missing.any(axis=0).tolist()))
+        have_gaps = set(compress(names.numbers, missing.any(axis=0).tolist()))
+        amounts = names.places(names.amounts)
+        tails = _heavy_tails(with_gaps[:, amounts], X[:, amounts])
+        spikes = _spikes(with_gaps[:, amounts])
         state = TransformerState(
             scaling=scaling,
             # One column for a date: its parts are missing together.
-            gaps=[name for name in marked if name in with_gaps],
+            gaps=[name for name in names.marked if name in have_gaps],
             categories={
                 name: CategoryCodes.seen(cells)
-                for name, cells in zip(categories, _cells(values, categories), strict=True)
+                for name, cells in zip(
+                    names.categories, _cells(values, names.categories), strict=True
+                )
             },
+            tails=[names.amounts[place] for place in tails],
+            spikes={names.amounts[place]: value for place, value in spikes.items()},
         )
         scale = FeatureScale.fit(scaling, X) if X.size else None
-        return cls(numbers, medians, low, high, scale, state)
+        if scale is not None and scaling == "standard":
+            scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
+        ranks = None
+        if tails:
+            quantiles = _quantiles(with_gaps[:, names.places(state.tails)])
+            ranks = FeatureScale("quantile", {"quantiles_": quantiles})
+        return cls(names.numbers, medians, low, high, scale, ranks, state)
 
     @property
     def categories(self) -> list[str]:
@@ -131,31 +115,40 @@ class FeatureTransformer:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        of_categories = sum(codes.width for codes in self.state.categories.values())
-        return len(self.numbers) + len(self.state.gaps) + of_categories
+        state = self.state
+        of_numbers = len(self.numbers) + len(state.tails)
+        of_marks = len(state.spikes) + len(state.gaps)
+        return of_numbers + of_marks + sum(codes.width for codes in state.categories.values())
 
     def transform(self, values: pd.DataFrame) -> FloatArray:
-        """Return the features of rows: numbers, marks of gaps, categories."""
+        """Return the features of rows: numbers, scores, marks, categories."""
         features = np.zeros((len(values), self.n_features))
-        column = len(self.numbers)
-        if column:
-            X = values[self.numbers].to_numpy(np.float64)
-            missing = np.isnan(X)
-            X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
-            features[:, :column] = X if self.scale is None else self.scale.apply(X)
-            # Not scaled: what is rarely missing would outweigh everything else.
-            place_of = {name: place for place, name in enumerate(self.numbers)}
-            n_gaps = len(self.state.gaps)
-            features[:, column : column + n_gaps] = missing[
-                :, [place_of[n] for n in self.state.gaps]
-            ]
-            column += n_gaps
+        column = 0
+        for part in self._of_numbers(values) if self.numbers else ():
+            features[:, column : column + part.shape[1]] = part
+            column += part.shape[1]
         for codes, cells in self._categories_with_cells(values):
             places = codes.places(cells)
             rows = np.flatnonzero(places >= 0)
             features[rows, column + places[rows]] = 1
             column += codes.width
         return features
+
+    def _of_numbers(self, values: pd.DataFrame) -> Iterator[AnyArray]:
+        """Yield the features that are made of numbers, a few columns at a time."""
+        state = self.state
+        place_of = {name: place for place, name in enumerate(self.numbers)}
+        X = values[self.numbers].to_numpy(np.float64)
+        missing = np.isnan(X)
+        X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
+        yield X if self.scale is None else self.scale.apply(X)
+        if self.ranks is not None:
+            scores = self.ranks.apply(X[:, [place_of[name] for name in state.tails]])
+            yield np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+        # Marks are not scaled: what is rare would outweigh everything else.
+        spikes = [place_of[name] for name in state.spikes]
+        yield (X[:, spikes] == list(state.spikes.values())) & ~missing[:, spikes]
+        yield missing[:, [place_of[name] for name in state.gaps]]
 
     def unseen_categories(self, values: pd.DataFrame) -> dict[str, list[str]]:
         """Return the categories that were not seen in training, by column, sorted."""
@@ -171,8 +164,9 @@ class FeatureTransformer:
     def to_arrays(self) -> dict[str, FloatArray]:
         """Return the numbers that were learned, by name; ``state`` is the rest."""
         arrays = {"medians": self.medians, "low": self.low, "high": self.high}
-        if self.scale is not None:
-            arrays |= {_SCALER + name: array for name, array in self.scale.learned.items()}
+        for prefix, scale in ((_SCALER, self.scale), (_RANKS, self.ranks)):
+            if scale is not None:
+                arrays |= {prefix + name: array for name, array in scale.learned.items()}
         return arrays
 
     @classmethod
@@ -183,35 +177,57 @@ class FeatureTransformer:
 
         ``plan`` is what it was fitted for; ``state`` and ``to_arrays`` gave the rest.
         """
-        numbers, marked, categories = _value_names(plan)
-        if not set(state.gaps) <= set(marked) or len(set(state.gaps)) < len(state.gaps):
-            raise ValueError("gaps are marked of columns that are not numbers of the plan")
-        if list(state.categories) != categories:
-            raise ValueError("its categories are not those of its plan")
-        for codes in state.categories.values():
-            known = [*codes.frequent, *codes.rare]
-            if len(set(known)) < len(known):
-                raise ValueError("a category is there twice")
+        names = ValueNames.of(plan)
+        _check_state(state, names)
         ranges = [arrays.get(name) for name in ("medians", "low", "high")]
         if any(
-            array is None or array.dtype != np.float64 or array.shape != (len(numbers),)
+            array is None or array.dtype != np.float64 or array.shape != (len(names.numbers),)
             for array in ranges
         ):
             raise ValueError("every number needs a median and a range")
         medians, low, high = (np.array(array) for array in ranges)
         if not ((low <= medians) & (medians <= high)).all():
             raise ValueError("the range of a number does not hold its median")
-        of_scaler = {n.removeprefix(_SCALER): a for n, a in arrays.items() if n.startswith(_SCALER)}
-        if len(arrays) != len(ranges) + len(of_scaler):
+        of_scaler, of_ranks = (_prefixed(arrays, prefix) for prefix in (_SCALER, _RANKS))
+        if len(arrays) != len(ranges) + len(of_scaler) + len(of_ranks):
             raise ValueError("it has arrays that do not belong to a transformer")
-        if not numbers:
-            if of_scaler:
-                raise ValueError("nothing is to be scaled")
-            return cls(numbers, medians, low, high, None, state)
-        scale = FeatureScale.from_arrays(state.scaling, of_scaler)
-        if scale.n_features != len(numbers):
-            raise ValueError("every number needs a scale")
-        return cls(numbers, medians, low, high, scale, state)
+        scale = _rebuilt(state.scaling, of_scaler, len(names.numbers), "number")
+        ranks = _rebuilt("quantile", of_ranks, len(state.tails), "number with a heavy tail")
+        return cls(names.numbers, medians, low, high, scale, ranks, state)
+
+
+def _check_state(state: TransformerState, names: ValueNames) -> None:
+    """Raise ``ValueError`` if a state does not belong to a plan."""
+    for some, known, what in (
+        (state.gaps, names.marked, "gaps are marked of columns that are not numbers of the plan"),
+        (state.tails, names.amounts, "a heavy tail is that of a column that is not a number"),
+        (list(state.spikes), names.amounts, "a value stands out in a column that is not a number"),
+    ):
+        if not set(some) <= set(known) or len(set(some)) < len(some):
+            raise ValueError(what)
+    if list(state.categories) != names.categories:
+        raise ValueError("its categories are not those of its plan")
+    for codes in state.categories.values():
+        known_categories = [*codes.frequent, *codes.rare]
+        if len(set(known_categories)) < len(known_categories):
+            raise ValueError("a category is there twice")
+
+
+def _rebuilt(
+    kind: str, arrays: Mapping[str, AnyArray], n_columns: int, what: str
+) -> FeatureScale | None:
+    if not n_columns:
+        if arrays:
+            raise ValueError("nothing is to be scaled")
+        return None
+    scale = FeatureScale.from_arrays(kind, arrays)
+    if scale.n_features != n_columns:
+        raise ValueError(f"every {what} needs a scale")
+    return scale
+
+
+def _prefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
 
 
 def _cells(values: pd.DataFrame, names: list[str]) -> Iterator[list[str | None]]:
@@ -219,10 +235,54 @@ def _cells(values: pd.DataFrame, names: list[str]) -> Iterator[list[str | None]]
     return map(list, values[names].to_numpy(dtype=object).T)
 
 
-def _value_names(plan: ColumnPlan) -> tuple[list[str], list[str], list[str]]:
-    """Return the values that are numbers, those that may have a mark for gaps, and categories."""
-    named: Sequence[tuple[Any, list[str]]] = list(zip(plan.columns, value_names(plan), strict=True))
-    numbers = [name for column, names in named if column.kind != "category" for name in names]
-    marked = [names[0] for column, names in named if column.kind != "category"]
-    categories = [names[0] for column, names in named if column.kind == "category"]
-    return numbers, marked, categories
+def _spikes(X: FloatArray) -> dict[int, float]:
+    """Return the columns with a value that stands out, such as 0 millimetres of rain; NaN is a gap.
+
+    It has a tenth of the cells, and five times as many as any other value.
+    """
+    n_present, n_distinct = _counts(X)
+    n_repeated = n_present - n_distinct
+    # Most columns are out already: a value that stands out is a repeated one.
+    hopeful = (n_distinct >= _FEWEST_VALUES) & (n_repeated + 1 >= _SMALLEST_SPIKE * n_present)
+    spikes = {}
+    for column in np.flatnonzero(hopeful).tolist():
+        present = X[~np.isnan(X[:, column]), column]
+        values, counts = np.unique(present, return_counts=True)
+        most = int(counts.argmax())
+        next_most = np.delete(counts, most).max()
+        enough = max(_SMALLEST_SPIKE * len(present), _TIMES_THE_NEXT * next_most)
+        if counts[most] >= enough:
+            spikes[column] = float(values[most])
+    return spikes
+
+
+def _heavy_tails(X: FloatArray, filled: FloatArray) -> list[int]:
+    """Return the columns whose tail is as heavy as that of an exponential distribution, or heavier.
+
+    ``X`` has NaN for gaps, ``filled`` has them filled.
+    """
+    if not X.size:
+        return []
+    # The cubes of standardised numbers cannot overflow.
+    skewness = np.abs((FeatureScale.fit("standard", filled).apply(filled) ** 3).mean(axis=0))
+    _, n_distinct = _counts(X)
+    columns: list[int] = np.flatnonzero(
+        (skewness > _HEAVY_TAIL) & (n_distinct >= _FEWEST_VALUES)
+    ).tolist()
+    return columns
+
+
+def _quantiles(X: FloatArray) -> FloatArray:
+    """Return the values of every column at evenly spaced ranks, those of gaps (NaN) left out."""
+    ranks = np.linspace(0, 1, min(len(X), _MOST_QUANTILES))
+    # A mean of equals may be off by a rounding, where quantiles must not fall.
+    rising: FloatArray = np.maximum.accumulate(np.nanquantile(X, ranks, axis=0), axis=0)
+    return rising
+
+
+def _counts(X: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return how many cells of every column are there, and how many different values."""
+    in_order = np.sort(X, axis=0)  # gaps last
+    n_present = (~np.isnan(in_order)).sum(axis=0)
+    n_distinct = (in_order[1:] > in_order[:-1]).sum(axis=0) + (n_present > 0)
+    return n_present, n_distinct

@@ -1,6 +1,8 @@
 """Which columns are features, as a model keeps it, and their values read by this plan."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -10,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
 from disambig._core.messages import describe_table_rows, join_names, quote_value
-from disambig._core.typing import AnyArray, BoolArray, FloatArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.tabular.columns.cells import (
     ColumnValues,
     as_strings,
@@ -22,6 +24,8 @@ from disambig.tabular.columns.cells import (
 from disambig.tabular.columns.kinds import (
     BOOLEAN_WORDS,
     DATE_PARTS,
+    MOST_CATEGORIES,
+    REPEATING_PARTS,
     DateFormat,
     FeatureKind,
     date_parts,
@@ -77,6 +81,56 @@ class ColumnPlan(Record):
         return self
 
 
+class CategoryCodes(Record):
+    """The categories of a column that were seen in training; None is a gap.
+
+    Each of the ``frequent`` has a column of its own; all ``rare`` ones share one, the last.
+    """
+
+    frequent: list[str | None]
+    rare: list[str | None] = Field(default_factory=list)
+
+    @classmethod
+    def seen(cls, cells: Sequence[str | None]) -> Self:
+        """Return the categories of a column in alphabetical order, a gap last."""
+        counts = Counter(cells)
+        gaps = counts.pop(None, 0)
+        names: list[str | None] = [*sorted(name for name in counts if name is not None)]
+        sizes = [counts[name] for name in names]
+        if gaps:
+            names.append(None)
+            sizes.append(gaps)
+        if len(names) <= MOST_CATEGORIES:
+            return cls(frequent=names)
+        # Stable, so that of equally rare ones the last in the alphabet stay.
+        by_size = np.argsort(sizes, kind="stable")
+        frequent = set(by_size[-(MOST_CATEGORIES - 1) :].tolist())
+        return cls(
+            frequent=[name for place, name in enumerate(names) if place in frequent],
+            rare=[name for place, name in enumerate(names) if place not in frequent],
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of columns of 0 and 1."""
+        return len(self.frequent) + bool(self.rare)
+
+    def places(self, cells: Sequence[str | None]) -> IntArray:
+        """Return which of these columns is 1 in every row; -1 where none is."""
+        shared = len(self.frequent)
+        place_of = {name: place for place, name in enumerate(self.frequent)}
+        place_of |= dict.fromkeys(self.rare, shared)
+        # What was not seen counts as rare, where anything is.
+        unseen = shared if self.rare else -1
+        return np.fromiter((place_of.get(cell, unseen) for cell in cells), np.intp, len(cells))
+
+    def unseen(self, cells: Sequence[str | None]) -> list[str]:
+        """Return the categories of a column that were not seen, sorted."""
+        return sorted(
+            cell for cell in set(cells) - {*self.frequent, *self.rare} if cell is not None
+        )
+
+
 def check_column_names(frame: Any) -> None:
     """Refuse a table whose columns are not named by different strings."""
     for name in frame.columns:
@@ -128,6 +182,41 @@ def value_names(plan: ColumnPlan) -> list[list[str]]:
         else [column.name]
         for column in plan.columns
     ]
+
+
+@dataclass(frozen=True)
+class ValueNames:
+    """The names that ``value_names`` gives, by what may be done with the values."""
+
+    numbers: list[str]  # all that are not categories
+    marked: list[str]  # those that may have a mark for gaps: of a date its first part
+    amounts: list[str]  # those that may have a heavy tail, or a value that stands out
+    repeating: list[str]  # the parts of dates that begin again
+    categories: list[str]
+
+    @classmethod
+    def of(cls, plan: ColumnPlan) -> Self:
+        """Return the names of the values of a plan."""
+        named = list(zip(plan.columns, value_names(plan), strict=True))
+        of_numbers = [names for column, names in named if column.kind != "category"]
+        of_dates = [names for column, names in named if column.kind == "date"]
+        return cls(
+            numbers=list(chain.from_iterable(of_numbers)),
+            marked=[names[0] for names in of_numbers],
+            amounts=[names[0] for column, names in named if column.kind == "number"],
+            repeating=[
+                name
+                for names in of_dates
+                for part, name in zip(DATE_PARTS, names, strict=True)
+                if part in REPEATING_PARTS
+            ],
+            categories=[names[0] for column, names in named if column.kind == "category"],
+        )
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return where some of the numbers are among all of them."""
+        place_of = {name: place for place, name in enumerate(self.numbers)}
+        return [place_of[name] for name in names]
 
 
 def _free_name(name: str, taken: set[str]) -> str:
