@@ -26,9 +26,18 @@ def drawn(seed=0, n_items=300, skills=SKILLS, per_item=None):
     return truth, *answers.reshape(-1, 3).T
 
 
-def collected(items, annotators, labels, n_items=300, n_annotators=len(SKILLS)):
-    sets = np.eye(CLASSES, dtype=bool)[labels]
-    return collect_answers(items, annotators, sets, n_items=n_items, n_annotators=n_annotators)
+def collected(items, annotators, labels, n_items=300, n_annotators=5):
+    sets = np.eye(CLASSES, dtype=bool)
+    return collect_answers(
+        items, annotators, labels, sets, n_items=n_items, n_annotators=n_annotators
+    )
+
+
+def collected_sets(items, annotators, sets, **sizes):
+    codes = np.arange(len(items))
+    return collect_answers(
+        np.asarray(items), np.asarray(annotators), codes, np.asarray(sets) > 0, **sizes
+    )
 
 
 def dawid_skene(answers, n_items, n_annotators, steps):
@@ -103,13 +112,13 @@ def test_shrinkage_adds_answers_as_the_annotators_others_are():
 
 
 def test_a_set_is_as_likely_as_its_labels_together():
-    truth, *columns = drawn()
+    _, *columns = drawn()
     known = fit_annotators(collected(*columns))
     items = np.concatenate([columns[0], [300, 301, 302, 303]])
     annotators = np.concatenate([columns[1], [0, 0, 0, 0]])
     either, not_one, unsure, any_of_all = [1, 1, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1]
     sets = np.concatenate([np.eye(CLASSES)[columns[2]], [either, not_one, unsure, any_of_all]])
-    answers = collect_answers(items, annotators, sets > 0, n_items=304, n_annotators=len(SKILLS))
+    answers = collected_sets(items, annotators, sets, n_items=304, n_annotators=5)
     found = fit_annotators(answers)
     # A set is a weak answer, so that little is learned from these few.
     np.testing.assert_allclose(found.confusions, known.confusions, atol=0.01)
@@ -122,16 +131,26 @@ def test_a_set_is_as_likely_as_its_labels_together():
     assert answers.counts.tolist() == [302, 300, 300, 300, 300]
 
 
+def test_what_an_annotator_says_in_several_lines_is_one_answer():
+    one, two, all_but = [1, 0, 0], [0, 1, 0], [0, 1, 1]
+    answers = collected_sets(
+        [0, 0, 1, 1, 2, 2, 0],
+        [0, 0, 0, 0, 0, 0, 1],
+        [one, two, two, two, one, all_but, one],  # the last of 0 leaves all labels
+        n_items=3,
+        n_annotators=2,
+    )
+    said = {
+        (int(answers.annotators[kind]), int(item)): answers.sets[kind].astype(int).tolist()
+        for kind, item in zip(*answers.given.nonzero(), strict=True)
+    }
+    assert said == {(0, 0): [1, 1, 0], (0, 1): two, (1, 0): one}
+
+
 def test_sets_are_shared_out_by_what_the_annotator_is_like():
     """One step of EM for sets, by hand: the label in mind goes by the confusions before."""
     confusion = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
-    answers = collect_answers(
-        np.array([0, 1]),
-        np.array([0, 0]),
-        np.array([[True, True, False], [False, True, False]]),
-        n_items=2,
-        n_annotators=1,
-    )
+    answers = collected_sets([0, 1], [0, 0], [[1, 1, 0], [0, 1, 0]], n_items=2, n_annotators=1)
     posterior = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]])
     counts = annotators_module._expected_counts(answers, confusion[np.newaxis], posterior)[0]
     expected = np.zeros((3, 3))
@@ -239,7 +258,7 @@ def test_who_guesses_and_who_always_says_the_same_answers_at_random():
 def test_who_agrees_with_whom():
     sets = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0]])
     items, annotators = np.array([0, 0, 1, 1, 2, 2, 0]), np.array([0, 1, 0, 1, 0, 1, 2])
-    answers = collect_answers(items, annotators, sets > 0, n_items=3, n_annotators=3)
+    answers = collected_sets(items, annotators, sets, n_items=3, n_annotators=3)
     first, second, third = sorted(agreements(answers, fewest=1))
     assert (first.first, first.second, first.n_common) == (0, 1, 3)
     assert first.share == pytest.approx(1 / 3)

@@ -8,12 +8,12 @@ question: the prior and all other answers give :math:`q(k)`. If the annotator is
           P(S \mid \text{right}) = \sum_{k \in S} q(k) \, \pi(k \mid k) / \bar \pi, \quad
           P(S \mid \text{wrong}) = \sum_k q(k) \, \pi(S \setminus k \mid k) / (1 - \bar \pi),
 
-where :math:`\bar \pi` is how often the confusion matrix is right on these items. All answers of the
-annotator together tell :math:`r`, with an interval: where the likelihood is not so much smaller that
-chance would explain it in less than one case of twenty. Where nobody else was asked it is nearly
-flat, and the interval is wide. In the same way somebody who *knows* the label in a share of the
-items, and else says what he always says, is told from one who only guesses: the answer is right for
-a truth in :math:`S`, or else drawn from all of his answers, whatever the truth.
+where :math:`\bar \pi` is how often the confusion matrix is right on these items. All answers of
+the annotator together tell :math:`r`, with an interval: where the likelihood is not so much smaller
+that chance would explain it in less than one case of twenty. Where nobody else was asked it is
+nearly flat, and the interval is wide. In the same way somebody who *knows* the label in a share of
+the items, and else says what he always says, is told from one who only guesses: the answer is right
+for a truth in :math:`S`, or else drawn from all of his answers, whatever the truth.
 
 That others may be wrong together is not in the intervals.
 """

@@ -1,22 +1,22 @@
 r"""Who gives which label to what: a confusion matrix per annotator, learned from answers alone.
 
 Annotator :math:`a` has a label in mind, :math:`l` with probability :math:`\pi_a(l \mid k)` if the
-truth is :math:`k`, and answers with a set :math:`S` that holds it: the label alone, "cat or dog", or
-everything but what is ruled out. Why a set and not the label alone may depend on the set, not on
+truth is :math:`k`, and answers with a set :math:`S` that holds it: the label alone, "cat or dog",
+or everything but what is ruled out. Why a set and not the label alone may depend on the set, not on
 which of its labels was in mind (coarsening at random), so that this factor is the same for every
 truth and cancels:
 
 .. math:: P(S \mid k) \propto \sum_{l \in S} \pi_a(l \mid k)
 
 A set of all labels has the likelihood 1 and says nothing, and so does "unsure", which is left out.
-"Not a cat" has 1 less the probability of "cat". Given a prior over the labels of every item, answers
-multiply, as annotators err independently of each other. With the class shares as prior and without
-shrinkage this is the model of Dawid and Skene (1979).
+"Not a cat" has 1 less the probability of "cat". Given a prior over the labels of every item,
+answers multiply, as annotators err independently of each other. With the class shares as prior and
+without shrinkage this is the model of Dawid and Skene (1979).
 
-Few answers say little of a whole matrix, so :math:`\pi_a(\cdot \mid k)` is as if ``shrinkage`` more
-answers had been seen, and these were right as often as the annotator's others are. Their mistakes go
-where those of this annotator go whatever the truth, and where everybody's go for this truth. How
-often somebody is right is in turn drawn to how often all are.
+Few answers say little of a whole matrix, so :math:`\pi_a(\cdot \mid k)` is as if ``shrinkage``
+more answers had been seen, and these were right as often as the annotator's others are. Their
+mistakes go where those of this annotator go whatever the truth, and where everybody's go for this
+truth. How often somebody is right is in turn drawn to how often all are.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _POWERS = np.geomspace(0.25, 4, 9)
 
 
 class Answers(NamedTuple):
-    """What annotators said: an answer for every pair of an annotator and an item at most.
+    """What annotators said: at most one answer for every pair of an annotator and an item.
 
     Answers that say nothing ("unsure", or any label) are not among them. Equal answers of an
     annotator are one *kind*: few annotators and labels make few kinds for many answers.
@@ -70,6 +70,7 @@ class Answers(NamedTuple):
 def collect_answers(
     items: IntArray,
     annotators: IntArray,
+    codes: IntArray,
     sets: BoolArray,
     *,
     n_items: int,
@@ -77,22 +78,45 @@ def collect_answers(
 ) -> Answers:
     """Return answers by kind; those without a label, or with all of them, are left out.
 
+    What an annotator says of one item in several lines is one answer, with all of these labels.
+
     Parameters
     ----------
-    items, annotators : ndarray of int of shape (n_answers,)
-        Who answered, and about what, both counted from 0. Each pair occurs once.
-    sets : ndarray of bool of shape (n_answers, n_classes)
-        The labels that each answer leaves possible.
+    items, annotators, codes : ndarray of int of shape (n_answers,)
+        Of what, by whom, and which of the sets, all counted from 0.
+    sets : ndarray of bool of shape (n_sets, n_classes)
+        Labels that an answer leaves possible.
     n_items, n_annotators : int
         How many there are, with those who gave no answer and got none.
     """
-    says = sets.any(axis=1) & ~sets.all(axis=1)
-    items, annotators, sets = items[says], annotators[says], sets[says]
-    keys = np.column_stack([annotators, sets])
-    kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
+    sets, same = np.unique(sets, axis=0, return_inverse=True)
+    codes = same.ravel()[codes]
+    says = sets.any(axis=1)[codes]
+    items, annotators, codes = items[says], annotators[says], codes[says]
+    pairs, first, number = np.unique(
+        items * n_annotators + annotators, return_index=True, return_inverse=True
+    )
+    if len(pairs) < len(items):
+        sets, codes = _united(sets, codes, number.ravel(), len(pairs))
+    else:
+        codes = codes[first]
+    says = ~sets.all(axis=1)[codes]
+    pairs, codes = pairs[says], codes[says]
+    items, annotators = np.divmod(pairs, n_annotators)
+    kinds, kind_of = np.unique(annotators * len(sets) + codes, return_inverse=True)
     entries = (np.ones(len(items)), (kind_of.ravel(), items))
     given = sparse.csr_array(entries, shape=(len(kinds), n_items))
-    return Answers(given, kinds[:, 0].astype(np.int64), kinds[:, 1:].astype(bool), n_annotators)
+    return Answers(given, kinds // len(sets), sets[kinds % len(sets)], n_annotators)
+
+
+def _united(
+    sets: BoolArray, codes: IntArray, number: IntArray, n_pairs: int
+) -> tuple[BoolArray, IntArray]:
+    """Return the union of the sets of every pair: the distinct ones, and which it is."""
+    union = np.zeros((n_pairs, sets.shape[1]), dtype=bool)
+    np.logical_or.at(union, number, sets[codes])
+    distinct, of_pair = np.unique(union, axis=0, return_inverse=True)
+    return distinct, of_pair.ravel()
 
 
 class Annotators(NamedTuple):
@@ -217,22 +241,22 @@ def _shrunk(counts: FloatArray, shrinkage: float) -> FloatArray:
     right = np.trace(counts, axis1=1, axis2=2)
     # One more answer of everybody's is right, and one is any label.
     all_right = (right.sum() + 1 + 1 / n_classes) / (totals.sum() + 2)
-    skill = (right + shrinkage * all_right) / np.maximum(totals + shrinkage, _SMALLEST)
+    # Of a label that is never true, all that is known is made up.
+    weight = max(shrinkage, _SMALLEST)
+    skill = (right + weight * all_right) / (totals + weight)
     of_all = np.where(other, pooled + 1, 0.0)
     of_all /= np.maximum(of_all.sum(axis=1, keepdims=True), _SMALLEST)
     own = np.where(other, counts, 0.0).sum(axis=1)
-    mistakes = np.where(other, own[:, np.newaxis] + max(shrinkage, 1) * of_all, 0.0)
+    mistakes = np.where(other, own[:, np.newaxis] + weight * of_all, 0.0)
     mistakes /= np.maximum(mistakes.sum(axis=2, keepdims=True), _SMALLEST)
     made_up = (1 - skill)[:, np.newaxis, np.newaxis] * mistakes
     made_up += skill[:, np.newaxis, np.newaxis] * ~other
-    # Of a label that is never true, all that is known is made up.
-    weight = max(shrinkage, _SMALLEST)
     confusions: FloatArray = counts + weight * made_up
     return confusions / confusions.sum(axis=2, keepdims=True)
 
 
 def _believed(log_said: FloatArray, log_likelihood: FloatArray) -> tuple[float, FloatArray]:
-    """Return the power of the prior under which answers are likeliest, and the prior's logarithm."""
+    """Return the power of the prior under which answers are likeliest, and that prior's logs."""
     best, believed = -np.inf, (1.0, log_said)
     for power in sorted(_POWERS.tolist(), key=lambda power: abs(np.log(power))):
         log_prior = log_softmax(power * log_said, axis=1)
