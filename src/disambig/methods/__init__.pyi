@@ -1,3 +1,5 @@
+from .annotators import AnnotatorModel as AnnotatorModel
+from .annotators import weigh_annotators as weigh_annotators
 from .base import PartialLabelClassifier as PartialLabelClassifier
 from .cc import CC as CC
 from .classical.aggd import AGGD as AGGD
