@@ -368,7 +368,7 @@ def test_an_example_of_which_one_file_was_written_goes_on(tmp_path, run_main, mo
     [
         (["--min-votes", "2"], "--min-votes needs a long table"),
         (["--item", "a", "--label", "b", "--votes"], "--votes cannot be used with a long table"),
-        (["--item", "a", "--label", "b", "--separator", ";"], "--separator cannot be used with"),
+        (["--item", "a", "--label", "b", "--labels", "c"], "--labels cannot be used with"),
     ],
 )
 def test_options_that_would_mean_nothing_are_refused(table, run_main, words, message):

@@ -23,6 +23,7 @@ from disambig.candidates.checks import (
     infer_classes,
     is_missing,
 )
+from disambig.candidates.groups import Promise
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.taxonomy import as_collection
 from disambig.methods.base import PartialLabelClassifier
@@ -89,7 +90,7 @@ class AnnotatorModel:
             raise ParameterError(
                 f"To weigh {answers.n_annotators:,} annotators takes a matrix of "
                 f"{answers.n_classes:,} by {answers.n_classes:,} labels for each, which is too "
-                "much. Count everybody's votes alike (--annotators equal, in Python "
+                "much. Count everybody's votes alike (--equal-votes, in Python "
                 "CandidateLabels.from_annotations)."
             )
         return cls(tuple(annotators), classes, answers, fit_annotators(answers))
@@ -103,6 +104,16 @@ class AnnotatorModel:
             Of the labels of every item, by a classifier that was not trained on it.
         """
         return replace(self, known=fit_annotators(self.answers, probabilities))
+
+    @property
+    def n_rounds(self) -> int:
+        """How often it pays to train a method and to ask it.
+
+        Where most items have a single answer, all that tells annotators apart is a method, and a
+        method that was trained before it was asked knows them no better than that.
+        """
+        n_answers = np.asarray(self.answers.given.sum(axis=0)).ravel()
+        return 1 if (n_answers > 1).sum() >= (n_answers == 1).sum() else 2
 
     @property
     def votes(self) -> FloatArray:
@@ -123,8 +134,14 @@ class AnnotatorModel:
 
         An item without an answer may have any label.
         """
-        likelihood = self.known.likelihood
-        return self.weights_on((self.votes > 0) | (likelihood >= _PLAUSIBLE))
+        return self.candidates_for(None)
+
+    def candidates_for(self, promise: Promise | None) -> CandidateLabels:
+        """Return the same for groups that may promise something of the labels that were named."""
+        mask = self.said.to_mask()
+        if promise is None:
+            mask |= self.known.likelihood >= _PLAUSIBLE
+        return self.weights_on(mask)
 
     def weights_on(self, mask: BoolArray) -> CandidateLabels:
         """Return candidate sets of these labels, with likelihoods as weights."""
@@ -161,7 +178,7 @@ def weigh_annotators(
     classes: Iterable[Label] | None = None,
     X: Any = None,
     method: PartialLabelClassifier | None = None,
-    rounds: int = 2,
+    rounds: int | None = None,
     n_folds: int = 5,
     random_state: Any = None,
 ) -> AnnotatorModel:
@@ -187,8 +204,9 @@ def weigh_annotators(
         Features of the items.
     method : PartialLabelClassifier, optional
         Learns from the features; needed with ``X``. It is left as it is.
-    rounds : int, default=2
-        How often the method is trained, in folds, and asked.
+    rounds : int, optional
+        How often the method is trained, in folds, and asked. By default once, and twice where most
+        items have a single answer.
     n_folds : int, default=5
         Each item is judged by a copy that was trained without its fold.
     random_state : int, generator or None, default=None
@@ -226,6 +244,7 @@ def weigh_annotators(
         return model
     if method is None:
         raise ParameterError("'X' needs a 'method' that learns from it. Got None. Name one.")
+    rounds = model.n_rounds if rounds is None else rounds
     check_integer("rounds", rounds, minimum=1)
     check_integer("n_folds", n_folds, minimum=2)
     seed, method_seed = spawn_seeds(random_state, 2)

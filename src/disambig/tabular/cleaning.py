@@ -61,6 +61,7 @@ from disambig.tabular.table_cells import (
 )
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known, settle_known
+from disambig.tabular.weighed_answers import check_misses_are_asked_for_sets, learn_annotators
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 
@@ -175,8 +176,9 @@ def clean_table(
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
-    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        The column or columns of candidate labels.
+    labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
+        The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
+        ``LabelColumns`` with votes, are weighed by what is learned of them.
     method : str or PartialLabelClassifier, default="ncpd_plus"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
@@ -274,6 +276,7 @@ def clean_table(
     if not in_sample:
         check_folds(n_folds)
         method, miss_rate = split_miss_rate(method, miss_rate)
+        check_misses_are_asked_for_sets(labels, miss_rate)
     elif miss_rate != 0 or relabel or calibrate == "truth":
         raise ParameterError(
             "'miss_rate', 'relabel' and calibrating on true labels take models that have not seen "
@@ -374,7 +377,10 @@ def clean_task(
             }
             if miss_rate != 0:
                 task = with_wider_sets(task, method, miss_rate, **in_folds)
-            predicted = Folds(task, method, **in_folds).predictions()
+            if task.annotators is None:
+                predicted = Folds(task, method, **in_folds).predictions()
+            else:
+                task, predicted = learn_annotators(task, method, **in_folds)
             per_network, histories = predicted.per_network, predicted.histories
             judged = judge_rows(task, predicted.probabilities, miss_rate=miss_rate)
             of_rows = confidences_in_sets(task, predicted.probabilities, judged, calibrate)

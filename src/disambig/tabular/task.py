@@ -11,11 +11,13 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
+from disambig.methods.annotators import AnnotatorModel
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.labels.answers import read_annotators
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -66,6 +68,7 @@ class TableTask:
     decided: BoolArray  # rows that a person has settled
     uses_truth: bool  # whether models are trained on the true labels that are known
     group: str | None = None  # what the groups of rows were read from: a column, or "runs"
+    annotators: AnnotatorModel | None = None  # who gave the labels, where they are weighed
 
 
 def prepare_task(
@@ -98,10 +101,12 @@ def prepare_task(
         categories=categories,
         group=group,
     )
-    given, notices = _read_labels(frame, labels)
+    given, annotators, notices = _read_labels(frame, labels)
     # Before anything is settled: rows with equal sets were given these together.
     given, group_notices = groups.put_on(given, frame)
     notices += group_notices
+    if annotators is not None:
+        given = annotators.candidates_for(given.promise).with_groups_of(given)
     candidates = given
     if decisions:
         candidates = settle(given, decisions)
@@ -124,25 +129,39 @@ def prepare_task(
     decided = np.zeros(len(candidates), dtype=bool)
     decided[list(decisions or ())] = True
     return TableTask(
-        plan, values, given, candidates, training, true_labels, decided, use_truth, group
+        plan,
+        values,
+        given,
+        candidates,
+        training,
+        true_labels,
+        decided,
+        use_truth,
+        group,
+        annotators,
     )
 
 
-def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
-    """Return the candidate sets, and what a person should know about how they were read."""
+def _read_labels(
+    frame: pd.DataFrame, labels: Labels
+) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
+    """Return the candidate sets, who gave them, and what to know about how they were read."""
+    annotators = read_annotators(frame, labels)
+    if annotators is not None:
+        labels = annotators.said
     if isinstance(labels, CandidateLabels):
         candidates = sets_of_rows(labels, frame)
         check_labels_differ(candidates)
-        return candidates, []
+        return candidates, annotators, []
     columns = LabelColumns.of(labels)
     candidates = columns.read(frame)
     if candidates.weights is None or columns.votes:
-        return candidates, []
+        return candidates, None, []
     notice = (
         "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
         "belongs to the label, use --literal-labels (in Python literal=True)."
     )
-    return candidates, [notice]
+    return candidates, None, [notice]
 
 
 def _check_labels_tell_something(candidates: CandidateLabels) -> None:

@@ -145,7 +145,7 @@ def test_who_agrees_with_whom_is_told_by_number():
         (([1, 2], ["a", np.nan], XY), {}, "Row 1 has no annotator"),
         (([1, 2], AB, XY), {"order": [2]}, "must be in 'order'. Item 1 is not"),
         (([1, 2], AB, [None, ()]), {}, "No answer names a label"),
-        (([1, 2], AB, ["x", [["y"]]]), {}, "hashable"),
+        (([1, 2], AB, ["x", [["y"]]]), {}, "must be a string, a number or a tuple"),
         (([1, 2], AB, XY), {"classes": ["x", "z"]}, "Got 'y'"),
         (([1, 2], AB, XY), {"X": [[0], [1]], "method": PLKNN()}, "at least 5 items. Got 2"),
     ],
