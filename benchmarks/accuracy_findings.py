@@ -5,6 +5,8 @@ import numpy as np
 from disambig.datasets.card import dataset_title
 from page_tables import Finding, Table, number, span
 
+COUNTED_AND_WEIGHED = ("votes counted, EM", "weighed, EM")
+
 
 def headline(tables: list[Table]) -> str:
     """Compare NCPD+ with its rivals."""
@@ -219,6 +221,24 @@ def conformal(tables: list[Table]) -> str:
     )
 
 
+def annotators(tables: list[Table]) -> str:
+    """Compare annotators weighed with the best that does without features, by answers a row."""
+    table = tables[0]
+    alone = np.max([table.numbers(name) for name in ("majority", "Dawid-Skene", "MACE")], axis=0)
+    counted, ours = (np.array(table.numbers(name)) for name in COUNTED_AND_WEIGHED)
+    counts = np.array(table.numbers("answers a row"))
+    words = [
+        f"{span(ours[counts == count])} of the rows with {count:.0f} "
+        f"({span(alone[counts == count])} by the best of three without features)"
+        for count in (1, 3, 10)
+    ]
+    return (
+        "Annotators weighed beside EM set right "
+        f"{words[0]}, {words[1]} and {words[2]} answers a row; against votes that count alike, "
+        f"with EM too, that is {span(ours - counted, '+.3f')}."
+    )
+
+
 def calibration(tables: list[Table]) -> str:
     """Compare stated with actual errors; say how few checked rows do where sets show nothing."""
     brief, looks, confused = tables[0], tables[4], tables[-1]
@@ -270,6 +290,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "misses": ("Sets that miss the truth: what they cost, and what is won back", misses),
     "groups": ("Rows, and new pictures, recordings and scenes", groups),
     "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
+    "annotators": ("Annotators who disagree: weighed, counted, and without features", annotators),
     "calibration": ("Confidences: stated and actual errors", calibration),
     "row_order": ("How many labels change with the order of rows", row_order),
     "ncpd_plus_accuracy": ("Accuracy of NCPD+ beside NCPD's", ncpd_plus_accuracy),

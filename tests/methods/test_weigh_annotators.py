@@ -3,7 +3,7 @@ import pytest
 
 from disambig import PLKNN, CandidateLabels, EMClassifier, weigh_annotators
 from disambig._core.errors import CandidateError, ParameterError
-from disambig.methods import annotators as annotators_module
+from disambig.solvers import annotator_model
 
 SKILLS = {"Ann": 0.95, "Bob": 0.7, "Cem": 0.6, "Eve": 1 / 3}
 NAMES = np.array(["cat", "cow", "dog"])
@@ -158,6 +158,6 @@ def test_bad_tables_are_refused(columns, given, message):
 def test_features_need_a_method_and_matrices_must_fit(monkeypatch):
     with pytest.raises(ParameterError, match="needs a 'method'"):
         weigh_annotators([1, 2], AB, XY, X=[[0], [1]])
-    monkeypatch.setattr(annotators_module, "_MOST_PROBABILITIES", 7)
+    monkeypatch.setattr(annotator_model, "_MOST_PROBABILITIES", 7)
     with pytest.raises(ParameterError, match="2 annotators takes a matrix of 2 by 2 labels"):
         weigh_annotators([1, 2], AB, XY)

@@ -19,7 +19,7 @@ from disambig.cli.options import (
     MethodOptions,
     NewSetOptions,
 )
-from disambig.methods.annotators import AnnotatorModel
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (

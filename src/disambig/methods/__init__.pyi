@@ -1,4 +1,4 @@
-from .annotators import AnnotatorModel as AnnotatorModel
+from ..solvers.annotator_model import AnnotatorModel as AnnotatorModel
 from .annotators import weigh_annotators as weigh_annotators
 from .base import PartialLabelClassifier as PartialLabelClassifier
 from .cc import CC as CC

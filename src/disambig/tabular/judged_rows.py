@@ -18,7 +18,6 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.annotators import AnnotatorModel
 from disambig.methods.base import (
     PartialLabelClassifier,
     confidence_from_pairs,
@@ -27,6 +26,7 @@ from disambig.methods.base import (
 )
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
 from disambig.tabular.estimate import DoubtfulSet, MissRate, clustering, named_sets
 from disambig.tabular.fit_queue import FitQueue

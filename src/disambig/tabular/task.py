@@ -11,9 +11,9 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.annotators import AnnotatorModel
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH

@@ -12,8 +12,8 @@ import numpy as np
 from disambig._core.errors import ParameterError
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.annotators import AnnotatorModel
 from disambig.methods.base import PartialLabelClassifier
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.judged_rows import Rate
 from disambig.tabular.labels.decisions import settle

@@ -8,7 +8,7 @@ import pandas as pd
 
 from disambig._core.errors import ParameterError
 from disambig._core.typing import AnyArray, BoolArray, IntArray
-from disambig.methods.annotators import AnnotatorModel
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.annotators import collect_answers
 from disambig.tabular.labels.annotations import long_answers
 from disambig.tabular.labels.label_columns import LabelColumns, Labels

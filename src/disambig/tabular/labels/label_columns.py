@@ -13,7 +13,7 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates.checks import first_repeated
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.annotators import AnnotatorModel
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.files.content import FileContent, read_size
 from disambig.tabular.labels.label_cells import (
     LITERAL_OPTION,
