@@ -161,20 +161,15 @@ def agreements(answers: Answers, *, fewest: int = 10) -> list[Agreement]:
     pairs, number = np.unique(keys, return_inverse=True)
     counts = np.bincount(number, together.data[is_pair], len(pairs))
     agreed = np.bincount(number, (together.data * agree)[is_pair], len(pairs))
-    found = [
-        Agreement(*divmod(key, answers.n_annotators), int(count), float(both / count), 0.0)
-        for key, count, both in zip(pairs.tolist(), counts.tolist(), agreed.tolist(), strict=True)
-        if count >= fewest
-    ]
     kinds = dict(answers.by_annotator())
     of_kinds = np.asarray(answers.given.sum(axis=1)).ravel()
-    with_chance = [
-        pair._replace(
-            by_chance=_chance(answers.sets, of_kinds, kinds[pair.first], kinds[pair.second])
-        )
-        for pair in found
-    ]
-    return sorted(with_chance, key=lambda pair: pair.share)
+    found = []
+    for key, count, both in zip(pairs.tolist(), counts.tolist(), agreed.tolist(), strict=True):
+        if count >= fewest:
+            one, other = divmod(key, answers.n_annotators)
+            by_chance = _chance(answers.sets, of_kinds, kinds[one], kinds[other])
+            found.append(Agreement(one, other, int(count), both / count, by_chance))
+    return sorted(found, key=lambda pair: pair.share)
 
 
 def _chance(sets: BoolArray, counts: FloatArray | IntArray, first: slice, second: slice) -> float:

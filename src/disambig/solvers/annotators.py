@@ -100,7 +100,7 @@ def collect_answers(
     """
     sets, same = np.unique(sets, axis=0, return_inverse=True)
     codes = same.ravel()[codes]
-    says = sets.any(axis=1)[codes]
+    says = np.asarray(sets.any(axis=1))[codes]
     items, annotators, codes = items[says], annotators[says], codes[says]
     pairs, first, number = np.unique(
         items * n_annotators + annotators, return_index=True, return_inverse=True
@@ -109,7 +109,7 @@ def collect_answers(
         sets, codes = _united(sets, codes, number.ravel(), len(pairs))
     else:
         codes = codes[first]
-    says = ~sets.all(axis=1)[codes]
+    says = ~np.asarray(sets.all(axis=1))[codes]
     pairs, codes = pairs[says], codes[says]
     items, annotators = np.divmod(pairs, n_annotators)
     kinds, kind_of = np.unique(annotators * len(sets) + codes, return_inverse=True)
@@ -205,8 +205,9 @@ def fit_annotators(
 def _class_shares(posterior: FloatArray, even: float) -> FloatArray:
     """Return the share of every label, as if one more item had any, and so many for each item."""
     counts = posterior.sum(axis=0)
-    shares: FloatArray = counts + (1 + even * counts.sum()) / len(counts)
-    return shares / shares.sum()
+    shares = counts + (1 + even * counts.sum()) / len(counts)
+    normalised: FloatArray = shares / shares.sum()
+    return normalised
 
 
 def _vote_shares(answers: Answers) -> FloatArray:
@@ -265,8 +266,9 @@ def _shrunk(counts: FloatArray, shrinkage: float) -> FloatArray:
     mistakes /= np.maximum(mistakes.sum(axis=2, keepdims=True), _SMALLEST)
     expected = (1 - skill)[:, np.newaxis, np.newaxis] * mistakes
     expected += skill[:, np.newaxis, np.newaxis] * ~other
-    confusions: FloatArray = counts + weight * expected
-    return confusions / confusions.sum(axis=2, keepdims=True)
+    seen = counts + weight * expected
+    confusions: FloatArray = seen / seen.sum(axis=2, keepdims=True)
+    return confusions
 
 
 def _believed(log_said: FloatArray, log_likelihood: FloatArray) -> tuple[float, FloatArray]:

@@ -64,14 +64,16 @@ class JudgedAnnotators:
             name for name, one in zip(self.names, self.quality, strict=True) if one.is_random
         ]
         if guessing:
-            one = len(guessing) == 1
+            answer, whom = (
+                ("answers", "this person") if len(guessing) == 1 else ("answer", "these people")
+            )
             found.append(
                 Finding(
                     "annotators_at_random",
-                    f"{quoted_list(guessing)} {'answers' if one else 'answer'} nearly at random, "
+                    f"{quoted_list(guessing)} {answer} nearly at random, "
                     "as far as the others can tell.",
-                    f"Such answers hardly count where annotators are weighed; ask "
-                    f"{'this person' if one else 'these people'} what the question was.",
+                    "Such answers hardly count where annotators are weighed; ask "
+                    f"{whom} what the question was.",
                 )
             )
         for name, one in zip(self.names, self.quality, strict=True):
