@@ -63,7 +63,7 @@ def test_weights_are_likelihoods_and_hold_no_prior():
     mask = model.candidates.to_mask()
     np.testing.assert_allclose(weights[mask], expected[mask], rtol=1e-6)
     named = model.votes > 0
-    np.testing.assert_array_equal(mask, named | (expected >= 0.02))
+    np.testing.assert_array_equal(mask, expected >= 0.5 / 3)
     np.testing.assert_array_equal(model.said.to_mask(), named)
 
 

@@ -26,7 +26,7 @@ def made(seed=0, n_items=90, per_item=3, people=PEOPLE):
     return AnnotatorModel.of_answers(answers, people, NAMES), columns
 
 
-def test_sets_hold_what_was_named_and_what_is_plausible():
+def test_sets_hold_what_was_named_and_what_explains_the_answers():
     model, (items, _, labels) = made()
     votes = np.zeros((90, 3))
     np.add.at(votes, (items, labels), 1)
@@ -34,14 +34,32 @@ def test_sets_hold_what_was_named_and_what_is_plausible():
     named = votes > 0
     named[-1] = True  # nobody was asked, so it may be anything
     np.testing.assert_array_equal(model.said.to_mask(), named)
-    plausible = model.known.likelihood >= 0.02
-    np.testing.assert_array_equal(model.candidates.to_mask(), named | plausible)
+    likelihood = model.known.likelihood
+    np.testing.assert_array_equal(model.possible().to_mask(), named | (likelihood >= 0.02))
+    np.testing.assert_array_equal(model.candidates.to_mask(), likelihood >= 0.5 / 3)
+    assert (model.candidates.sizes < model.possible().sizes).any()
     # What a group promises is about labels that somebody named.
-    np.testing.assert_array_equal(model.candidates_for(Promise("cover")).to_mask(), named)
+    np.testing.assert_array_equal(model.possible(Promise("cover")).to_mask(), named)
     weights = model.candidates.weights.toarray()
     mask = model.candidates.to_mask()
     np.testing.assert_allclose(weights[mask], np.maximum(model.known.likelihood, 1e-6)[mask])
     assert weights[-1].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 50])
+def test_a_single_answer_of_somebody_unknown_leaves_all_labels(n_classes):
+    items = np.arange(n_classes)
+    answers = collect_answers(
+        items,
+        np.zeros_like(items),
+        items,
+        np.eye(n_classes, dtype=bool),
+        n_items=n_classes,
+        n_annotators=1,
+    )
+    model = AnnotatorModel.of_answers(answers, ["Ann"], items)
+    assert (model.candidates.sizes == n_classes).all()
+    np.testing.assert_array_equal(model.choose(), items)
 
 
 def test_a_classifier_is_heard():

@@ -23,8 +23,11 @@ from disambig.solvers.annotator_quality import (
 )
 from disambig.solvers.annotators import Annotators, Answers, fit_annotators
 
-# A label that nobody named is a candidate if it explains the answers this much as well as the best.
-_PLAUSIBLE = 0.02
+# Beside the label that explains the answers best, another is possible if it explains them this much
+# as well, and trained on if it does half as well as any label beside a single answer of somebody of
+# whom nothing is known. Methods that look at weights at first only would be lost in longer sets.
+_POSSIBLE = 0.02
+_WORTH_TRAINING = 0.5  # divided by the number of labels
 _MOST_PROBABILITIES = 100_000_000
 # Weights that are never zero: a method would take the label for impossible.
 _SMALLEST_WEIGHT = 1e-6
@@ -61,7 +64,7 @@ class AnnotatorModel:
     >>> model.choose().tolist()
     ['cat', 'dog', 'cat']
     >>> model.candidates
-    CandidateLabels(3 samples, 2 classes, 1.67 candidates on average, weighted)
+    CandidateLabels(3 samples, 2 classes, 2.00 candidates on average, weighted)
     """
 
     annotators: tuple[Hashable, ...]
@@ -117,17 +120,20 @@ class AnnotatorModel:
 
     @property
     def candidates(self) -> CandidateLabels:
-        """Labels that somebody named or that are plausible, with likelihoods as weights.
+        """Labels that explain the answers well enough to be trained on, weighed by how well.
 
         An item without an answer may have any label.
         """
-        return self.candidates_for(None)
+        return self.weights_on(self.known.likelihood >= _WORTH_TRAINING / len(self.classes))
 
-    def candidates_for(self, promise: Promise | None) -> CandidateLabels:
-        """Return the same for groups that may promise something of the labels that were named."""
+    def possible(self, promise: Promise | None = None) -> CandidateLabels:
+        """Return sets to choose from: labels that were named, and others that are possible.
+
+        Where groups promise something, that is about labels that were named.
+        """
         mask = self.said.to_mask()
         if promise is None:
-            mask |= self.known.likelihood >= _PLAUSIBLE
+            mask |= self.known.likelihood >= _POSSIBLE
         return self.weights_on(mask)
 
     def weights_on(self, mask: BoolArray) -> CandidateLabels:

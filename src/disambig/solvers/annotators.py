@@ -42,7 +42,7 @@ _TOLERANCE = 1e-5
 _SMALLEST = 1e-12
 # How far a prior from a classifier is believed: the power under which answers are likeliest. None
 # is made more sure: where few answers speak against it, that would be at the cost of annotators.
-_POWERS = np.geomspace(1, 0.25, 5).tolist()
+_POWERS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.0)
 
 
 class Answers(NamedTuple):

@@ -48,6 +48,8 @@ _FEWEST_ROWS_PER_CLASS = 5
 # Variance of doubts over groups, over what it would be if rows were doubted one by one. Above,
 # whole groups are doubted: a model that has seen none of their rows may just not know them.
 _MOST_CLUSTERED = 2.0
+# Of a model that answers do not bear out at all.
+_LEAST_POWER = 0.05
 # Of the rows that a model lists: how many, and what is worth a look.
 _MOST_DOUBTFUL = 100
 _LEAST_MISS = 0.1
@@ -208,7 +210,8 @@ def calibration_for_new_rows(
     if calibrate == "none":
         return Calibration()
     if calibrate == "sets" and task.annotators is not None:
-        return Calibration(power=task.annotators.known.prior_power)
+        # Above zero, so that labels keep their order.
+        return Calibration(power=max(_LEAST_POWER, task.annotators.known.prior_power))
     if calibrate == "sets":
         return calibrate_predictions(
             probabilities, task.given, miss_probability=judged.miss_of_given

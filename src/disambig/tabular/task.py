@@ -63,7 +63,7 @@ class TableTask:
     values: pd.DataFrame  # of the planned columns, ready for a transformer
     given: CandidateLabels  # as in the table, before a person settled some rows
     candidates: CandidateLabels  # what predictions are judged against: with these rows settled
-    training: CandidateLabels  # what models are trained on: the same, or with truth or wider sets
+    training: CandidateLabels  # what models are trained on: the same, or with truth or other sets
     truth: AnyArray | None  # None in rows where it is not known
     decided: BoolArray  # rows that a person has settled
     uses_truth: bool  # whether models are trained on the true labels that are known
@@ -106,7 +106,7 @@ def prepare_task(
     given, group_notices = groups.put_on(given, frame)
     notices += group_notices
     if annotators is not None:
-        given = annotators.candidates_for(given.promise).with_groups_of(given)
+        given = annotators.possible(given.promise).with_groups_of(given)
     candidates = given
     if decisions:
         candidates = settle(given, decisions)
@@ -119,8 +119,10 @@ def prepare_task(
         )
         notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates
+    if annotators is not None:
+        training = settle(sets_to_train_on(annotators, given), decisions or {})
     if use_truth:
-        training = settle_known(candidates, true_labels)
+        training = settle_known(training, true_labels)
         check_labels_differ(training)
     _check_labels_tell_something(training)
     plan, values, column_notices = columns.plan(candidates)
@@ -162,6 +164,13 @@ def _read_labels(
         "belongs to the label, use --literal-labels (in Python literal=True)."
     )
     return candidates, None, [notice]
+
+
+def sets_to_train_on(annotators: AnnotatorModel, given: CandidateLabels) -> CandidateLabels:
+    """Return the candidates that models are trained on, in the groups of those to choose from."""
+    if given.promise is not None:  # which is about all of these
+        return given
+    return annotators.candidates.with_groups_of(given)
 
 
 def _check_labels_tell_something(candidates: CandidateLabels) -> None:

@@ -19,7 +19,7 @@ from disambig.tabular.judged_rows import Rate
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import LabelColumns, Labels
 from disambig.tabular.out_of_fold import Folds, OutOfFoldPredictions
-from disambig.tabular.task import TableTask
+from disambig.tabular.task import TableTask, sets_to_train_on
 from disambig.tabular.true_labels import settle_known
 from disambig.tabular.work_folder import WorkFolder
 
@@ -53,7 +53,7 @@ def learn_annotators(
     assert known is not None
     for round_number in range(1, known.n_rounds + 1):
         if round_number > 1:
-            task = _with_sets(task, known, known.candidates_for(task.given.promise))
+            task = _with_sets(task, known, known.possible(task.given.promise))
             queue.on_fits_start(n_folds)
         predicted = Folds(
             task,
@@ -85,6 +85,9 @@ def _with_sets(task: TableTask, known: AnnotatorModel, given: CandidateLabels) -
     rows = np.flatnonzero(task.decided)
     _, columns = task.candidates[rows].pairs()
     labels = task.candidates.classes[columns].tolist()
-    candidates = settle(given, dict(zip(rows.tolist(), labels, strict=True)))
-    training = settle_known(candidates, task.truth) if task.uses_truth else candidates
+    decisions = dict(zip(rows.tolist(), labels, strict=True))
+    candidates = settle(given, decisions)
+    training = settle(sets_to_train_on(known, given), decisions)
+    if task.uses_truth:
+        training = settle_known(training, task.truth)
     return replace(task, given=given, candidates=candidates, training=training, annotators=known)
