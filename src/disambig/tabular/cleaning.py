@@ -61,7 +61,7 @@ from disambig.tabular.table_cells import (
 )
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known, settle_known
-from disambig.tabular.weighed_answers import check_misses_are_asked_for_sets, learn_annotators
+from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 
@@ -276,7 +276,6 @@ def clean_table(
     if not in_sample:
         check_folds(n_folds)
         method, miss_rate = split_miss_rate(method, miss_rate)
-        check_misses_are_asked_for_sets(labels, miss_rate)
     elif miss_rate != 0 or relabel or calibrate == "truth":
         raise ParameterError(
             "'miss_rate', 'relabel' and calibrating on true labels take models that have not seen "
@@ -300,6 +299,8 @@ def clean_table(
         promise=promise,
         promise_strength=promise_strength,
     )
+    if task.annotators is not None:
+        refuse_miss_rate(miss_rate)
     if calibrate == "truth":
         true_columns(task)
     listener = listener or FitListener()

@@ -36,7 +36,7 @@ from disambig.tabular.table_model import (
     check_model_folder_is_free,
 )
 from disambig.tabular.task import chosen_method, prepare_task
-from disambig.tabular.weighed_answers import check_misses_are_asked_for_sets, learn_annotators
+from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import unfinished_work
 
 
@@ -148,7 +148,6 @@ def fit_table(
     if n_folds != 0:
         check_folds(n_folds)
         method, miss_rate = split_miss_rate(method, miss_rate)
-        check_misses_are_asked_for_sets(labels, miss_rate)
     elif miss_rate != 0 or calibrate == "truth" or coverage is not None:
         raise ParameterError(
             "'miss_rate', 'coverage' and calibrating on true labels take folds. Got n_folds=0. Use "
@@ -174,6 +173,8 @@ def fit_table(
         promise=promise,
         promise_strength=promise_strength,
     )
+    if task.annotators is not None:
+        refuse_miss_rate(miss_rate)
     if calibrate == "truth":
         true_columns(task)
     if n_folds != 0:

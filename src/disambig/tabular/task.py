@@ -17,7 +17,7 @@ from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
-from disambig.tabular.labels.answers import read_annotators
+from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -148,9 +148,11 @@ def _read_labels(
     frame: pd.DataFrame, labels: Labels
 ) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
     """Return the candidate sets, who gave them, and what to know about how they were read."""
-    annotators = read_annotators(frame, labels)
-    if annotators is not None:
-        labels = annotators.said
+    annotators = None
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+        labels = answers_in_columns(labels, frame)
+    if isinstance(labels, AnnotatorModel):
+        annotators, labels = labels, labels.said
     if isinstance(labels, CandidateLabels):
         candidates = sets_of_rows(labels, frame)
         check_labels_differ(candidates)

@@ -17,19 +17,15 @@ from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.judged_rows import Rate
 from disambig.tabular.labels.decisions import settle
-from disambig.tabular.labels.label_columns import LabelColumns, Labels
 from disambig.tabular.out_of_fold import Folds, OutOfFoldPredictions
 from disambig.tabular.task import TableTask, sets_to_train_on
 from disambig.tabular.true_labels import settle_known
 from disambig.tabular.work_folder import WorkFolder
 
 
-def check_misses_are_asked_for_sets(labels: Labels, miss_rate: Rate) -> None:
+def refuse_miss_rate(miss_rate: Rate) -> None:
     """Refuse to search for sets that miss the truth where answers are weighed."""
-    weighed = isinstance(labels, AnnotatorModel) or (
-        isinstance(labels, LabelColumns) and labels.weighs_annotators
-    )
-    if weighed and miss_rate != 0:
+    if miss_rate != 0:
         raise ParameterError(
             "A miss rate is about labels that nobody named. Where annotators are weighed, such "
             "labels are candidates as far as annotators are known to err. Got miss_rate="

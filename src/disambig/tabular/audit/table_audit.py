@@ -25,7 +25,7 @@ from disambig.tabular.audit.judged_sets import (
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
-from disambig.tabular.labels.answers import read_annotators
+from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
     Labels,
@@ -109,9 +109,12 @@ def audit_table(
         group=group,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
-    annotators = _read_annotators(frame, labels)
-    if annotators is not None and isinstance(labels, AnnotatorModel):
-        labels = annotators.said  # what was said, not what may be
+    annotators = None
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+        # Rows that nobody labelled are reported elsewhere.
+        annotators = answers_in_columns(replace(labels, empty="all"), frame)
+    elif isinstance(labels, AnnotatorModel):
+        annotators, labels = labels, labels.said  # what was said, not what may be
     read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
     numbers = _positions(read)
     findings: list[Finding] = []
@@ -161,13 +164,6 @@ def audit_table(
         noticed=noticed,
         annotators=judged_annotators,
     )
-
-
-def _read_annotators(frame: pd.DataFrame, labels: Labels) -> AnnotatorModel | None:
-    """Return who gave the labels; in columns, rows that nobody labelled are reported elsewhere."""
-    if isinstance(labels, LabelColumns):
-        labels = replace(labels, empty="all")
-    return read_annotators(frame, labels)
 
 
 def _with_groups(

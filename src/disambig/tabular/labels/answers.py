@@ -11,7 +11,7 @@ from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.annotators import collect_answers
 from disambig.tabular.labels.annotations import long_answers
-from disambig.tabular.labels.label_columns import LabelColumns, Labels
+from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.labels.label_rows import answer_sets
 
 
@@ -83,15 +83,6 @@ def read_answers(
         answers.items, annotators, answers.codes, sets, len(rows), names, answers.classes
     )
     return rows, model
-
-
-def read_annotators(frame: pd.DataFrame, labels: Labels) -> AnnotatorModel | None:
-    """Return who gave the labels of a table, if they are to be weighed."""
-    if isinstance(labels, AnnotatorModel):
-        return labels
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
-        return answers_in_columns(labels, frame)
-    return None
 
 
 def answers_in_columns(columns: LabelColumns, frame: pd.DataFrame) -> AnnotatorModel:
