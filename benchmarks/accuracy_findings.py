@@ -228,14 +228,14 @@ def annotators(tables: list[Table]) -> str:
     counted, ours = (np.array(table.numbers(name)) for name in COUNTED_AND_WEIGHED)
     counts = np.array(table.numbers("answers a row"))
     words = [
-        f"{span(ours[counts == count])} of the rows with {count:.0f} "
-        f"({span(alone[counts == count])} by the best of three without features)"
+        f"{span(ours[counts == count])} with {count} (by the best of majority, Dawid-Skene and "
+        f"MACE {span(alone[counts == count])})"
         for count in (1, 3, 10)
     ]
     return (
-        "Annotators weighed beside EM set right "
-        f"{words[0]}, {words[1]} and {words[2]} answers a row; against votes that count alike, "
-        f"with EM too, that is {span(ours - counted, '+.3f')}."
+        "Share of rows set right by annotators who are weighed beside EM, by answers a row: "
+        f"{', '.join(words)}. Against votes that count alike, with EM too, that is "
+        f"{span(ours - counted, '+.3f')}."
     )
 
 

@@ -63,8 +63,8 @@ class AnnotatorModel:
     ... )
     >>> model.choose().tolist()
     ['cat', 'dog', 'cat']
-    >>> model.candidates
-    CandidateLabels(3 samples, 2 classes, 2.00 candidates on average, weighted)
+    >>> model.possible().to_strings()
+    ['cat|dog', 'cat|dog', 'cat|dog']
     """
 
     annotators: tuple[Hashable, ...]
