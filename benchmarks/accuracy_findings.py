@@ -5,6 +5,8 @@ import numpy as np
 from disambig.datasets.card import dataset_title
 from page_tables import Finding, Table, number, span
 
+COUNTED_AND_WEIGHED = ("votes counted, EM", "weighed, EM")
+
 
 def headline(tables: list[Table]) -> str:
     """Compare NCPD+ with its rivals."""
@@ -219,6 +221,24 @@ def conformal(tables: list[Table]) -> str:
     )
 
 
+def annotators(tables: list[Table]) -> str:
+    """Compare annotators weighed with the best that does without features, by answers a row."""
+    table = tables[0]
+    alone = np.max([table.numbers(name) for name in ("majority", "Dawid-Skene", "MACE")], axis=0)
+    counted, ours = (np.array(table.numbers(name)) for name in COUNTED_AND_WEIGHED)
+    counts = np.array(table.numbers("answers a row"))
+    words = [
+        f"{span(ours[counts == count])} with {count} (by the best of majority, Dawid-Skene and "
+        f"MACE {span(alone[counts == count])})"
+        for count in (1, 3, 10)
+    ]
+    return (
+        "Share of rows set right by annotators who are weighed beside EM, by answers a row: "
+        f"{', '.join(words)}. Against votes that count alike, with EM too, that is "
+        f"{span(ours - counted, '+.3f')}."
+    )
+
+
 def calibration(tables: list[Table]) -> str:
     """Compare stated with actual errors; say how few checked rows do where sets show nothing."""
     brief, looks, confused = tables[0], tables[4], tables[-1]
@@ -302,6 +322,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "misses": ("Sets that miss the truth: what they cost, and what is won back", misses),
     "groups": ("Rows, and new pictures, recordings and scenes", groups),
     "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
+    "annotators": ("Annotators who disagree: weighed, counted, and without features", annotators),
     "calibration": ("Confidences: stated and actual errors", calibration),
     "early_stopping": ("What NCPD loses by stopping early", early_stopping),
     "table_features": ("What the columns of a table give to models", table_features),

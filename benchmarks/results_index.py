@@ -27,6 +27,7 @@ GROUPS = {
         "plknn",
         "misses",
         "groups",
+        "annotators",
         "conformal",
         "calibration",
         "row_order",

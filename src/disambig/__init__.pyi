@@ -22,6 +22,7 @@ from .methods import PLKNN as PLKNN
 from .methods import PLSVM as PLSVM
 from .methods import PRODEN as PRODEN
 from .methods import SURE as SURE
+from .methods import AnnotatorModel as AnnotatorModel
 from .methods import AutoDisambiguator as AutoDisambiguator
 from .methods import ConformalSets as ConformalSets
 from .methods import DisambiguatingBoosting as DisambiguatingBoosting
@@ -35,6 +36,7 @@ from .methods import NetworkClassifier as NetworkClassifier
 from .methods import all_methods as all_methods
 from .methods import find_misses as find_misses
 from .methods import get_method as get_method
+from .methods import weigh_annotators as weigh_annotators
 from .tabular import LabelColumns as LabelColumns
 from .tabular import audit_table as audit_table
 from .tabular import clean_table as clean_table

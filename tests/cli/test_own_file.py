@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -164,7 +165,8 @@ def test_a_long_table_of_annotations_gives_the_labels(table, run_main):
     ]
     pd.DataFrame(votes, columns=["photo", "who", "said"]).to_csv("votes.csv", index=False)
     long = ("--annotations", "votes.csv", "--item", "photo", "--annotator", "who")
-    words = ("clean", "photos.csv", "--out", "clean.csv", *QUICK, *long)
+    # Nobody is good or bad here: who says which of two labels goes by the alphabet.
+    words = ("clean", "photos.csv", "--out", "clean.csv", "--equal-votes", *QUICK, *long)
     assert run_main(*words, "--label", "said").code == 0
     cleaned = read("clean.csv")
     assert list(cleaned["photo"]) == list(frame["photo"])
@@ -172,6 +174,48 @@ def test_a_long_table_of_annotations_gives_the_labels(table, run_main):
     ended = run_main(*words)
     assert ended.code == 2
     assert "needs --item and --label" in ended.err
+
+
+@pytest.fixture
+def answers(table):
+    """Write answers of three people and of one who guesses: in a long table, and in columns."""
+    random = np.random.default_rng(0)
+    frame = three_clouds()
+    names, truth = np.unique(frame["truth"]), frame["truth"]
+    photos = [f"p{number}" for number in range(60)]
+    wide = frame.drop(columns=["label", "truth"]).assign(photo=photos)
+    wide.to_csv("photos.csv", index=False)
+    for who, skill in (("ann", 0.95), ("bob", 0.8), ("cem", 0.7), ("eve", 0.0)):
+        wide[who] = np.where(random.random(60) < skill, truth, random.choice(names, 60))
+    wide.to_csv("wide.csv", index=False)
+    wide.melt("photo", ["ann", "bob", "cem", "eve"], "who", "said").to_csv("long.csv", index=False)
+    return ["--annotations", "long.csv", "--item", "photo", "--annotator", "who", "--label", "said"]
+
+
+def test_annotators_are_weighed_from_a_long_table_and_from_columns(answers, run_main):
+    ended = run_main("clean", "photos.csv", "--out", "long-clean.csv", *QUICK, *answers)
+    assert ended.code == 0, ended.err
+    columns = [word for who in ("ann", "bob", "cem", "eve") for word in ("--labels", who)]
+    words = ("clean", "wide.csv", "--id", "photo", "--votes", *columns, *QUICK)
+    assert run_main(*words, "--out", "wide-clean.csv").code == 0
+    chosen = read("long-clean.csv")["chosen_label"]
+    assert (chosen == three_clouds()["truth"]).mean() > 0.95
+    assert (chosen == read("wide-clean.csv")["chosen_label"]).all()
+    ended = run_main("clean", "wide.csv", "--labels", "ann", "--equal-votes", "--out", "x.csv")
+    assert ended.code == 2
+    assert "--equal-votes is about annotators" in ended.err
+
+
+def test_an_audit_says_how_good_annotators_are(answers, run_main):
+    ended = run_main("audit", "photos.csv", *answers)
+    assert ended.code == 0, ended.err
+    assert "Annotators, judged by each other" in ended.out
+    found = json.loads(run_main("audit", "photos.csv", *answers, "--json").out)
+    judged = {one["annotator"]: one for one in found["annotators"]["annotators"]}
+    assert judged["ann"]["accuracy"]["low"] > judged["eve"]["accuracy"]["high"]
+    assert judged["eve"]["at_random"]
+    assert not judged["bob"]["at_random"]
+    assert "annotators_at_random" in {one["kind"] for one in found["findings"]}
 
 
 def test_a_long_table_may_carry_the_features_itself(table, run_main):
@@ -389,7 +433,7 @@ def test_an_example_of_which_one_file_was_written_goes_on(tmp_path, run_main, mo
     [
         (["--min-votes", "2"], "--min-votes needs a long table"),
         (["--item", "a", "--label", "b", "--votes"], "--votes cannot be used with a long table"),
-        (["--item", "a", "--label", "b", "--separator", ";"], "--separator cannot be used with"),
+        (["--item", "a", "--label", "b", "--labels", "c"], "--labels cannot be used with"),
     ],
 )
 def test_options_that_would_mean_nothing_are_refused(table, run_main, words, message):

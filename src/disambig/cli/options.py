@@ -241,7 +241,7 @@ class LabelOptions(CellOptions):
     """Where the candidate labels are, and how they are written."""
 
     LONG_ONLY: ClassVar = ("min_votes",)
-    WIDE_ONLY: ClassVar = ("labels", "separator", "votes", "empty")
+    WIDE_ONLY: ClassVar = ("labels", "votes")
 
     truth: Annotated[
         str | None,
@@ -251,6 +251,14 @@ class LabelOptions(CellOptions):
             metavar="COLUMN",
         ),
     ] = None
+    equal_votes: Annotated[
+        bool,
+        _label_option(
+            "--equal-votes",
+            help="With --votes or --annotator, count everybody's votes alike instead of weighing "
+            "annotators by what is learned of them.",
+        ),
+    ] = False
     item: Annotated[
         str | None,
         _long_option(help="Column with the item that was annotated.", metavar="COLUMN"),
@@ -270,7 +278,11 @@ class LabelOptions(CellOptions):
     ] = None
     min_votes: Annotated[
         int,
-        _long_option(min=1, help="Votes that a label needs to be a candidate.", metavar="COUNT"),
+        _long_option(
+            min=1,
+            help="Votes that a label needs to be a candidate; with more than 1, votes count alike.",
+            metavar="COUNT",
+        ),
     ] = 1
 
     @property

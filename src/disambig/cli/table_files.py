@@ -9,6 +9,7 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
+from disambig.candidates.labels import CandidateLabels
 from disambig.cli.options import (
     CellOptions,
     FeatureOptions,
@@ -18,6 +19,7 @@ from disambig.cli.options import (
     MethodOptions,
     NewSetOptions,
 )
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
@@ -25,6 +27,7 @@ from disambig.tabular.labels.annotations import (
     one_row_per_item,
     read_annotations,
 )
+from disambig.tabular.labels.answers import read_answers
 from disambig.tabular.labels.decisions import read_decisions
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.labels.row_groups import GROUPS
@@ -86,7 +89,10 @@ def load_table(
     if labels.is_long:
         return _with_annotations(frame, options, labels, columns)
     labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
-    return frame, {**columns, "labels": _label_columns(labels, options)}
+    if not labels.votes:
+        labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
+    columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
+    return frame, columns
 
 
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
@@ -196,16 +202,22 @@ def _with_annotations(
     else:
         annotations = _read_beside(options.annotations, file_options)
         id_column = columns["id"] or item
-    _, candidates = read_annotations(
-        annotations,
-        item=item,
-        annotator=annotator,
-        label=label,
-        order=find_column(frame, id_column, what="the item of every row"),
-        min_votes=options.min_votes,
-        literal=options.literal_labels,
-    )
-    return frame, {**columns, "labels": candidates, "id": id_column}
+    reading: dict[str, Any] = {
+        "item": item,
+        "label": label,
+        "order": find_column(frame, id_column, what="the item of every row"),
+        "separator": options.separator,
+        "literal": options.literal_labels,
+        "empty": options.empty.value,
+    }
+    labels: CandidateLabels | AnnotatorModel
+    if annotator is None or options.equal_votes or options.min_votes > 1:
+        _, labels = read_annotations(
+            annotations, annotator=annotator, min_votes=options.min_votes, **reading
+        )
+    else:
+        _, labels = read_answers(annotations, annotator=annotator, **reading)
+    return frame, {**columns, "labels": labels, "id": id_column}
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -10,6 +10,7 @@ from .fit_queue import FitWorkers as FitWorkers
 from .fitting import fit_table as fit_table
 from .labels.annotations import one_row_per_item as one_row_per_item
 from .labels.annotations import read_annotations as read_annotations
+from .labels.answers import read_answers as read_answers
 from .labels.decisions import read_decisions as read_decisions
 from .labels.label_columns import LabelColumns as LabelColumns
 from .listener import FitListener as FitListener

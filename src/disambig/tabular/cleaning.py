@@ -63,6 +63,7 @@ from disambig.tabular.table_cells import (
 )
 from disambig.tabular.task import TableTask, chosen_method, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known, settle_known
+from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
 
 
@@ -177,8 +178,9 @@ def clean_table(
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
-    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        The column or columns of candidate labels.
+    labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
+        The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
+        ``LabelColumns`` with votes, are weighed by what is learned of them.
     method : str or PartialLabelClassifier, default="ncpd_plus"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
@@ -299,6 +301,8 @@ def clean_table(
         promise=promise,
         promise_strength=promise_strength,
     )
+    if task.annotators is not None:
+        refuse_miss_rate(miss_rate)
     if calibrate == "truth":
         true_columns(task)
     listener = listener or FitListener()
@@ -385,7 +389,10 @@ def clean_task(
             }
             if miss_rate != 0:
                 task = with_wider_sets(task, method, miss_rate, **in_folds)
-            predicted = Folds(task, method, **in_folds).predictions()
+            if task.annotators is None:
+                predicted = Folds(task, method, **in_folds).predictions()
+            else:
+                task, predicted = learn_annotators(task, method, **in_folds)
             per_network, histories = predicted.per_network, predicted.histories
             judged = judge_rows(task, predicted.probabilities, miss_rate=miss_rate)
             of_rows = confidences_in_sets(task, predicted.probabilities, judged, calibrate)

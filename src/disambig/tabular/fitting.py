@@ -37,6 +37,7 @@ from disambig.tabular.table_model import (
     check_model_folder_is_free,
 )
 from disambig.tabular.task import chosen_method, prepare_task
+from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import unfinished_work
 
 
@@ -71,8 +72,9 @@ def fit_table(
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
-    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        The column or columns of candidate labels.
+    labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
+        The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
+        ``LabelColumns`` with votes, are weighed by what is learned of them.
     method : str or PartialLabelClassifier, default="ncpd_plus"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
@@ -172,6 +174,8 @@ def fit_table(
         promise=promise,
         promise_strength=promise_strength,
     )
+    if task.annotators is not None:
+        refuse_miss_rate(miss_rate)
     if calibrate == "truth":
         true_columns(task)
     if n_folds != 0:
@@ -193,10 +197,15 @@ def fit_table(
         )
         if miss_rate != 0:
             task = with_wider_sets(task, method, miss_rate, **in_folds)
-        folds = Folds(task, method, per_network=False, **in_folds) if n_folds else None
+        folds = None
+        if n_folds and task.annotators is not None:
+            # Before the model of all rows, which learns from what folds found out.
+            task, predicted = learn_annotators(task, method, per_network=False, **in_folds)
+        elif n_folds:
+            folds = Folds(task, method, per_network=False, **in_folds)
         model = fit_all_rows(task, method, seed=random_state, listener=queue, work=work)
-        if folds is not None:
-            probabilities = folds.predictions().probabilities
+        if n_folds:
+            probabilities = (predicted if folds is None else folds.predictions()).probabilities
             judged = judge_rows(task, probabilities, miss_rate=miss_rate)
             calibration = calibration_for_new_rows(task, probabilities, judged, calibrate)
             calibrated = calibration.apply(probabilities)

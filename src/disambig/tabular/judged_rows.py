@@ -18,9 +18,15 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
-from disambig.methods.base import PartialLabelClassifier, confidence_from_pairs, keep_promise
+from disambig.methods.base import (
+    PartialLabelClassifier,
+    confidence_from_pairs,
+    confidence_from_scores,
+    keep_promise,
+)
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
 from disambig.metrics import covering_rate
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
 from disambig.tabular.accuracy import clustering
 from disambig.tabular.estimate import DoubtfulSet, MissRate, named_sets
@@ -43,6 +49,8 @@ _FEWEST_ROWS_PER_CLASS = 5
 # Variance of doubts over groups, over what it would be if rows were doubted one by one. Above,
 # whole groups are doubted: a model that has seen none of their rows may just not know them.
 _MOST_CLUSTERED = 2.0
+# Of a model that answers do not bear out at all.
+_LEAST_POWER = 0.05
 # Of the rows that a model lists: how many, and what is worth a look.
 _MOST_DOUBTFUL = 100
 _LEAST_MISS = 0.1
@@ -120,6 +128,8 @@ def with_wider_sets(
 def judge_rows(task: TableTask, probabilities: FloatArray, *, miss_rate: Rate = 0) -> JudgedRows:
     """Judge the set of every row by probabilities of models that were not trained on it."""
     given = task.given
+    if task.annotators is not None:
+        return _judge_answers(task, task.annotators)
     misses = _misses(given, probabilities, miss_rate)
     of_given = np.zeros(len(given)) if misses is None else misses.probability
     outside = np.full(len(given), -1)
@@ -138,6 +148,22 @@ def judge_rows(task: TableTask, probabilities: FloatArray, *, miss_rate: Rate = 
     )
 
 
+def _judge_answers(task: TableTask, annotators: AnnotatorModel) -> JudgedRows:
+    """Judge sets by annotators who were weighed: labels outside are those they hardly leave."""
+    rows = np.arange(len(task.given))
+    posterior = np.where(task.given.to_mask(), 0.0, annotators.known.posterior)
+    outside = np.where(task.given.sizes == task.given.shape[1], -1, posterior.argmax(axis=1))
+    outside[task.decided] = -1
+    of_given = posterior.sum(axis=1)
+    return JudgedRows(
+        miss_of_given=of_given,
+        miss_probability=np.where(task.decided, 0.0, of_given),
+        outside=outside,
+        outside_confidence=np.where(outside >= 0, posterior[rows, outside], 0.0),
+        misses=None,
+    )
+
+
 def confidences_in_sets(
     task: TableTask, probabilities: FloatArray, judged: JudgedRows, calibrate: Calibrate
 ) -> Sparse:
@@ -150,6 +176,9 @@ def confidences_in_sets(
     given, candidates = task.given, task.candidates
     if calibrate == "none":
         of_given = with_prior(given, probabilities)
+    elif calibrate == "sets" and task.annotators is not None:
+        # Answers say more of how far to believe a model than which labels were named.
+        of_given = confidence_from_scores(given, task.annotators.known.posterior)
     else:
         truth = true_columns(task) if calibrate == "truth" else None
         shares = calibrate_choices(
@@ -181,6 +210,9 @@ def calibration_for_new_rows(
     """Return what makes probabilities of new rows mean what they say."""
     if calibrate == "none":
         return Calibration()
+    if calibrate == "sets" and task.annotators is not None:
+        # Above zero, so that labels keep their order.
+        return Calibration(power=max(_LEAST_POWER, task.annotators.known.prior_power))
     if calibrate == "sets":
         return calibrate_predictions(
             probabilities, task.given, miss_probability=judged.miss_of_given

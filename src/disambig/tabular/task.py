@@ -13,9 +13,11 @@ from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -61,11 +63,12 @@ class TableTask:
     values: pd.DataFrame  # of the planned columns, ready for a transformer
     given: CandidateLabels  # as in the table, before a person settled some rows
     candidates: CandidateLabels  # what predictions are judged against: with these rows settled
-    training: CandidateLabels  # what models are trained on: the same, or with truth or wider sets
+    training: CandidateLabels  # what models are trained on: the same, or with truth or other sets
     truth: AnyArray | None  # None in rows where it is not known
     decided: BoolArray  # rows that a person has settled
     uses_truth: bool  # whether models are trained on the true labels that are known
     group: str | None = None  # what the groups of rows were read from: a column, or "runs"
+    annotators: AnnotatorModel | None = None  # who gave the labels, where they are weighed
 
 
 def prepare_task(
@@ -98,10 +101,12 @@ def prepare_task(
         categories=categories,
         group=group,
     )
-    given, notices = _read_labels(frame, labels)
+    given, annotators, notices = _read_labels(frame, labels)
     # Before anything is settled: rows with equal sets were given these together.
     given, group_notices = groups.put_on(given, frame)
     notices += group_notices
+    if annotators is not None:
+        given = annotators.possible(given.promise).with_groups_of(given)
     candidates = given
     if decisions:
         candidates = settle(given, decisions)
@@ -114,8 +119,10 @@ def prepare_task(
         )
         notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates
+    if annotators is not None:
+        training = settle(sets_to_train_on(annotators, given), decisions or {})
     if use_truth:
-        training = settle_known(candidates, true_labels)
+        training = settle_known(training, true_labels)
         check_labels_differ(training)
     _check_labels_tell_something(training)
     plan, values, column_notices = columns.plan(candidates)
@@ -124,25 +131,48 @@ def prepare_task(
     decided = np.zeros(len(candidates), dtype=bool)
     decided[list(decisions or ())] = True
     return TableTask(
-        plan, values, given, candidates, training, true_labels, decided, use_truth, group
+        plan,
+        values,
+        given,
+        candidates,
+        training,
+        true_labels,
+        decided,
+        use_truth,
+        group,
+        annotators,
     )
 
 
-def _read_labels(frame: pd.DataFrame, labels: Labels) -> tuple[CandidateLabels, list[str]]:
-    """Return the candidate sets, and what a person should know about how they were read."""
+def _read_labels(
+    frame: pd.DataFrame, labels: Labels
+) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
+    """Return the candidate sets, who gave them, and what to know about how they were read."""
+    annotators = None
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+        labels = answers_in_columns(labels, frame)
+    if isinstance(labels, AnnotatorModel):
+        annotators, labels = labels, labels.said
     if isinstance(labels, CandidateLabels):
         candidates = sets_of_rows(labels, frame)
         check_labels_differ(candidates)
-        return candidates, []
+        return candidates, annotators, []
     columns = LabelColumns.of(labels)
     candidates = columns.read(frame)
     if candidates.weights is None or columns.votes:
-        return candidates, []
+        return candidates, None, []
     notice = (
         "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
         "belongs to the label, use --literal-labels (in Python literal=True)."
     )
-    return candidates, [notice]
+    return candidates, None, [notice]
+
+
+def sets_to_train_on(annotators: AnnotatorModel, given: CandidateLabels) -> CandidateLabels:
+    """Return the candidates that models are trained on, in the groups of those to choose from."""
+    if given.promise is not None:  # which is about all of these
+        return given
+    return annotators.candidates.with_groups_of(given)
 
 
 def _check_labels_tell_something(candidates: CandidateLabels) -> None:

@@ -178,6 +178,7 @@ def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings
         pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
         task.candidates,
         task.training,
+        *(() if task.annotators is None else (task.annotators,)),
     )
 
 

@@ -105,12 +105,30 @@ def test_a_vote_needs_an_item_and_an_annotator(annotations, column, value, messa
         read(annotations)
 
 
-def test_several_labels_in_one_annotation_are_refused():
-    frame = pd.DataFrame({"photo": ["p", "q"], "who": ["a", "b"], "label": ["cat", ["cat", "dog"]]})
-    with pytest.raises(
-        TableError, match=r"'label' holds labels, one .* Got \['cat', 'dog'\] in row 2"
-    ):
+def test_several_labels_in_one_annotation_are_a_vote_for_each():
+    frame = pd.DataFrame(
+        {
+            "photo": ["p", "p", "q", "q"],
+            "who": ["a", "b", "a", "b"],
+            "label": ["cat", ["cat", "dog"], "!cat", "cow|dog"],
+        }
+    )
+    _, candidates = read(frame)
+    assert candidates.classes.tolist() == ["cat", "cow", "dog"]
+    assert candidates.weights.toarray().tolist() == [[2, 0, 1], [0, 2, 2]]
+    frame.loc[3, "label"] = "cow;dog"
+    assert read(frame, separator=";")[1] == candidates
+    frame.loc[3, "label"] = "cow:0.3|dog:0.7"
+    with pytest.raises(TableError, match="in row 4 of the annotations: column 'label' holds.*no w"):
         read(frame)
+
+
+def test_items_without_an_annotation_may_have_any_label_if_that_is_said(annotations):
+    items, candidates = read(annotations, order=["p0", "p1", "p2"], empty="all")
+    assert items == ["p0", "p1", "p2"]
+    assert candidates.weights.toarray().tolist() == [[1, 1], [0, 1], [2, 1]]
+    _, twice = read(annotations.iloc[[0, 2]], order=["p0", "p2"], min_votes=2, empty="all")
+    assert twice.to_strings() == ["cat", "cat"]
 
 
 def test_columns_that_are_missing_and_tables_without_labels_are_refused(annotations):

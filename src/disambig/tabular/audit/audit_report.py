@@ -9,6 +9,7 @@ import numpy as np
 from disambig._core.messages import percent, printable, quote_value, row_count, row_name
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.candidates.group_audit import GroupAudit, PromiseLimits
+from disambig.tabular.audit.annotators_judged import JudgedAnnotators
 from disambig.tabular.audit.groups_noticed import NoticedGroups
 from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets, KeptPromise
 from disambig.tabular.audit.suspicious import Finding
@@ -75,6 +76,8 @@ class TableAudit:
         How often each promise holds, where groups are named and true labels known.
     noticed : NoticedGroups or None
         What speaks for rows that come together, where groups are not named; also a finding.
+    annotators : JudgedAnnotators or None
+        How good annotators are, where it is known who gave which label.
 
     See Also
     --------
@@ -106,6 +109,7 @@ class TableAudit:
     groups: GroupAudit | None = None
     kept: tuple[KeptPromise, ...] = ()
     noticed: NoticedGroups | None = None
+    annotators: JudgedAnnotators | None = None
 
     def __str__(self) -> str:
         blocks = ["\n".join(self.summary())]
@@ -148,6 +152,7 @@ class TableAudit:
             "truth": None if self.truth is None else asdict(self.truth),
             "misses": None if self.judged is None else self.judged.to_json(),
             "groups": None if self.groups is None else self._groups_to_json(self.groups),
+            "annotators": None if self.annotators is None else self.annotators.to_json(),
         }
 
     def summary(self) -> list[str]:
@@ -171,6 +176,11 @@ class TableAudit:
             Section(heading, _label_lines(self.sets), is_table=True),
             Section("Most often together", _pair_lines(self.sets)),
             Section("Rows that come together", self._group_lines()),
+            Section(
+                "Annotators, judged by each other",
+                [] if self.annotators is None else self.annotators.lines(),
+                is_table=True,
+            ),
             Section("What looks wrong", findings or ["Nothing."], is_numbered=bool(findings)),
             Section("What the true labels say", [] if self.truth is None else [str(self.truth)]),
             Section(

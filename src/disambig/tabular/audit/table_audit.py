@@ -12,6 +12,8 @@ from disambig._core.typing import AnyArray, IntArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
+from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.audit.annotators_judged import JudgedAnnotators
 from disambig.tabular.audit.audit_report import TableAudit
 from disambig.tabular.audit.groups_noticed import NoticedGroups, notice_groups
 from disambig.tabular.audit.judged_sets import (
@@ -23,6 +25,7 @@ from disambig.tabular.audit.judged_sets import (
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
     Labels,
@@ -55,8 +58,9 @@ def audit_table(
     ----------
     frame : DataFrame
         The table, as ``read_table`` gives it.
-    labels : str, sequence of str, LabelColumns or CandidateLabels, default="label"
-        The column or columns of candidate labels.
+    labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
+        The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
+        ``LabelColumns`` with votes, are judged by each other.
     truth : str, optional
         Column of true labels, which may be mostly empty: says how many are not among the
         candidates of their row. It is left out of the features.
@@ -105,6 +109,12 @@ def audit_table(
         group=group,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
+    annotators = None
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+        # Rows that nobody labelled are reported elsewhere.
+        annotators = answers_in_columns(replace(labels, empty="all"), frame)
+    elif isinstance(labels, AnnotatorModel):
+        annotators, labels = labels, labels.said  # what was said, not what may be
     read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
     numbers = _positions(read)
     findings: list[Finding] = []
@@ -134,6 +144,9 @@ def audit_table(
     if noticed is not None:
         findings.append(Finding("groups_not_named", noticed.seen, noticed.advice))
     findings += find_suspicious(labelled)
+    judged_annotators = None if annotators is None else JudgedAnnotators.of(annotators)
+    if judged_annotators is not None:
+        findings += judged_annotators.findings()
     return TableAudit(
         n_rows=len(frame),
         n_unlabelled=int(read.empty.sum()),
@@ -149,6 +162,7 @@ def audit_table(
         groups=None if sets.groups is None else sets.groups.at_rows(numbers),
         kept=kept,
         noticed=noticed,
+        annotators=judged_annotators,
     )
 
 

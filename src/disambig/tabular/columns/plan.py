@@ -74,7 +74,7 @@ class FeatureColumns:
                     )
                 reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
-        made_elsewhere = isinstance(labels, CandidateLabels)
+        made_elsewhere = not label_column_names(labels)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
         self._frame = frame
         self._given: dict[str, Any] = {

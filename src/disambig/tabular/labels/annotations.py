@@ -1,16 +1,19 @@
 """A long table of annotations: one row for each item, annotator and label."""
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from disambig._core.errors import CandidateError, TableError
-from disambig._core.messages import describe_table_rows, quote_value, row_name
+from disambig._core.messages import describe_table_rows, option, quote_value, row_name
+from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.checks import as_list
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.labels.label_cells import blank_cell_note
+from disambig.tabular.labels.label_cells import CellReader, LabelProblem, blank_cell_note
+from disambig.tabular.labels.label_rows import RowLabels, answer_sets, count_votes, row_labels
 from disambig.tabular.table_cells import distinct_cells, find_column, is_blank, text_of, texts_of
 
 
@@ -22,7 +25,9 @@ def read_annotations(
     label: str,
     order: Iterable[Any] | None = None,
     min_votes: int = 1,
+    separator: str = "|",
     literal: bool = False,
+    empty: str = "refuse",
 ) -> tuple[list[str], CandidateLabels]:
     """Read candidate sets from a long table of annotations; the votes become weights.
 
@@ -31,7 +36,8 @@ def read_annotations(
     Parameters
     ----------
     long_frame : DataFrame
-        One row per annotation. A row without a label is not a vote.
+        One row per annotation: a label, several (``cat|dog``: a vote for each), or what it is not
+        (``!cat``: a vote for each other). A row without a label is not a vote.
     item, label : str
         The columns of items and of labels.
     annotator : str or None
@@ -42,11 +48,16 @@ def read_annotations(
         items that have a label, in the order of their first rows.
     min_votes : int, default=1
         Votes that a label needs to be a candidate.
+    separator : str, default="|"
+        Separator between the labels of a cell.
     literal : bool, default=False
-        Whether "NA" and the like are labels, not empty cells.
+        Whether "!" and brackets are parts of the labels, and "NA" and the like are labels.
+    empty : {"refuse", "all"}, default="refuse"
+        What to do with an item that has no label: refuse it, or let it have any.
 
     See Also
     --------
+    read_answers : Weighs annotators by what is learned of them.
     one_row_per_item : Reads the features of the same table.
     LabelColumns : For a table with one row per item; ``votes=True`` counts its columns.
 
@@ -67,10 +78,67 @@ def read_annotations(
     >>> y.weights.toarray().tolist()
     [[2.0, 1.0], [0.0, 1.0]]
     """
+    check_choice("empty", empty, ("refuse", "all"))
+    rows, answers = long_answers(
+        long_frame,
+        item=item,
+        annotator=annotator,
+        label=label,
+        order=order,
+        separator=separator,
+        literal=literal,
+        empty=empty,
+    )
+    sets = answer_sets(answers.cells, answers.classes)
+    sizes = sets.sum(axis=1)[answers.codes]
+    items = np.repeat(answers.items, sizes).tolist()
+    voters = np.repeat(answers.annotators, sizes).tolist()
+    labels = [
+        name
+        for code in answers.codes.tolist()
+        for name in (answers.classes[column] for column in np.flatnonzero(sets[code]))
+    ]
+    silent = np.setdiff1d(np.arange(len(rows)), answers.items).tolist()
+    for row, number, name in product(silent, range(min_votes), answers.classes):
+        items.append(row)
+        voters.append((number,))  # nobody's name
+        labels.append(name)
+    try:
+        candidates = CandidateLabels.from_annotations(
+            items, voters, labels, min_votes=min_votes, order=range(len(rows))
+        )
+    except CandidateError as error:
+        raise TableError(f"The labels in column {label!r} cannot be used. {error}") from error
+    return rows, candidates
+
+
+class LongAnswers(NamedTuple):
+    """The answers in a long table, those that say nothing left out."""
+
+    items: IntArray  # rows of the items
+    annotators: AnyArray  # who answered
+    codes: IntArray  # which of the cells
+    cells: list[RowLabels]  # distinct
+    classes: list[str]  # the labels that occur, sorted
+
+
+def long_answers(
+    long_frame: Any,
+    *,
+    item: str,
+    annotator: str | None,
+    label: str,
+    order: Iterable[Any] | None,
+    separator: str,
+    literal: bool,
+    empty: str,
+) -> tuple[list[str], LongAnswers]:
+    """Return the items of a long table in order, and the answers; without annotators, numbers."""
     items = texts_of(_column(long_frame, item, "the items"), what="items", literal=True)
     label_column = _column(long_frame, label, "the labels")
-    labels = texts_of(label_column, what="labels", literal=literal)
-    is_vote = _is_filled(labels)
+    codes, distinct = distinct_cells(label_column)
+    cells = _read_cells(distinct, codes, label, separator=separator, literal=literal)
+    is_vote = np.array([bool(cell.labels or cell.all_but) for cell in cells])[codes]
     note = "" if literal else blank_cell_note(label_column[~is_vote])
     if not is_vote.any():
         raise TableError(
@@ -78,22 +146,39 @@ def read_annotations(
         )
     _check_filled(items, is_vote, f"the item it is about, in column {item!r}", "")
     if annotator is None:
-        voters = np.arange(len(labels))
+        voters = np.arange(len(items))
     else:
         column = _column(long_frame, annotator, "the annotators")
         voters = texts_of(column, what="annotators", literal=True)
         advice = " Leave the annotator out if every row is a separate vote."
         _check_filled(voters, is_vote, f"an annotator, in column {annotator!r}", advice)
-    voted = list(dict.fromkeys(items[is_vote]))
+    asked = is_vote if empty == "refuse" else _is_filled(items)
+    voted = list(dict.fromkeys(items[asked]))
     rows = voted if order is None else _items_in_order(order)
-    _check_same_items(rows, voted, item, note)
-    try:
-        candidates = CandidateLabels.from_annotations(
-            items[is_vote], voters[is_vote], labels[is_vote], min_votes=min_votes, order=rows
-        )
-    except CandidateError as error:
-        raise TableError(f"The labels in column {label!r} cannot be used. {error}") from error
-    return rows, candidates
+    _check_same_items(rows, voted, item, note, may_be_silent=empty == "all")
+    row_of = {name: row for row, name in enumerate(rows)}
+    numbers = np.fromiter((row_of[name] for name in items[is_vote]), np.int64)
+    names = {name for cell in cells for name in (*cell.labels, *cell.excluded)}
+    return rows, LongAnswers(numbers, voters[is_vote], codes[is_vote], cells, sorted(names))
+
+
+def _read_cells(
+    distinct: list[Any], codes: IntArray, column: str, *, separator: str, literal: bool
+) -> list[RowLabels]:
+    """Read every distinct answer: a label, several, or what it is not."""
+    reader = CellReader(distinct, separator=separator, literal=literal)
+    cells = []
+    for number, cell in enumerate(distinct):
+        try:
+            answer = row_labels(reader.read(cell))
+            count_votes([answer])  # an annotator gives no weights
+            cells.append(answer)
+        except LabelProblem as problem:
+            raise TableError(
+                f"Labels cannot be read in {describe_table_rows(codes == number)} of the "
+                f"annotations: column {column!r} holds {quote_value(cell)}. {problem}"
+            ) from None
+    return cells
 
 
 def one_row_per_item(
@@ -227,14 +312,17 @@ def _items_in_order(order: Iterable[Any]) -> list[str]:
     return list(rows)
 
 
-def _check_same_items(rows: list[str], voted: list[str], column: str, note: str) -> None:
+def _check_same_items(
+    rows: list[str], voted: list[str], column: str, note: str, *, may_be_silent: bool
+) -> None:
     with_votes, in_table = set(voted), set(rows)
-    without = [name for name in rows if name not in with_votes]
+    without = [] if may_be_silent else [name for name in rows if name not in with_votes]
     if without:
         raise TableError(
             f"Every item needs an annotation. {len(without):,} of {len(rows):,} items have none "
-            f"with a label, the first is {without[0]!r}. Drop them from the table, or check that "
-            f"column {column!r} of the annotations holds the same items.{note}"
+            f"with a label, the first is {without[0]!r}. Drop them from the table, check that "
+            f"column {column!r} of the annotations holds the same items, or use "
+            f"{option('empty', 'all')} if such an item may have any label.{note}"
         )
     unknown = [name for name in voted if name not in in_table]
     if unknown:

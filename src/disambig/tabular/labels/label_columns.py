@@ -13,6 +13,7 @@ from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates.checks import first_repeated
 from disambig.candidates.labels import CandidateLabels
+from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.files.content import FileContent, read_size
 from disambig.tabular.labels.label_cells import (
     LITERAL_OPTION,
@@ -68,6 +69,9 @@ class LabelColumns:
     votes : bool, default=False
         Whether every column is an annotator, with one vote for each label in its cell. The votes
         of a row are counted and become weights.
+    equal_votes : bool, default=False
+        Whether ``fit_table`` and ``clean_table`` count votes alike, instead of weighing annotators
+        by what is learned of them.
     classes : tuple of str, optional
         All classes, in order. By default the labels that occur, sorted.
     empty : {"refuse", "all"}, default="refuse"
@@ -94,6 +98,7 @@ class LabelColumns:
     separator: str = "|"
     literal: bool = False
     votes: bool = False
+    equal_votes: bool = False
     classes: tuple[str, ...] | None = None
     empty: str = "refuse"
     max_memory: int | str | None = None
@@ -109,6 +114,7 @@ class LabelColumns:
             )
         check_boolean("literal", self.literal)
         check_boolean("votes", self.votes)
+        check_boolean("equal_votes", self.equal_votes)
         check_choice("empty", self.empty, ("refuse", "all"))
         if self.classes is not None:
             given = (self.classes,) if isinstance(self.classes, str) else self.classes
@@ -148,6 +154,17 @@ class LabelColumns:
         any.
         """
         return replace(self, classes=tuple(classes))._parse_filled(frame).candidates
+
+    @property
+    def weighs_annotators(self) -> bool:
+        """Whether every column is an annotator who is weighed by what is learned of them all."""
+        return self.votes and not self.equal_votes and len(self.columns) > 1
+
+    def read_annotators(self, frame: Any) -> Iterator[tuple[IntArray, list[RowLabels]]]:
+        """Yield for every column which answer is in each row, and the distinct answers."""
+        cells = _LabelCells.of(frame, self.columns)
+        for column, codes in enumerate(cells.column_codes):
+            yield codes, list(self._read_column(cells, column))
 
     def _parse_filled(self, frame: Any) -> LabelsInTable:
         labels = self.parse(frame)
@@ -225,12 +242,14 @@ class LabelColumns:
         return classes
 
 
-Labels = str | Sequence[str] | LabelColumns | CandidateLabels
+Labels = str | Sequence[str] | LabelColumns | CandidateLabels | AnnotatorModel
 
 
 def label_column_names(labels: Labels) -> tuple[str, ...]:
     """Return the columns that labels are read from, which are therefore not features."""
-    return () if isinstance(labels, CandidateLabels) else LabelColumns.of(labels).columns
+    if isinstance(labels, CandidateLabels | AnnotatorModel):
+        return ()
+    return LabelColumns.of(labels).columns
 
 
 def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:

@@ -90,6 +90,18 @@ def count_votes(cells: Iterable[RowLabels]) -> RowLabels:
     return RowLabels(votes, tuple(all_but), excluded, weighted=bool(votes or all_but))
 
 
+def answer_sets(cells: Sequence[RowLabels], classes: Sequence[str]) -> BoolArray:
+    """Return for every answer the labels that it leaves possible; none if it says nothing."""
+    column_of = {name: column for column, name in enumerate(classes)}
+    sets = np.zeros((len(cells), len(classes)), dtype=bool)
+    for row, cell in enumerate(cells):
+        sets[row, [column_of[label] for label in cell.labels]] = True
+        for excluded in cell.all_but:
+            sets[row] = True
+            sets[row, [column_of[label] for label in excluded]] = False
+    return sets
+
+
 @dataclass
 class CollectedRows:
     """Candidate sets of distinct rows, collected one by one before all classes are known."""
