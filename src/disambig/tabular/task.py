@@ -106,7 +106,7 @@ def prepare_task(
     given, group_notices = groups.put_on(given, frame)
     notices += group_notices
     if annotators is not None:
-        given = annotators.possible(given.promise).with_groups_of(given)
+        given = annotators.possible(given.promise).with_rows_of(given)
     candidates = given
     if decisions:
         candidates = settle(given, decisions)
@@ -172,7 +172,7 @@ def sets_to_train_on(annotators: AnnotatorModel, given: CandidateLabels) -> Cand
     """Return the candidates that models are trained on, in the groups of those to choose from."""
     if given.promise is not None:  # which is about all of these
         return given
-    return annotators.candidates.with_groups_of(given)
+    return annotators.candidates.with_rows_of(given)
 
 
 def _check_labels_tell_something(candidates: CandidateLabels) -> None:

@@ -77,7 +77,7 @@ def _with_settled(task: TableTask, probabilities: FloatArray) -> FloatArray:
 
 def _with_sets(task: TableTask, known: AnnotatorModel, given: CandidateLabels) -> TableTask:
     """Return the task with other sets, rows that were settled settled as before."""
-    given = given.with_groups_of(task.given)
+    given = given.with_rows_of(task.given)
     rows = np.flatnonzero(task.decided)
     _, columns = task.candidates[rows].pairs()
     labels = task.candidates.classes[columns].tolist()

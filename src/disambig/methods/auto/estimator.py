@@ -231,11 +231,12 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _predict_proba(self, X: Features) -> FloatArray:
         weights = self.selection_.weights
-        total = np.zeros((X.shape[0], len(self.classes_)))
+        total: FloatArray = np.zeros((X.shape[0], len(self.classes_)))
         for name, member in self.members_.items():
             with member._threads():
                 total += weights[name] * member._predict_proba(X)
-        return total / total.sum(axis=1, keepdims=True)
+        total /= total.sum(axis=1, keepdims=True)
+        return total
 
     def _mean_confidences(self) -> Sparse:
         weights = self.selection_.weights

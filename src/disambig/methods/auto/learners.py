@@ -136,7 +136,7 @@ def judge(tasks: Sequence[Task], *, even_alone: bool = False) -> list[dict[str, 
         if numbers and _judges_itself(learners[numbers[0]]):
             _fit_to_all_rows(name, [tasks[n] for n in numbers])
             for n, learner in learners.items():
-                said[n][name] = learner.held_out_proba_  # type: ignore[attr-defined]
+                said[n][name] = learner.held_out_proba_
             continue
         for judges in _judges(learners, tasks):
             tables = [
