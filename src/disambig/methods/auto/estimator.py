@@ -125,12 +125,11 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _check_parameters(self) -> None:
         known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
-        names = [self.learners] if isinstance(self.learners, str) else list(self.learners)
-        unknown = [name for name in names if name not in known]
-        if unknown or not names:
+        names = set() if isinstance(self.learners, str) else set(self.learners)
+        if not names or not names <= known:
             raise ParameterError(
-                f"'learners' must be names of methods: some of {', '.join(sorted(known))}. "
-                f"Got {self.learners!r} instead."
+                f"'learners' must be names of methods: a list of some of {', '.join(sorted(known))}"
+                f". Got {self.learners!r} instead."
             )
         if self.time_budget is not None:
             check_real("time_budget", self.time_budget, minimum=0)
