@@ -1,4 +1,4 @@
-"""Trees as arrays add up to what scikit-learn's own trees predict, and refuse what cannot be walked."""
+"""Trees as arrays: sums that are those of scikit-learn, and what cannot be walked is refused."""
 
 import numpy as np
 import pytest
