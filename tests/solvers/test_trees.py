@@ -116,3 +116,11 @@ def test_trees_begin_at_nodes_that_there_are(roots):
     ensemble.roots = np.array(roots, dtype=np.int32)
     with pytest.raises(ValueError, match="begins at a node that there is not"):
         ensemble.check(1)
+
+
+@pytest.mark.parametrize("roots", [[0, 0], [3, 0]])
+def test_trees_are_there_once_and_in_their_order(roots):
+    ensemble = TreeEnsemble.of([stump(), stump()])
+    ensemble.roots = np.array(roots, dtype=np.int32)
+    with pytest.raises(ValueError, match="one after the other"):
+        ensemble.check(1)
