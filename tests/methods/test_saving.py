@@ -204,7 +204,7 @@ def _spoilt(name, array):
     yield None
     yield array.reshape(*array.shape, 1)
     yield np.full(array.shape, np.nan)
-    if not name.startswith("_scaler"):  # whose numbers may be whole
+    if "_scaler." not in name:  # whose numbers may be whole
         yield array.astype(np.int64 if array.dtype.kind == "f" else np.float64)
     if name not in (
         "objective_",
