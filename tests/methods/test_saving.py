@@ -206,9 +206,8 @@ def _spoilt(name, array):
     yield np.full(array.shape, np.nan)
     if "_scaler." not in name:  # whose numbers may be whole
         yield array.astype(np.int64 if array.dtype.kind == "f" else np.float64)
-    if not name.endswith(
-        ("objective_", "lower_bounds_", "covering_rates_")
-    ):  # which are as long as the fit
+    as_long_as_the_fit = ("objective_", "lower_bounds_", "covering_rates_")
+    if not name.endswith(as_long_as_the_fit):
         yield np.concatenate([array.ravel(), array.ravel(), array.ravel()[:1]])
 
 
