@@ -184,6 +184,10 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
 
     def _after_load(self) -> None:
         self._trees.check(self.n_features_in_)
+        is_leaf = self._trees.left == np.arange(len(self._trees.left))
+        values = self._trees.values
+        if (values.data < 0).any() or (values.sum(axis=1)[is_leaf] <= 0).any():
+            raise ValueError("a leaf says less than nothing, or nothing")
 
     def _inputs(self, X: Features) -> Features:
         """Return features as trees take them: in single precision."""
@@ -207,11 +211,13 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
         targets, row_weights = soft_targets(*candidates.pairs(), weights, candidates.shape)
         columns = X.tocsc() if sparse.issparse(X) else X
         n_sampled = min(len(candidates), self.max_samples)
+        # Nothing could be grown on a sample of rows that do not count.
+        groups_that_count = np.unique(groups[row_weights > 0])
 
         def grow_one(seed_and_number: tuple[int, int]) -> "_Grown":
             seed, number = seed_and_number
             own = make_generator(seed)
-            counts = _sample(groups, n_sampled, own)
+            counts = _sample(groups, groups_that_count, n_sampled, own)
             model = DecisionTreeRegressor(
                 max_features="sqrt" if number % 2 else _SHARE_OF_FEATURES,
                 min_samples_leaf=self.min_samples_leaf,
@@ -273,10 +279,15 @@ class _Votes(NamedTuple):
         return np.where(voted, self.sums / np.where(voted, counts, 1), otherwise)
 
 
-def _sample(groups: IntArray, n_rows: int, generator: np.random.Generator) -> FloatArray:
-    """Return how often every row is in a bootstrap sample of whole groups of about so many rows."""
+def _sample(
+    groups: IntArray, drawn_from: IntArray, n_rows: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return how often every row is in a bootstrap sample of whole groups of about so many rows.
+
+    Only the groups ``drawn_from`` are drawn.
+    """
     n_groups = int(groups.max()) + 1
-    n_drawn = max(1, round(n_groups * n_rows / len(groups)))
-    drawn = np.bincount(generator.integers(n_groups, size=n_drawn), minlength=n_groups)
-    counts: FloatArray = drawn[groups].astype(float)
+    n_drawn = max(1, round(len(drawn_from) * n_rows / len(groups)))
+    drawn = drawn_from[generator.integers(len(drawn_from), size=n_drawn)]
+    counts: FloatArray = np.bincount(drawn, minlength=n_groups)[groups].astype(float)
     return counts

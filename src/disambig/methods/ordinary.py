@@ -63,23 +63,23 @@ class OrdinaryModel:
         """Train a copy of ``estimator`` on the labels ``columns`` of ``rows``.
 
         A row may stand there more than once. Without an estimator it is logistic regression. The
-        seed is that of an estimator whose ``random_state`` is None.
+        seed is for every ``random_state`` of the estimator, or of a step of it, that is None.
         """
+        model = LogisticRegression(max_iter=1000) if estimator is None else clone(estimator)
+        weight_name = _weight_parameter(model)
+        given = {}
+        if weights is not None and weight_name is not None:
+            given = {weight_name: weights}
+        elif weights is not None:
+            copies = _copies(weights)
+            rows, columns = np.repeat(rows, copies), np.repeat(columns, copies)
         # Numbers without gaps, which XGBoost asks for.
         labels, codes = np.unique(columns, return_inverse=True)
         if len(labels) == 1:  # nothing to learn, and no classifier that would
             return cls(_logistic(np.empty((0, np.shape(X)[-1])), np.empty(0)), labels)
-        model = LogisticRegression(max_iter=1000) if estimator is None else clone(estimator)
-        if seed is not None and model.get_params().get("random_state", seed) is None:
-            model.set_params(random_state=seed)
-        name = _weight_parameter(model)
-        if weights is None:
-            model.fit(rows_of(X, rows), codes)
-        elif name is not None:
-            model.fit(rows_of(X, rows), codes, **{name: weights})
-        else:
-            copies = _copies(weights)
-            model.fit(rows_of(X, np.repeat(rows, copies)), np.repeat(codes, copies))
+        if seed is not None:
+            _set_seed(model, seed)
+        model.fit(rows_of(X, rows), codes, **given)
         return cls(model, labels)
 
     @classmethod
@@ -113,6 +113,16 @@ def _logistic(coef_: FloatArray, intercept_: FloatArray) -> LogisticRegression:
     model.classes_ = np.arange(max(len(coef_), 2))  # two classes share one line of coefficients
     model.n_features_in_ = coef_.shape[1]
     return model
+
+
+def _set_seed(model: Any, seed: int) -> None:
+    """Seed an estimator and what it is made of, where nobody has."""
+    unseeded = {
+        name: seed
+        for name, value in model.get_params().items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    }
+    model.set_params(**unseeded)
 
 
 def _weight_parameter(model: Any) -> str | None:
