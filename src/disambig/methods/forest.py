@@ -196,12 +196,14 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
         """Return the trees of a round, and what they say of rows outside their samples."""
         targets, row_weights = soft_targets(*candidates.pairs(), weights, candidates.shape)
         columns = X.tocsc() if sparse.issparse(X) else X
+        # A sample of rows that do not count would teach nothing.
+        counting = np.unique(groups[row_weights > 0])
         n_sampled = min(len(candidates), self.max_samples)
 
         def grow_one(seed_and_number: tuple[int, int]) -> "_Grown":
             seed, number = seed_and_number
             own = make_generator(seed)
-            counts = _sample(groups, n_sampled, own)
+            counts = _sample(groups, counting, n_sampled, own)
             model = DecisionTreeRegressor(
                 max_features="sqrt" if number % 2 else _SHARE_OF_FEATURES,
                 min_samples_leaf=self.min_samples_leaf,
@@ -263,10 +265,15 @@ class _Votes(NamedTuple):
         return np.where(voted, self.sums / np.where(voted, counts, 1), otherwise)
 
 
-def _sample(groups: IntArray, n_rows: int, generator: np.random.Generator) -> FloatArray:
-    """Return how often every row is in a bootstrap sample of whole groups of about so many rows."""
-    n_groups = int(groups.max()) + 1
-    n_drawn = max(1, round(n_groups * n_rows / len(groups)))
-    drawn = np.bincount(generator.integers(n_groups, size=n_drawn), minlength=n_groups)
+def _sample(
+    groups: IntArray, drawable: IntArray, n_rows: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return how often every row is in a bootstrap sample of whole groups.
+
+    It has about ``n_rows`` rows where all groups are drawable, and fewer where some are not.
+    """
+    n_drawn = max(1, round(len(drawable) * n_rows / len(groups)))
+    numbers = drawable[generator.integers(len(drawable), size=n_drawn)]
+    drawn = np.bincount(numbers, minlength=int(groups.max()) + 1)
     counts: FloatArray = drawn[groups].astype(float)
     return counts

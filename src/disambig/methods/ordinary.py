@@ -65,21 +65,19 @@ class OrdinaryModel:
         A row may stand there more than once. Without an estimator it is logistic regression. The
         seed is that of an estimator whose ``random_state`` is None.
         """
+        model = LogisticRegression(max_iter=1000) if estimator is None else clone(estimator)
+        name = _weight_parameter(model)
+        if weights is not None and name is None:
+            copies = _copies(weights)
+            rows, columns, weights = np.repeat(rows, copies), np.repeat(columns, copies), None
         # Numbers without gaps, which XGBoost asks for.
         labels, codes = np.unique(columns, return_inverse=True)
         if len(labels) == 1:  # nothing to learn, and no classifier that would
             return cls(_logistic(np.empty((0, np.shape(X)[-1])), np.empty(0)), labels)
-        model = LogisticRegression(max_iter=1000) if estimator is None else clone(estimator)
-        if seed is not None and model.get_params().get("random_state", seed) is None:
-            model.set_params(random_state=seed)
-        name = _weight_parameter(model)
-        if weights is None:
-            model.fit(rows_of(X, rows), codes)
-        elif name is not None:
-            model.fit(rows_of(X, rows), codes, **{name: weights})
-        else:
-            copies = _copies(weights)
-            model.fit(rows_of(X, np.repeat(rows, copies)), np.repeat(codes, copies))
+        if seed is not None:
+            _seed(model, seed)
+        given = {} if weights is None else {name: weights}
+        model.fit(rows_of(X, rows), codes, **given)
         return cls(model, labels)
 
     @classmethod
@@ -113,6 +111,16 @@ def _logistic(coef_: FloatArray, intercept_: FloatArray) -> LogisticRegression:
     model.classes_ = np.arange(max(len(coef_), 2))  # two classes share one line of coefficients
     model.n_features_in_ = coef_.shape[1]
     return model
+
+
+def _seed(model: Any, seed: int) -> None:
+    """Give a seed to every ``random_state`` that is None, those of steps of a pipeline too."""
+    unseeded = [
+        name
+        for name, value in model.get_params().items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    model.set_params(**dict.fromkeys(unseeded, seed))
 
 
 def _weight_parameter(model: Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from disambig._core.array_file import plain, take_part
+from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import RandomState, check_integer, check_real, spawn_seeds
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
@@ -27,6 +27,7 @@ from disambig.methods.class_weights import ClassWeight, check_class_weight
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
+from disambig.methods.saving import plain_parameters
 
 # They say how a fit is run, not what it gave; some are code.
 _NOT_KEPT = frozenset({"callbacks", "checkpoint", "device"})
@@ -125,12 +126,12 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _check_parameters(self) -> None:
         known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
-        names = [self.learners] if isinstance(self.learners, str) else list(self.learners)
-        unknown = [name for name in names if name not in known]
-        if unknown or not names:
+        # The letters of a single name are no names.
+        names = [] if isinstance(self.learners, str) else list(self.learners)
+        if not names or not all(isinstance(name, str) and name in known for name in names):
             raise ParameterError(
-                f"'learners' must be names of methods: some of {', '.join(sorted(known))}. "
-                f"Got {self.learners!r} instead."
+                "'learners' must be a list of names of methods: some of "
+                f"{', '.join(sorted(known))}. Got {self.learners!r} instead."
             )
         if self.time_budget is not None:
             check_real("time_budget", self.time_budget, minimum=0)
@@ -251,13 +252,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         for name, member in self.members_.items():
             of_member, members[name] = member._to_arrays()
             arrays |= {f"{name}.{part}": np.asarray(value) for part, value in of_member.items()}
-        kept = {
-            name: plain(value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in _NOT_KEPT
-        }
+        parameters = self.get_params(deep=False)
+        kept = {name: value for name, value in parameters.items() if name not in _NOT_KEPT}
         return arrays, {
-            "parameters": kept,
+            "parameters": plain_parameters(kept),
             "sparse": self._fitted_on_sparse,
             "members": members,
             "selection": self.selection_.to_dict(),
