@@ -4,13 +4,13 @@
 
 Learners without networks run in processes, one task each; networks run on the card, all tasks side
 by side. Judged and weighed by the functions that ``AutoDisambiguator`` calls, with its defaults and
-the seed of the split. ``benchmarks/auto.py`` makes the page from the files.
+the seed of the split. docs/results/auto.json holds the three files, by the names of the parts;
+``benchmarks/auto.py`` makes the page from it.
 """
 
 import argparse
 import json
 import os
-import time
 from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -103,7 +103,6 @@ class Said(NamedTuple):
 
     judged: FloatArray
     of_test: FloatArray
-    seconds: float
 
 
 def task_of(split: Split, learner: str) -> Task:
@@ -118,7 +117,6 @@ def task_of(split: Split, learner: str) -> Task:
 
 def say(splits: Sequence[Split], learner: str) -> list[Said | None]:
     """Return what a learner says, side by side where it can; None where it is left out."""
-    begin = time.perf_counter()
     tasks = [task_of(split, learner) for split in splits]
     able = [n for n, task in enumerate(tasks) if task.learners]
     said = judge([tasks[n] for n in able], even_alone=True)
@@ -130,7 +128,7 @@ def say(splits: Sequence[Split], learner: str) -> list[Said | None]:
     found: list[Said | None] = [None] * len(splits)
     for n, by_learner in zip(able, said, strict=True):
         of_test = tasks[n].learners[learner].predict_proba(splits[n].held_out)
-        found[n] = Said(by_learner[learner], of_test, time.perf_counter() - begin)
+        found[n] = Said(by_learner[learner], of_test)
     return found
 
 
@@ -178,10 +176,8 @@ def _scores(split: Split, n: int, said: dict[tuple[int, str], Said | None]) -> d
     accuracies = {name: _accuracy(each.of_test, split.truth) for name, each in present.items()}
     return {
         "split": split.name,
-        "rows": len(split.truth),
         "accuracy": {**accuracies, "auto": _accuracy(mixed, split.truth)},
         "weights": {name: round(weight, 3) for name, weight in weights.items()},
-        "seconds": {name: round(each.seconds, 2) for name, each in present.items()},
     }
 
 

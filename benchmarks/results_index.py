@@ -22,6 +22,7 @@ GROUPS = {
     "the paper": ("table/report", "curves/report", "ablation/report", "ncpd_readings"),
     "accuracy": (
         "headline",
+        "auto",
         "ncpd_accuracy",
         "rivals_accuracy",
         "plknn",

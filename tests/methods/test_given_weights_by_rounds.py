@@ -131,5 +131,5 @@ def test_weights_of_classes_come_back_from_a_file_of_a_mix(tmp_path):
 
 
 def test_one_name_that_is_not_in_a_list_is_refused():
-    with pytest.raises(ParameterError, match="'learners' must be a list .* Got 'em'"):
+    with pytest.raises(ParameterError, match="'learners' must be names .* Got 'em'"):
         AutoDisambiguator(learners="em").fit(X, Y)

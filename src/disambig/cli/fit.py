@@ -106,7 +106,7 @@ def fit(
         from disambig.cli.table_files import load_decisions, load_table, method_of, miss_rate_of
         from disambig.tabular.fitting import fit_table
 
-        method = method_of(learning)
+        method = method_of(learning, folds + 1)
         frame, columns = load_table(file, file_options, labels, features, groups)
         model = fit_table(
             frame,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
 
 # What the package is about.
-_FIRST = ("ncpd_plus", "ncpd")
+_FIRST = ("auto", "ncpd_plus", "ncpd")
 
 
 def methods(

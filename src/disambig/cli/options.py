@@ -362,6 +362,14 @@ class MethodOptions:
             metavar="NAME=VALUE",
         ),
     ] = None
+    time: Annotated[
+        str | None,
+        learning_option(
+            help="Time that all models together may take, such as 60s, 5min or 1h: the method "
+            "auto then leaves out learners that would take longer.",
+            metavar="TIME",
+        ),
+    ] = None
     decisions: Annotated[
         Path | None,
         learning_option(

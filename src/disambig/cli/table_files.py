@@ -1,5 +1,7 @@
 """From options to a table, and to where a result goes. Imported by commands when they run."""
 
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,6 +11,7 @@ import pandas as pd
 from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
+from disambig._core.processes import available_cores
 from disambig.candidates.labels import CandidateLabels
 from disambig.cli.options import (
     CellOptions,
@@ -140,11 +143,32 @@ def load_decisions(
     return read_decisions(decisions, frame, id=id)
 
 
-def method_of(options: MethodOptions) -> "PartialLabelClassifier":
-    """Return the method that the options name, with its parameters."""
+def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier":
+    """Return the method that the options name, with its parameters, to train so many models."""
     from disambig.tabular.task import chosen_method  # slow to import
 
-    return chosen_method(options.method, dict(_parameter(text) for text in options.set or ()))
+    parameters = dict(_parameter(text) for text in options.set or ())
+    if options.time is not None:
+        if options.method != "auto":
+            raise ParameterError(
+                "--time chooses among the learners of --method auto. Got --method "
+                f"{options.method}: leave one of the two out."
+            )
+        # Some models are trained at the same time, the others one after another.
+        n_at_once = min(options.jobs or available_cores(), n_models)
+        parameters["time_budget"] = _seconds(options.time) / math.ceil(n_models / n_at_once)
+    return chosen_method(options.method, parameters)
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of a time as people write it."""
+    written = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(s|sec|m|min|h|)", text.strip())
+    if written is None:
+        raise ParameterError(
+            f"--time is a number with s, min or h behind it, such as 60s or 5min. Got {text!r}."
+        )
+    number, unit = written.groups()
+    return float(number) * {"m": 60, "min": 60, "h": 3600}.get(unit, 1)
 
 
 def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from disambig._core.parameters import (
@@ -30,6 +31,7 @@ from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.disambiguating import CrossFittedClassifier
 from disambig.methods.forest import TREES
+from disambig.methods.growth import seconds_of_fit
 from disambig.methods.rounds import soft_targets
 from disambig.methods.saving import SCALER, Learned, array
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
@@ -43,6 +45,8 @@ _SMALLEST_SHARE = 1e-4
 # Every tree is grown on a new sample of the rows, every other one on a sample of the features.
 _SHARE_OF_ROWS = 0.7
 _SHARE_OF_FEATURES = 0.5
+# Trees that tell how long all of them take.
+_TREES_TIMED = 2
 
 
 class BoostedTrees(NamedTuple):
@@ -205,6 +209,13 @@ class DisambiguatingBoosting(CrossFittedClassifier):
             scores += values[leaves]
             trees.append(tree_of_scikit(model.tree_, values))
         return BoostedTrees(TreeEnsemble.of(trees), baseline)
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        # Few trees of all rows tell more than all trees of few rows.
+        few = clone(self).set_params(rounds=1, max_iter=_TREES_TIMED)
+        n_fits = self.rounds * self.n_folds + 1
+        one = seconds_of_fit(few, X, candidates) / (_TREES_TIMED * (self.n_folds + 1))
+        return one * self.max_iter * n_fits
 
     def _ask(self, model: BoostedTrees, X: Features, n_classes: int) -> FloatArray:  # noqa: ARG002
         probabilities: FloatArray = softmax(model.baseline + model.trees.sums(X), axis=1)

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from disambig._core.parameters import RandomState, check_integer, check_real, make_generator
@@ -17,6 +18,7 @@ from disambig.methods.class_weights import (
     class_shares,
     weights_of_classes,
 )
+from disambig.methods.growth import seconds_of_fit
 from disambig.methods.rounds import (
     next_confidences,
     pair_weights,
@@ -46,6 +48,8 @@ _SHARE_OF_FEATURES = 0.5
 _MEMORY = 0.7
 # Rows that one tree judges at the most; more would take longer than the tree itself.
 _MOST_JUDGED = 100_000
+# Trees that tell how long all of them take.
+_TREES_TIMED = 4
 # Judgements of trees that are in memory at the same time.
 _MOST_NUMBERS = 2**25
 
@@ -184,6 +188,12 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
     def _inputs(self, X: Features) -> Features:
         """Return features as trees take them: in single precision."""
         return apply_scaler(self._scaler, X).astype(np.float32)
+
+    def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
+        # Few trees of all rows tell more than all trees of few rows.
+        few = clone(self).set_params(rounds=1, trees_per_round=_TREES_TIMED)
+        n_trees = self.rounds * self.trees_per_round
+        return seconds_of_fit(few, X, candidates) * n_trees / _TREES_TIMED
 
     def _grow(
         self,

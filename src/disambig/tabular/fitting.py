@@ -75,7 +75,7 @@ def fit_table(
     labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
         The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
         ``LabelColumns`` with votes, are weighed by what is learned of them.
-    method : str or PartialLabelClassifier, default="ncpd_plus"
+    method : str or PartialLabelClassifier, default="auto"
         The method: a name from ``all_methods``, or a classifier with your own parameters.
     truth : str, optional
         Column of true labels, to report the accuracy; it may be mostly empty.

@@ -126,12 +126,11 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _check_parameters(self) -> None:
         known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
-        # The letters of a single name are no names.
-        names = [] if isinstance(self.learners, str) else list(self.learners)
-        if not names or not all(isinstance(name, str) and name in known for name in names):
+        names = set() if isinstance(self.learners, str) else set(self.learners)
+        if not names or not names <= known:
             raise ParameterError(
-                "'learners' must be a list of names of methods: some of "
-                f"{', '.join(sorted(known))}. Got {self.learners!r} instead."
+                f"'learners' must be names of methods: a list of some of {', '.join(sorted(known))}"
+                f". Got {self.learners!r} instead."
             )
         if self.time_budget is not None:
             check_real("time_budget", self.time_budget, minimum=0)
