@@ -2,14 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_consistent_length
 
 from disambig._core.parameters import RandomState, check_integer, check_real, spawn_seeds
-from disambig._core.typing import Features, FloatArray, IntArray, Sparse
+from disambig._core.typing import BoolArray, Features, FloatArray, IntArray, Sparse
 from disambig.candidates.groups import deal_rows
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import with_short_indices
@@ -22,7 +22,7 @@ from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
 from disambig.metrics import covering_rate
 
-# Candidates that weigh less than this share of the average only cost time.
+# Candidates that count for less than this share of the average only cost time.
 _SMALLEST_WEIGHT = 0.02
 
 
@@ -70,10 +70,10 @@ class CrossFittedClassifier(RowWeightsMixin, PartialLabelClassifier):
         best = confidences
         rates: list[float] = []
         for number in range(self.rounds):
-            weights = pair_weights(candidates, confidences, of_classes)
-            judged = self._judge(X, candidates, weights, folds, seed)
+            pairs = _Pairs.of(candidates, confidences, of_classes)
+            judged = self._judge(X, candidates, pairs, folds, seed)
             predicted = candidates.classes[judged.argmax(axis=1)]
-            rates.append(covering_rate(candidates, predicted))
+            rates.append(covering_rate(candidates, predicted, sample_weight=candidates.row_weights))
             if rates[-1] == max(rates):
                 best, self.held_out_proba_ = confidences, judged
             elif number >= self.ramp_rounds:
@@ -81,7 +81,7 @@ class CrossFittedClassifier(RowWeightsMixin, PartialLabelClassifier):
             share = share_of_easy_rows(number, self.ramp_rounds)
             confidences = next_confidences(candidates, judged, share=share, power=self.power)
         self.covering_rates_ = np.array(rates)
-        model = self._train_on(X, candidates, pair_weights(candidates, best, of_classes), seed)
+        model = self._train_on(X, _Pairs.of(candidates, best, of_classes), seed)
         scores = candidates.prior().multiply(self.held_out_proba_).tocsr()
         return model, confidence_from_scores(candidates, scores)
 
@@ -96,19 +96,18 @@ class CrossFittedClassifier(RowWeightsMixin, PartialLabelClassifier):
         self,
         X: Any,
         candidates: CandidateLabels,
-        weights: FloatArray,
+        pairs: "_Pairs",
         folds: IntArray,
         seed: int,
     ) -> FloatArray:
         """Return the probabilities of all rows, by copies trained without their fold."""
-        fold_of_pair = folds[candidates.pairs()[0]]
+        fold_of_pair = folds[pairs.rows]
         n_folds = int(folds.max()) + 1
         judged = np.empty(candidates.shape)
 
         def judge_fold(fold: int) -> None:
-            of_others = np.where(fold_of_pair != fold, weights, 0)
-            # Where no other fold has a row that counts, nobody is left who has not seen the row.
-            model = self._train_on(X, candidates, of_others if of_others.any() else weights, seed)
+            trained = pairs if n_folds == 1 else pairs.only(fold_of_pair != fold)
+            model = self._train_on(X, trained, seed)
             rows = np.flatnonzero(folds == fold)
             judged[rows] = self._ask(model, rows_of(X, rows), candidates.shape[1])
 
@@ -120,11 +119,41 @@ class CrossFittedClassifier(RowWeightsMixin, PartialLabelClassifier):
         for fold in folds:
             judge_fold(fold)
 
-    def _train_on(self, X: Any, candidates: CandidateLabels, weights: FloatArray, seed: int) -> Any:
-        rows, columns = candidates.pairs()
-        kept = weights > _SMALLEST_WEIGHT * weights.mean()
-        weights = weights[kept] / weights[kept].mean()
-        return self._train(X, rows[kept], columns[kept], weights, seed)
+    def _train_on(self, X: Any, pairs: "_Pairs", seed: int) -> Any:
+        kept = pairs.worth_training()
+        weights = pairs.weights if pairs.weights[kept].any() else pairs.plain
+        kept &= weights > 0
+        of_kept = weights[kept] / weights[kept].mean()
+        return self._train(X, pairs.rows[kept], pairs.columns[kept], of_kept, seed)
+
+
+class _Pairs(NamedTuple):
+    """Candidates of rows, and how much each of them counts in training."""
+
+    rows: IntArray
+    columns: IntArray
+    plain: FloatArray  # by how clear a row is
+    weights: FloatArray  # the same, times what rows and classes were given
+
+    @classmethod
+    def of(
+        cls, candidates: CandidateLabels, confidences: FloatArray, of_classes: FloatArray | None
+    ) -> Self:
+        weights = plain = pair_weights(candidates.with_row_weights(None), confidences)
+        if candidates.row_weights is not None or of_classes is not None:
+            weights = pair_weights(candidates, confidences, of_classes)
+        return cls(*candidates.pairs(), plain, weights)
+
+    def only(self, kept: BoolArray) -> Self:
+        """Return the same, of which only some count."""
+        return self._replace(
+            plain=np.where(kept, self.plain, 0), weights=np.where(kept, self.weights, 0)
+        )
+
+    def worth_training(self) -> BoolArray:
+        """Mark those that are not negligible; never because a row or a class was given little."""
+        worth: BoolArray = self.plain > _SMALLEST_WEIGHT * self.plain.mean()
+        return worth
 
 
 class DisambiguatingClassifier(CrossFittedClassifier):

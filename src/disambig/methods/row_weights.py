@@ -8,7 +8,9 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 
 # Named in errors. The catalogue is not imported for that: all methods would be.
-WITH_ROW_WEIGHTS = "NCPDPlusClassifier, NCPDClassifier, PRODEN, CC or EMClassifier"
+WITH_ROW_WEIGHTS = (
+    "AutoDisambiguator, NCPDPlusClassifier, DisambiguatingForest or EMClassifier, for example"
+)
 
 
 class RowWeightsMixin:
@@ -64,11 +66,12 @@ def check_row_weights(candidates: CandidateLabels, method: str, uses_row_weights
 
 
 def relative_row_weights(candidates: CandidateLabels) -> FloatArray | None:
-    """Return weights of rows with a mean of one; None where rows have none.
+    """Return weights of rows with a mean of one; None where rows have none, or only zeros.
 
-    So that equal weights, whatever they are, give the same as no weights at all.
+    So that equal weights, whatever they are, give the same as no weights at all. Some row of a
+    table always counts; of those that are held out, perhaps none.
     """
-    if candidates.row_weights is None:
+    if candidates.row_weights is None or not candidates.row_weights.any():
         return None
     # Over the largest first: so that no sum overflows, and equal ones are exactly one.
     weights: FloatArray = candidates.row_weights / candidates.row_weights.max()

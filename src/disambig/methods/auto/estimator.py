@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from disambig._core.array_file import plain, take_part
+from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import RandomState, check_integer, check_real, spawn_seeds
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
@@ -27,6 +27,7 @@ from disambig.methods.class_weights import ClassWeight, check_class_weight
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
+from disambig.methods.saving import plain_parameters
 
 # They say how a fit is run, not what it gave; some are code.
 _NOT_KEPT = frozenset({"callbacks", "checkpoint", "device"})
@@ -250,13 +251,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         for name, member in self.members_.items():
             of_member, members[name] = member._to_arrays()
             arrays |= {f"{name}.{part}": np.asarray(value) for part, value in of_member.items()}
-        kept = {
-            name: plain(value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in _NOT_KEPT
-        }
+        parameters = self.get_params(deep=False)
+        kept = {name: value for name, value in parameters.items() if name not in _NOT_KEPT}
         return arrays, {
-            "parameters": kept,
+            "parameters": plain_parameters(kept),
             "sparse": self._fitted_on_sparse,
             "members": members,
             "selection": self.selection_.to_dict(),

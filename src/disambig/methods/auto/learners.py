@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from disambig._core.typing import Features, FloatArray, IntArray
-from disambig.candidates.groups import deal_rows
+from disambig.candidates.groups import deal_rows, group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.cost import estimate_fit_seconds
@@ -59,15 +59,22 @@ def can_learn(
 def deal_judged_rows(candidates: CandidateLabels, n_folds: int, seed: int) -> IntArray:
     """Return the fold of every row that learners are compared on; -1 for the others.
 
-    All rows of a small table are dealt; of a large one some of the folds are enough.
+    All rows of a small table are dealt; of a large one some of the folds are enough. Rows that do
+    not count, and none of whose group does, are not compared on.
     """
-    groups, n_rows = candidates.groups, len(candidates)
-    n_folds = min(n_folds, n_rows if groups is None else len(np.unique(groups)))
+    n_rows = len(candidates)
+    parts = group_numbers(candidates.groups, n_rows)
+    weights = candidates.row_weights
+    counts = np.isin(parts, parts if weights is None else parts[weights > 0])
+    folds = np.full(n_rows, -1)
+    n_folds = min(n_folds, len(np.unique(parts[counts])))
     if n_folds < 2:
-        return np.full(n_rows, -1)
-    folds = deal_rows(n_rows, groups, n_folds, seed)
-    n_judged = math.ceil(n_folds * min(1, _ROWS_JUDGED / n_rows))
-    return np.where(folds < n_judged, folds, -1)
+        return folds
+    groups = None if candidates.groups is None else candidates.groups[counts]
+    dealt = deal_rows(int(counts.sum()), groups, n_folds, seed)
+    n_judged = math.ceil(n_folds * min(1, _ROWS_JUDGED / len(dealt)))
+    folds[counts] = np.where(dealt < n_judged, dealt, -1)
+    return folds
 
 
 def seconds_of(

@@ -10,6 +10,7 @@ import numpy as np
 from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
+from disambig.methods.row_weights import relative_row_weights
 from disambig.metrics import approximated_accuracy, covering_rate
 
 
@@ -62,7 +63,9 @@ _STEPS = 300
 SMALLEST_MASS = 1e-6
 
 
-def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
+def mixture_weights(
+    masses: FloatArray, pseudo_rows: float, row_weights: FloatArray | None = None
+) -> FloatArray:
     """Return the weights under which a mix of models gives the candidate sets the most probability.
 
     The sum over the rows of ``log(sum_k weight_k mass_ik)`` is concave in the weights; expectation
@@ -74,6 +77,8 @@ def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
         The probability that each model gives to each held-out candidate set as a whole.
     pseudo_rows : float
         Extra rows counted for every model, so that few rows do not give extreme weights.
+    row_weights : ndarray of shape (rows,), optional
+        How much every row counts, one on average.
     """
     n_models, n_rows = masses.shape
     masses = np.maximum(masses, SMALLEST_MASS)
@@ -81,6 +86,8 @@ def mixture_weights(masses: FloatArray, pseudo_rows: float) -> FloatArray:
     for _ in range(_STEPS):
         share = weights[:, np.newaxis] * masses
         share /= share.sum(axis=0)
+        if row_weights is not None:
+            share *= row_weights
         weights = (share.sum(axis=1) + pseudo_rows) / (n_rows + n_models * pseudo_rows)
     return weights
 
@@ -214,19 +221,22 @@ def compare(
         What would weigh less is left out.
     """
     masses = np.stack([_masses(candidates, said) for said in probabilities.values()])
+    of_rows = relative_row_weights(candidates)
     weights = np.zeros(len(masses))
     weighed = np.array([name not in left_out for name in probabilities])
     if weighed.any():
         weights[weighed] = _without_small(
-            mixture_weights(masses[weighed], _PSEUDO_ROWS), smallest_weight
+            mixture_weights(masses[weighed], _PSEUDO_ROWS, of_rows), smallest_weight
         )
-    log_masses = np.log(np.maximum(masses, SMALLEST_MASS)).mean(axis=1)
+    log_masses = np.average(np.log(np.maximum(masses, SMALLEST_MASS)), axis=1, weights=of_rows)
     return Selection(
         {
             name: ConfigurationScore(
                 weight=float(weight),
                 log_mass=float(log_mass),
-                covering_rate=covering_rate(candidates, candidates.classes[said.argmax(axis=1)]),
+                covering_rate=covering_rate(
+                    candidates, candidates.classes[said.argmax(axis=1)], sample_weight=of_rows
+                ),
                 approximated_accuracy=approximated_accuracy(candidates, said),
             )
             for (name, said), weight, log_mass in zip(

@@ -16,6 +16,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.row_weights import relative_row_weights
 from disambig.metrics import covering_rate
 
 _MEASURE = "validation_covering_rate"
@@ -87,7 +88,7 @@ class ValidationMonitor:
         return covering_rate(
             self.candidates,
             self.classes[predicted],
-            sample_weight=self.candidates.row_weights,
+            sample_weight=relative_row_weights(self.candidates),
         )
 
 
