@@ -36,7 +36,7 @@ def quick_learners(self, name, seed):
     if name == "forest":
         made.set_params(rounds=3, ramp_rounds=2, trees_per_round=20)
     if name == "boosting":
-        made.set_params(max_iter=10, rounds=2, ramp_rounds=1)
+        made.set_params(n_trees=10, rounds=2, ramp_rounds=1)
     if name == "ncpd_plus":
         made.set_params(hidden=16, epochs=6, device="cpu")
     if "random_state" in made.get_params():
