@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "plknn",
+        "any_classifier",
         "misses",
         "groups",
         "annotators",

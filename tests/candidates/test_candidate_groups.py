@@ -13,7 +13,12 @@ from disambig import CandidateLabels
 from disambig._core.errors import CandidateError, ParameterError
 from disambig._core.fingerprint import fingerprint_of
 from disambig.candidates import Promise
-from disambig.candidates.groups import deal_groups, group_numbers, hold_out_groups
+from disambig.candidates.groups import (
+    deal_groups,
+    deal_rows,
+    group_numbers,
+    hold_out_groups,
+)
 from disambig.candidates.target import without_weightless
 
 
@@ -158,6 +163,16 @@ def test_folds_hold_whole_groups_and_none_is_empty(groups, n_folds, seed):
 def test_another_seed_deals_other_folds():
     groups = np.repeat(np.arange(30), 4)
     assert (deal_groups(groups, 5, 0) != deal_groups(groups, 5, 1)).any()
+    assert (deal_rows(120, None, 5, 0) != deal_rows(120, None, 5, 1)).any()
+
+
+def test_rows_are_dealt_evenly_and_with_their_groups_where_they_have_some():
+    folds = deal_rows(23, None, 5, 0)
+    assert sorted(np.bincount(folds)) == [4, 4, 5, 5, 5]
+    assert (np.diff(folds) < 0).sum() > 5  # not in the order of the rows
+    np.testing.assert_array_equal(folds, deal_rows(23, None, 5, 0))
+    groups = np.repeat(np.arange(10), 3)
+    np.testing.assert_array_equal(deal_rows(30, groups, 4, 7), deal_groups(groups, 4, 7))
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=60), st.floats(0.01, 0.99))

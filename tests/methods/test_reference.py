@@ -98,7 +98,7 @@ def test_any_classifier_with_probabilities_can_be_the_learner(data, reference):
 
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_a_learner_without_probabilities_is_refused(data, reference):
-    with pytest.raises(ParameterError, match="classifier with predict_proba. Got LinearSVC"):
+    with pytest.raises(ParameterError, match="with predict_proba, .* Got LinearSVC"):
         reference(estimator=LinearSVC()).fit(data.X, data.true_labels)
 
 
@@ -108,9 +108,20 @@ def test_a_class_of_learners_is_no_learner(data, reference):
         reference(estimator=LogisticRegression).fit(data.X, data.true_labels)
 
 
-def test_average_needs_a_learner_that_weighs_rows(data):
-    with pytest.raises(ParameterError, match="must take 'sample_weight' in fit"):
-        AverageClassifier(estimator=KNeighborsClassifier()).fit(data.X, data.candidates)
+def test_average_copies_rows_for_a_learner_that_does_not_weigh_them(data):
+    # Weights of a half, a half and one: four copies of each pair on average.
+    y = CandidateLabels.from_sets([["a", "b"], ["b"]])
+    neighbours = KNeighborsClassifier(9)
+    fitted = AverageClassifier(estimator=neighbours, scaling="none").fit([[0.0], [2.0]], y)
+    plain = neighbours.fit([[0.0]] * 6 + [[2.0]] * 6, ["a"] * 3 + ["b"] * 9)
+    new = [[0.4], [1.6]]
+    np.testing.assert_allclose(fitted.predict_proba(new), plain.predict_proba(new))
+    assert (
+        AverageClassifier(estimator=KNeighborsClassifier())
+        .fit(data.X, data.candidates)
+        .score(data.X, data.candidates)
+        > 0.7
+    )
 
 
 @pytest.mark.parametrize("reference", REFERENCES)

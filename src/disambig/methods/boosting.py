@@ -64,7 +64,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
 
     Parameters
     ----------
-    max_iter : int, default=40
+    n_trees : int, default=40
         Number of trees.
     learning_rate : float, default=0.2
         What the values of a tree are multiplied by.
@@ -108,7 +108,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
     >>> from disambig import DisambiguatingBoosting
     >>> from disambig.datasets import make_partial_label_dataset
     >>> data = make_partial_label_dataset(200, 4, 3, random_state=0)
-    >>> model = DisambiguatingBoosting(max_iter=10, rounds=2, random_state=0)
+    >>> model = DisambiguatingBoosting(n_trees=10, rounds=2, random_state=0)
     >>> model.fit(data.X, data.candidates).score(data.X, data.true_labels) > 0.8
     True
     """
@@ -130,7 +130,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
     def __init__(
         self,
         *,
-        max_iter: int = 40,
+        n_trees: int = 40,
         learning_rate: float = 0.2,
         max_leaf_nodes: int = 15,
         min_samples_leaf: int = 5,
@@ -142,7 +142,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
         scaling: Any = "standard",
         random_state: RandomState = None,
     ) -> None:
-        self.max_iter = max_iter
+        self.n_trees = n_trees
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
@@ -156,7 +156,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_integer("max_iter", self.max_iter, minimum=1)
+        check_integer("n_trees", self.n_trees, minimum=1)
         check_real("learning_rate", self.learning_rate, minimum=1e-6)
         check_integer("max_leaf_nodes", self.max_leaf_nodes, minimum=2)
         check_integer("min_samples_leaf", self.min_samples_leaf, minimum=1)
@@ -190,7 +190,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
         scores = np.tile(baseline, (len(trained), 1))
         n_sampled = max(1, round(_SHARE_OF_ROWS * len(trained)))
         trees = []
-        for number in range(self.max_iter):
+        for number in range(self.n_trees):
             sample = generator.choice(len(trained), n_sampled, replace=False)
             model = DecisionTreeRegressor(
                 max_leaf_nodes=self.max_leaf_nodes,
@@ -212,10 +212,10 @@ class DisambiguatingBoosting(CrossFittedClassifier):
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
         # Few trees of all rows tell more than all trees of few rows.
-        few = clone(self).set_params(rounds=1, max_iter=_TREES_TIMED)
+        few = clone(self).set_params(rounds=1, n_trees=_TREES_TIMED)
         n_fits = self.rounds * self.n_folds + 1
         one = seconds_of_fit(few, X, candidates) / (_TREES_TIMED * (self.n_folds + 1))
-        return one * self.max_iter * n_fits
+        return one * self.n_trees * n_fits
 
     def _ask(self, model: BoostedTrees, X: Features, n_classes: int) -> FloatArray:  # noqa: ARG002
         probabilities: FloatArray = softmax(model.baseline + model.trees.sums(X), axis=1)

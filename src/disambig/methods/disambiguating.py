@@ -5,12 +5,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_consistent_length
 
 from disambig._core.parameters import RandomState, check_integer, check_real, spawn_seeds
 from disambig._core.typing import BoolArray, Features, FloatArray, IntArray, Sparse
 from disambig.candidates.groups import deal_rows
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import with_short_indices
 from disambig.methods.base import MethodCard, PartialLabelClassifier, confidence_from_scores
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
 from disambig.methods.ordinary import OrdinaryModel, check_estimator, refuse_to_save, rows_of
@@ -86,7 +88,7 @@ class CrossFittedClassifier(RowWeightsMixin, PartialLabelClassifier):
     def _folds(self, candidates: CandidateLabels, seed: int) -> IntArray:
         groups, n_rows = candidates.groups, len(candidates)
         n_parts = n_rows if groups is None else len(np.unique(groups))
-        if n_parts < 2:  # nobody is left who has not seen the row
+        if n_parts < 2:
             return np.zeros(n_rows, dtype=np.int64)
         return deal_rows(n_rows, groups, min(self.n_folds, n_parts), seed)
 
@@ -186,7 +188,8 @@ class DisambiguatingClassifier(CrossFittedClassifier):
         How features are scaled, fitted on the training rows. By default "standard" for logistic
         regression; features for an ``estimator`` of your own stay as they are.
     random_state : int, generator or None, default=None
-        Seed of the folds, and of the classifier where it has a ``random_state`` of None.
+        Seed of the folds, and of the classifier and its steps where they have a ``random_state``
+        of None.
 
     Attributes
     ----------
@@ -279,8 +282,10 @@ class DisambiguatingClassifier(CrossFittedClassifier):
         if not self._takes_anything():
             return super()._checked_features(X, reset=reset)
         check_consistent_length(X)
-        if not hasattr(X, "shape"):
-            X = np.array(X, dtype=None if np.ndim(X[0]) else object)  # rows of numbers, or texts
+        if not hasattr(X, "shape"):  # rows of numbers, or texts
+            X = np.array(X, dtype=None if len(X) and np.ndim(X[0]) else object)
+        if sparse.issparse(X):
+            X = with_short_indices(sparse.csr_array(X))
         if reset:
             self.n_features_in_ = X.shape[1] if len(X.shape) == 2 else 1
         return X

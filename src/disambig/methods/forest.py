@@ -184,6 +184,10 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
 
     def _after_load(self) -> None:
         self._trees.check(self.n_features_in_)
+        is_leaf = self._trees.left == np.arange(len(self._trees.left))
+        values = self._trees.values
+        if (values.data < 0).any() or (values.sum(axis=1)[is_leaf] <= 0).any():
+            raise ValueError("a leaf says less than nothing, or nothing")
 
     def _inputs(self, X: Features) -> Features:
         """Return features as trees take them: in single precision."""
@@ -206,14 +210,14 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
         """Return the trees of a round, and what they say of rows outside their samples."""
         targets, row_weights = soft_targets(*candidates.pairs(), weights, candidates.shape)
         columns = X.tocsc() if sparse.issparse(X) else X
-        # A sample of rows that do not count would teach nothing.
-        counting = np.unique(groups[row_weights > 0])
         n_sampled = min(len(candidates), self.max_samples)
+        # Nothing could be grown on a sample of rows that do not count.
+        groups_that_count = np.unique(groups[row_weights > 0])
 
         def grow_one(seed_and_number: tuple[int, int]) -> "_Grown":
             seed, number = seed_and_number
             own = make_generator(seed)
-            counts = _sample(groups, counting, n_sampled, own)
+            counts = _sample(groups, groups_that_count, n_sampled, own)
             model = DecisionTreeRegressor(
                 max_features="sqrt" if number % 2 else _SHARE_OF_FEATURES,
                 min_samples_leaf=self.min_samples_leaf,
@@ -276,14 +280,14 @@ class _Votes(NamedTuple):
 
 
 def _sample(
-    groups: IntArray, drawable: IntArray, n_rows: int, generator: np.random.Generator
+    groups: IntArray, drawn_from: IntArray, n_rows: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return how often every row is in a bootstrap sample of whole groups.
+    """Return how often every row is in a bootstrap sample of whole groups of about so many rows.
 
-    It has about ``n_rows`` rows where all groups are drawable, and fewer where some are not.
+    Only the groups ``drawn_from`` are drawn.
     """
-    n_drawn = max(1, round(len(drawable) * n_rows / len(groups)))
-    numbers = drawable[generator.integers(len(drawable), size=n_drawn)]
-    drawn = np.bincount(numbers, minlength=int(groups.max()) + 1)
-    counts: FloatArray = drawn[groups].astype(float)
+    n_groups = int(groups.max()) + 1
+    n_drawn = max(1, round(len(drawn_from) * n_rows / len(groups)))
+    drawn = drawn_from[generator.integers(len(drawn_from), size=n_drawn)]
+    counts: FloatArray = np.bincount(drawn, minlength=n_groups)[groups].astype(float)
     return counts

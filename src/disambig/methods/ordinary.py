@@ -63,20 +63,22 @@ class OrdinaryModel:
         """Train a copy of ``estimator`` on the labels ``columns`` of ``rows``.
 
         A row may stand there more than once. Without an estimator it is logistic regression. The
-        seed is that of an estimator whose ``random_state`` is None.
+        seed is for every ``random_state`` of the estimator, or of a step of it, that is None.
         """
         model = LogisticRegression(max_iter=1000) if estimator is None else clone(estimator)
-        name = _weight_parameter(model)
-        if weights is not None and name is None:
+        weight_name = _weight_parameter(model)
+        given = {}
+        if weights is not None and weight_name is not None:
+            given = {weight_name: weights}
+        elif weights is not None:
             copies = _copies(weights)
-            rows, columns, weights = np.repeat(rows, copies), np.repeat(columns, copies), None
+            rows, columns = np.repeat(rows, copies), np.repeat(columns, copies)
         # Numbers without gaps, which XGBoost asks for.
         labels, codes = np.unique(columns, return_inverse=True)
         if len(labels) == 1:  # nothing to learn, and no classifier that would
             return cls(_logistic(np.empty((0, np.shape(X)[-1])), np.empty(0)), labels)
         if seed is not None:
-            _seed(model, seed)
-        given = {} if weights is None else {name: weights}
+            _set_seed(model, seed)
         model.fit(rows_of(X, rows), codes, **given)
         return cls(model, labels)
 
@@ -113,14 +115,14 @@ def _logistic(coef_: FloatArray, intercept_: FloatArray) -> LogisticRegression:
     return model
 
 
-def _seed(model: Any, seed: int) -> None:
-    """Give a seed to every ``random_state`` that is None, those of steps of a pipeline too."""
-    unseeded = [
-        name
+def _set_seed(model: Any, seed: int) -> None:
+    """Seed an estimator and what it is made of, where nobody has."""
+    unseeded = {
+        name: seed
         for name, value in model.get_params().items()
         if value is None and name.rpartition("__")[2] == "random_state"
-    ]
-    model.set_params(**dict.fromkeys(unseeded, seed))
+    }
+    model.set_params(**unseeded)
 
 
 def _weight_parameter(model: Any) -> str | None:

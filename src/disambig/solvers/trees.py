@@ -116,6 +116,8 @@ class TreeEnsemble:
             raise ValueError("a threshold or a value is not a number")
         if len(self.roots) == 0 or (self.roots < 0).any() or (self.roots >= len(own)).any():
             raise ValueError("a tree begins at a node that there is not")
+        if (self.roots[1:] <= self.roots[:-1]).any():
+            raise ValueError("trees are not one after the other")
 
     def sums(self, X: Features) -> FloatArray:
         """Return the sum over the trees of the values of the leaves that every row comes to."""
