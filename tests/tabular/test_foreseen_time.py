@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from disambig import clean_table, fit_table
+from disambig import LabelColumns, clean_table, fit_table
 from disambig.tabular import foreseen_time
 from disambig.tabular.foreseen_time import seconds_side_by_side
 from disambig.tabular.listener import FitListener
@@ -66,6 +66,18 @@ def test_cleaning_takes_the_folds_alone_or_one_model_in_sample(a_minute):
         assert follower.told[0] == pytest.approx(expected)
         assert [one for one in follower.told if isinstance(one, tuple)] == follower.told[:1]
     assert len(a_minute) == 3
+
+
+@pytest.mark.parametrize(("second", "n_rounds"), [("", 2), ("red", 1)])
+def test_where_most_rows_have_one_answer_folds_are_trained_twice(a_minute, second, n_rounds):
+    labels = np.array(["red", "blue"])[np.arange(len(FRAME)) % 2]
+    frame = FRAME[["length", "width"]].assign(ann=labels, bob=second)
+    columns = LabelColumns(columns=("ann", "bob"), votes=True)
+    follower = Follower()
+    clean_table(frame, labels=columns, method=neighbours(), n_folds=3, listener=follower)
+    assert follower.told[0] == (3 * n_rounds, pytest.approx(3 * n_rounds * 40))
+    assert len(follower.told) == 1 + 3 * n_rounds
+    assert len(a_minute) == 1
 
 
 def test_without_folds_there_is_one_model(a_minute):

@@ -54,6 +54,26 @@ def test_weighing_annotators_sets_more_rows_right_than_counting_votes():
     assert table["confidence"].mean() == pytest.approx(weighed, abs=0.04)
 
 
+def test_confidences_of_a_model_of_all_rows_are_about_the_sets_to_choose_from():
+    # With many labels, some are trained on that are not possible enough to be chosen.
+    random = np.random.default_rng(0)
+    names = np.array([f"label {number}" for number in range(40)])
+    truth = random.integers(0, 40, 600)
+    frame = pd.DataFrame({"x": truth + random.normal(scale=0.5, size=600)})
+    for name, skill in (("ann", 0.9), ("bob", 0.7), ("cem", 0.5)):
+        guess = random.integers(0, 40, 600)
+        frame[name] = names[np.where(random.random(600) < skill, truth, guess)]
+    labels = LabelColumns(columns=("ann", "bob", "cem"), votes=True)
+    task = prepare_task(frame, labels=labels)
+    assert (task.training.to_mask() & ~task.candidates.to_mask()).any()
+    table = clean_table(frame, labels=labels, method="plknn", in_sample=True)
+    sums = [
+        sum(float(part.rpartition(":")[2]) for part in cell.split("|"))
+        for cell in table["candidate_confidences"]
+    ]
+    np.testing.assert_allclose(sums, 1, atol=1e-4)
+
+
 def test_columns_of_annotators_give_the_same_as_a_long_table():
     frame, wide, long = tables(n_items=90)
     _, model = read_answers(long, **LONG, order=frame["photo"])

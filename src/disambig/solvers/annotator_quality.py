@@ -21,6 +21,7 @@ That others may be wrong together is not in the intervals.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import softmax
 
 from disambig._core.typing import BoolArray, FloatArray, IntArray
@@ -153,14 +154,16 @@ def agreements(answers: Answers, *, fewest: int = 10) -> list[Agreement]:
     fewest : int, default=10
         Items that both must have answered.
     """
-    together = (answers.given @ answers.given.T).tocoo()
+    # Kinds are in the order of annotators: above the diagonal is every pair of them once.
+    together = sparse.triu(answers.given @ answers.given.T, k=1, format="coo")
     first, second = (answers.annotators[kinds] for kinds in together.coords)
-    agree = (answers.sets[together.coords[0]] & answers.sets[together.coords[1]]).any(axis=1)
-    is_pair = first < second
-    keys = first[is_pair] * answers.n_annotators + second[is_pair]
-    pairs, number = np.unique(keys, return_inverse=True)
-    counts = np.bincount(number, together.data[is_pair], len(pairs))
-    agreed = np.bincount(number, (together.data * agree)[is_pair], len(pairs))
+    pairs, number = np.unique(first * answers.n_annotators + second, return_inverse=True)
+    counts = np.bincount(number, together.data, len(pairs))
+    # Sets are compared once each: there may be millions of pairs of answers with the same two.
+    distinct, set_of = np.unique(answers.sets, axis=0, return_inverse=True)
+    overlap = distinct.astype(np.float32) @ distinct.T.astype(np.float32) > 0
+    agree = overlap[tuple(set_of.ravel()[kinds] for kinds in together.coords)]
+    agreed = np.bincount(number, together.data * agree, len(pairs))
     kinds = dict(answers.by_annotator())
     of_kinds = np.asarray(answers.given.sum(axis=1)).ravel()
     found = []

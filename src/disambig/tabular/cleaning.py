@@ -13,7 +13,7 @@ from disambig._core.parameters import check_choice, check_real
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
-from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
 from disambig.tabular.clean_details import (
@@ -379,6 +379,8 @@ def clean_task(
             per_network = confidences_per_network(model, task.values, task.candidates)
             histories = histories_of(model)
             confidences = model.classifier.candidate_confidence_
+            if task.annotators is not None:  # it was trained on other sets than one chooses from
+                confidences = confidence_from_scores(task.candidates, confidences)
             judged = None
         else:
             in_folds: dict[str, Any] = {

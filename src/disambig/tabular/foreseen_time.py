@@ -34,8 +34,9 @@ def tell_time(
     classifier: PartialLabelClassifier = clone(method)
     _, features = untrained_model(task.plan, task.values, classifier)
     one = estimate_fit_seconds(classifier, features, task.training)
-    # Where sets may miss the truth, folds are trained in several rounds first.
-    n_rounds = (1 if n_folds else 0) + (ROUNDS if miss_rate != 0 else 0)
+    # Where annotators are weighed, or sets may miss the truth, folds are trained in several rounds.
+    n_rounds = 1 if task.annotators is None else task.annotators.n_rounds
+    n_rounds += ROUNDS if miss_rate != 0 else 0
     folds = [one * (n_folds - 1) / n_folds] * n_folds * n_rounds if n_folds else []
     fits = [one] * all_rows + folds
     queue.on_time_estimated(len(fits), seconds_side_by_side(fits, queue.n_at_once))
