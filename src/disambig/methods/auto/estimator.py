@@ -221,6 +221,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             "random_state": seed,
         }
         made.set_params(**{key: value for key, value in given.items() if key in known})
+        made._in_mix = True
         return made
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
