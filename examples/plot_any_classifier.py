@@ -48,7 +48,7 @@ def accuracies(classifier, seed):
     X = glass.X[rows]
     models = [
         AverageClassifier(estimator=classifier, scaling="none").fit(X, y),
-        DisambiguatingClassifier(classifier, n_folds=4, random_state=seed).fit(X, y),
+        DisambiguatingClassifier(classifier, n_folds=3, random_state=seed).fit(X, y),
         OracleClassifier(estimator=classifier, scaling="none").fit(X, truth[rows]),
     ]
     return [np.mean(model.predict(glass.X[held_out]) == truth[held_out]) for model in models]
