@@ -48,7 +48,7 @@ def test_balanced_weights_do_not_push_out_a_class_that_most_rows_have(monkeypatc
         return train(self, X, rows, columns, weights, seed)
 
     monkeypatch.setattr(DisambiguatingBoosting, "_train", watched)
-    model = DisambiguatingBoosting(class_weight="balanced", max_iter=1, rounds=1, random_state=0)
+    model = DisambiguatingBoosting(class_weight="balanced", n_trees=1, rounds=1, random_state=0)
     model.fit(features, CandidateLabels.from_labels(names))
     assert all(0 in columns for columns in trained)  # "common" is the first
     assert len(trained[-1]) == 121
@@ -76,7 +76,7 @@ def test_a_seed_reaches_the_classifier_at_the_end_of_a_pipeline():
     "model",
     [
         DisambiguatingForest(rounds=2, trees_per_round=5, random_state=0),
-        DisambiguatingBoosting(rounds=2, max_iter=3, random_state=0),
+        DisambiguatingBoosting(rounds=2, n_trees=3, random_state=0),
         DisambiguatingClassifier(rounds=2, random_state=0),
         AutoDisambiguator(learners=["em", "forest"], random_state=0),
         NCPDClassifier(epochs=2, ramp_epochs=1, validation=0.2, device="cpu", random_state=0),

@@ -36,7 +36,7 @@ def quick_learners(self, name, seed):
     if name == "forest":
         made.set_params(rounds=3, ramp_rounds=2, trees_per_round=20)
     if name == "boosting":
-        made.set_params(max_iter=10, rounds=2, ramp_rounds=1)
+        made.set_params(n_trees=10, rounds=2, ramp_rounds=1)
     if name == "ncpd_plus":
         made.set_params(hidden=16, epochs=6, device="cpu")
     if "random_state" in made.get_params():
@@ -216,6 +216,20 @@ def test_the_time_of_all_learners_and_judges_is_foreseen(monkeypatch, data):
     X, y = model._begin_fit(data.X, data.candidates)
     # One fit of each, five judges of EM, quick judges of NCPD+, and none for the forest.
     assert model._estimate_seconds(X, y) == pytest.approx(6 + 1 + 2.5)
+
+
+def test_a_time_budget_is_foreseen_by_timing_every_learner_once(monkeypatch, data):
+    timed = []
+
+    def seconds(learner, *_):
+        timed.append(learner.card.name)
+        return {"em": 1.0, "plknn": 30.0}[learner.card.name]
+
+    monkeypatch.setattr("disambig.methods.auto.learners.estimate_fit_seconds", seconds)
+    model = AutoDisambiguator(learners=["em", "plknn"], time_budget=10, random_state=0)
+    X, y = model._begin_fit(data.X, data.candidates)
+    assert model._estimate_seconds(X, y) == pytest.approx(6)
+    assert timed == ["em", "plknn"]
 
 
 def test_a_checkpoint_needs_a_seed_that_is_a_number(data):
