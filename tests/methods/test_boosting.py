@@ -46,7 +46,7 @@ def plain_boosting(X, targets, weights, seed, n_trees, rate):
 @pytest.mark.parametrize("n_trees", [1, 4])
 def test_trees_and_newton_steps_are_those_of_a_loop(n_trees):
     method = DisambiguatingBoosting(
-        max_iter=n_trees, learning_rate=0.3, max_leaf_nodes=4, min_samples_leaf=3
+        n_trees=n_trees, learning_rate=0.3, max_leaf_nodes=4, min_samples_leaf=3
     )
     method.classes_ = DATA.candidates.classes
     rows, columns = DATA.candidates.pairs()
@@ -84,7 +84,7 @@ def test_more_rounds_set_more_rows_right():
     data = make_partial_label_dataset(300, 3, 4, average_candidates=2, overlap=0.3, random_state=1)
     right = []
     for rounds in (1, 4):
-        fitted = DisambiguatingBoosting(max_iter=15, n_folds=3, rounds=rounds, random_state=0)
+        fitted = DisambiguatingBoosting(n_trees=15, n_folds=3, rounds=rounds, random_state=0)
         fitted.fit(data.X, data.candidates)
         right.append(np.mean(fitted.disambiguate() == data.true_labels))
         assert len(fitted.covering_rates_) <= rounds
@@ -94,7 +94,7 @@ def test_more_rounds_set_more_rows_right():
 def test_a_heavy_class_is_predicted_more_often():
     rare, often = (
         DisambiguatingBoosting(
-            max_iter=10, rounds=1, n_folds=2, class_weight={0: weight, 1: 1, 2: 1, 3: 1},
+            n_trees=10, rounds=1, n_folds=2, class_weight={0: weight, 1: 1, 2: 1, 3: 1},
             random_state=0,
         )
         .fit(DATA.X, DATA.candidates)
@@ -111,14 +111,14 @@ def test_rows_without_weight_are_not_learned_from():
     labels = np.repeat([0, 1], 40) ^ (X[:, 0] > 0)  # the second half says the opposite
     for first in (0, 1):
         weights = np.repeat([first, 1 - first], 40)
-        fitted = DisambiguatingBoosting(max_iter=10, rounds=2, n_folds=2, random_state=0)
+        fitted = DisambiguatingBoosting(n_trees=10, rounds=2, n_folds=2, random_state=0)
         fitted.fit(X, labels, sample_weight=weights)
         assert fitted.score(X, labels, sample_weight=weights) > 0.9
 
 
 def test_sparse_features_give_the_same_trees():
     thin = np.where(np.abs(DATA.X) > 0.3, DATA.X, 0)
-    method = DisambiguatingBoosting(max_iter=5, rounds=1, n_folds=2, scaling="none", random_state=0)
+    method = DisambiguatingBoosting(n_trees=5, rounds=1, n_folds=2, scaling="none", random_state=0)
     dense = method.fit(thin, DATA.candidates).predict_proba(thin)
     found = method.fit(sparse.coo_array(thin), DATA.candidates).predict_proba(thin)
     np.testing.assert_allclose(found, dense, atol=0.1)
@@ -128,13 +128,13 @@ def test_a_class_that_no_row_has_stays_unlikely():
     y = CandidateLabels.from_labels(["a", "b"] * 10, classes=["a", "b", "never"])
     X = [[float(number % 2)] for number in range(20)]
     fitted = DisambiguatingBoosting(
-        max_iter=3, min_samples_leaf=1, rounds=1, n_folds=2, random_state=0
+        n_trees=3, min_samples_leaf=1, rounds=1, n_folds=2, random_state=0
     ).fit(X, y)
     assert 0 < fitted.predict_proba(X)[:, 2].max() < 0.001
 
 
 @pytest.mark.parametrize(
-    "parameter", ["max_iter", "learning_rate", "max_leaf_nodes", "min_samples_leaf"]
+    "parameter", ["n_trees", "learning_rate", "max_leaf_nodes", "min_samples_leaf"]
 )
 def test_parameters_out_of_range_are_refused(parameter):
     with pytest.raises(ParameterError, match=parameter):

@@ -62,10 +62,11 @@ def extrapolated_seconds(
 
     least = 1.0  # what a single fit is taken to grow with
     measured = [(size, _seconds(fit, order[:size]))]
-    if measured[0][1] <= _allowed(whole(measured, n_rows), 1) and n_rows > 2 * size:
+    larger = _larger(measured, n_rows)
+    if measured[0][1] <= _allowed(whole(measured, n_rows), 1) and larger > size:
         # The first call of anything also loads what it needs. So it is not counted; but from there
         # on time has grown by what it seems to, or by more.
-        size = _larger(measured, n_rows)
+        size = larger
         measured.append((size, _seconds(fit, order[:size])))
         least = max(least, _growth(measured))
         del measured[0]
