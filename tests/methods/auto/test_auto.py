@@ -218,6 +218,20 @@ def test_the_time_of_all_learners_and_judges_is_foreseen(monkeypatch, data):
     assert model._estimate_seconds(X, y) == pytest.approx(6 + 1 + 2.5)
 
 
+def test_a_time_budget_is_foreseen_by_timing_every_learner_once(monkeypatch, data):
+    timed = []
+
+    def seconds(learner, *_):
+        timed.append(learner.card.name)
+        return {"em": 1.0, "plknn": 30.0}[learner.card.name]
+
+    monkeypatch.setattr("disambig.methods.auto.learners.estimate_fit_seconds", seconds)
+    model = AutoDisambiguator(learners=["em", "plknn"], time_budget=10, random_state=0)
+    X, y = model._begin_fit(data.X, data.candidates)
+    assert model._estimate_seconds(X, y) == pytest.approx(6)
+    assert timed == ["em", "plknn"]
+
+
 def test_a_checkpoint_needs_a_seed_that_is_a_number(data):
     with pytest.raises(ParameterError, match="needs an integer as 'random_state'"):
         AutoDisambiguator(checkpoint="here").fit(data.X, data.candidates)

@@ -190,6 +190,14 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _made_learners(self, X: Features, candidates: CandidateLabels) -> Learners:
         """Return an unfitted classifier for every learner that can learn these rows in time."""
+        learners = self._able_learners(X, candidates)
+        if self.time_budget is None or len(learners) == 1:
+            return learners
+        in_time = self._in_time(seconds_of(learners, X, candidates, self._folds(candidates)))
+        return {name: learner for name, learner in learners.items() if name in in_time}
+
+    def _able_learners(self, X: Features, candidates: CandidateLabels) -> Learners:
+        """Return an unfitted classifier for every learner that can learn these rows."""
         learners = {
             name: self._made(name, seed)
             for name, seed in zip(self.learners, self._seeds()[1:], strict=True)
@@ -201,13 +209,15 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
                 f"weights or numbers of rows: {candidates.shape[0]:,} rows, "
                 f"{candidates.shape[1]:,} classes. Name others, such as 'em'."
             )
-        if self.time_budget is None or len(learners) == 1:
-            return learners
-        seconds = seconds_of(learners, X, candidates, self._folds(candidates))
-        quickest = sorted(learners, key=seconds.__getitem__)
+        return learners
+
+    def _in_time(self, seconds: Mapping[str, float]) -> list[str]:
+        """Return the quickest learners that the time budget is enough for; at least one."""
+        quickest = sorted(seconds, key=seconds.__getitem__)
+        if self.time_budget is None:
+            return quickest
         spent = np.cumsum([seconds[name] for name in quickest])
-        in_time = quickest[: max(1, int((spent <= self.time_budget).sum()))]
-        return {name: learner for name, learner in learners.items() if name in in_time}
+        return quickest[: max(1, int((spent <= self.time_budget).sum()))]
 
     def _made(self, name: str, seed: int) -> PartialLabelClassifier:
         made = get_method(name)()
@@ -225,8 +235,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         return made
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
-        learners = self._made_learners(X, candidates)
-        return sum(seconds_of(learners, X, candidates, self._folds(candidates)).values())
+        learners = self._able_learners(X, candidates)
+        seconds = seconds_of(learners, X, candidates, self._folds(candidates))
+        return sum(seconds[name] for name in self._in_time(seconds))
 
     # ---- predicting
 
