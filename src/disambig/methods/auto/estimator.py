@@ -87,7 +87,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     >>> from disambig.datasets import make_partial_label_dataset
     >>> data = make_partial_label_dataset(150, 4, 3, random_state=0)
     >>> model = AutoDisambiguator(learners=["em", "sure"], random_state=0)
-    >>> model.fit(data.X, data.candidates).score(data.X, data.true_labels) > 0.8
+    >>> model.fit(data.X, data.candidates).score(data.X, data.true_labels) > 0.7
     True
     >>> sorted(model.selection_)
     ['em', 'sure']
