@@ -10,11 +10,12 @@ import json
 from collections import defaultdict
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.stats import wilcoxon
 
 from disambig._core.typing import FloatArray
+from disambig.bench.figure_style import COLORS, INK, figure_style, save_figure_as
 from disambig.bench.statistics import average_ranks
 from disambig.methods.auto.learners import LEARNERS
 from ncpd_plus_corrupted import BEFORE, Setting, scores_found
@@ -95,32 +96,29 @@ def ranks_table(scores: dict[str, dict[Setting, float]]) -> str:
     return markdown_table(["method", "average rank", "auto's gain", "p"], rows)
 
 
-def draw(parts: dict[str, Scores]) -> None:
-    """Draw how far every learner is from the best on each table or set; auto in colour."""
+def draw(parts: dict[str, Scores]) -> Figure:
+    """Draw how far every learner is from the best on each table or set; auto in another colour."""
     tables = np.vstack([means(scores)[1] for scores in parts.values()])
     behind = tables - tables[:, :-1].max(axis=1, keepdims=True)
-    figure, axes = plt.subplots(figsize=(7, 3))
-    generator = np.random.default_rng(0)
+    figure = Figure(figsize=(6, 2.6), layout="constrained")
+    axes = figure.subplots()
+    generator = np.random.default_rng(0)  # so that points do not hide each other
     for place, name in enumerate((*LEARNERS, AUTO)):
-        across = place + generator.uniform(-0.18, 0.18, len(behind))
-        colour = "#d1495b" if name == AUTO else "#7a8793"
-        axes.scatter(behind[:, place], across, s=16, color=colour, alpha=0.75, linewidths=0)
+        heights = place + generator.uniform(-0.18, 0.18, len(behind))
+        color = COLORS[1] if name == AUTO else COLORS[0]
+        axes.scatter(behind[:, place], heights, s=12, color=color, alpha=0.7, linewidths=0)
     axes.set_yticks(range(len(LEARNERS) + 1), [*LEARNERS, AUTO])
-    axes.set_xlabel("accuracy, minus that of the best single learner on the same data")
-    axes.axvline(0, color="#7a8793", linewidth=0.8)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(FOLDER / "auto.svg", metadata={"Date": None}, transparent=True)
-    plt.close(figure)
+    axes.set_xlabel("accuracy minus that of the best single learner on the same data")
+    axes.axvline(0, color=INK, linewidth=0.8)
+    return figure
 
 
 def main() -> None:
     """Write the page and the figure."""
-    plt.rcParams["svg.hashsalt"] = "auto"
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
     parts = {name: scores_by_data(measured[name]) for name in ("sets", "tables")}
-    draw(parts)
+    with figure_style():
+        save_figure_as(draw(parts), FOLDER / "auto.svg")
     write_page(
         "auto",
         "benchmarks/auto.py",
