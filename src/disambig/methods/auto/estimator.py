@@ -231,6 +231,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             "random_state": seed,
         }
         made.set_params(**{key: value for key, value in given.items() if key in known})
+        made._keeps_promise = False  # the mix does, once, with the mean of its members
         return made
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
