@@ -25,7 +25,7 @@ from disambig.methods import (
 
 INSTANCES = {
     "aggd": AGGD(n_neighbors=5, max_iter=3),
-    "auto": AutoDisambiguator(learners=["em", "sure"], random_state=0),
+    "auto": AutoDisambiguator(learners=["em", "disambiguating"], random_state=0),
     "average": AverageClassifier(),
     "boosting": DisambiguatingBoosting(n_trees=10, min_samples_leaf=3, rounds=2, random_state=0),
     "cc": CC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),

@@ -7,11 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from disambig import CandidateLabels
-from disambig._core.errors import CandidateError, ParameterError
+from disambig._core.errors import CandidateError
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import (
     CC,
@@ -19,7 +18,6 @@ from disambig.methods import (
     AverageClassifier,
     EMClassifier,
     NCPDClassifier,
-    RandomCandidateClassifier,
     all_methods,
     fit_many,
 )
@@ -59,7 +57,8 @@ def target_of(name, data):
 
 def test_the_methods_that_use_weights_are_those_that_say_so():
     assert WEIGHTED == [
-        "average", "cc", "em", "ncpd", "ncpd_plus", "oracle", "proden", "random_candidate",
+        "auto", "average", "boosting", "cc", "disambiguating", "em", "forest", "ncpd",
+        "ncpd_plus", "oracle", "proden", "random_candidate",
     ]  # fmt: skip
     for name, method in all_methods().items():
         takes = "sample_weight" in inspect.signature(method.fit).parameters
@@ -175,12 +174,6 @@ def test_weights_of_rows_that_are_all_zero_are_refused(data, counts):
     y = data.candidates.with_row_weights(counts)[counts == 0]
     with pytest.raises(CandidateError, match="rows are zero: nothing could be learned"):
         EMClassifier().fit(data.X[counts == 0], y)
-
-
-def test_a_classifier_without_sample_weight_cannot_be_the_baseline_of_weighted_rows(data, counts):
-    method = RandomCandidateClassifier(estimator=KNeighborsClassifier())
-    with pytest.raises(ParameterError, match="need an 'estimator' that takes 'sample_weight'"):
-        method.fit(data.X, data.candidates, sample_weight=counts)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, StandardScaler()])

@@ -81,8 +81,10 @@ def weigh_annotators(
     >>> truth = random.integers(0, 3, 150)
     >>> X = random.normal(size=(150, 2)) + 3 * np.eye(3)[truth][:, :2]
     >>> skills = {"Ann": 0.95, "Bob": 0.7, "Eve": 0.33}
+    >>> def answer(item, skill):
+    ...     return truth[item] if random.random() < skill else random.integers(0, 3)
     >>> rows = [
-    ...     (item, name, truth[item] if random.random() < skill else random.integers(0, 3))
+    ...     (item, name, answer(item, skill))
     ...     for item in range(150)
     ...     for name, skill in skills.items()
     ... ]

@@ -112,8 +112,8 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     accepts_sparse: ClassVar[bool] = False
     # Whether _fit uses candidates.row_weights: see RowWeightsMixin.
     uses_row_weights: ClassVar[bool] = False
-    # A member of a mix leaves promises to the mix: one that is kept twice counts twice.
-    _keeps_promise: bool = True
+    # Whether it is a member of a mix, or judges for one.
+    _in_mix: bool = False
     # The power of the rows that the seconds of a large fit grow with, where that is known.
     _growth: ClassVar[int | None] = None
 
@@ -294,7 +294,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
 
     def _end_fit(self, candidates: CandidateLabels, confidence: Sparse) -> None:
         """Keep what was found of the training rows, given what their groups promise."""
-        if self._keeps_promise:
+        if not self._in_mix:  # a mix keeps the promise once, with the mean of its members
             confidence = keep_promise(candidates, confidence)
         self.candidate_confidence_ = confidence
 

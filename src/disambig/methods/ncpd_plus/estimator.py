@@ -170,8 +170,6 @@ class NCPDPlusClassifier(NCPDClassifier):
         "select",
     }
     _title = "NCPD+"
-    # Whether this is a scout, a judge or a member of a mix.
-    _in_mix: bool = False
 
     select: str
     second_view: Any
@@ -333,12 +331,6 @@ class NCPDPlusClassifier(NCPDClassifier):
         for name in ("members_", "misses_", "selection_", "_networks", "_views"):
             self.__dict__.pop(name, None)
         return super()._begin_fit(X, y)
-
-    def _end_fit(self, candidates: CandidateLabels, confidence: Sparse) -> None:
-        if self._in_mix:  # a mix keeps the promise once, with the mean of its members
-            self.candidate_confidence_ = confidence
-        else:
-            super()._end_fit(candidates, confidence)
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
         if self.select == "auto":

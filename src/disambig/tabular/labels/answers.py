@@ -50,7 +50,7 @@ def read_answers(
     See Also
     --------
     read_annotations : Counts votes, everybody's alike.
-    disambig.weigh_annotators : For columns that are not in a table.
+    disambig.methods.weigh_annotators : For columns that are not in a table.
 
     Examples
     --------
