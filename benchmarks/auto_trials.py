@@ -40,6 +40,7 @@ class Split(NamedTuple):
     candidates: CandidateLabels
     held_out: FloatArray
     truth: IntArray  # column of the true label; -1 where training has no such class
+    scaling: str = "default"
 
 
 def fold_splits(
@@ -91,7 +92,7 @@ def splits_of_tables(folder: Path) -> list[Split]:
             sets = CandidateLabels.from_mask(file["mask"][train])
             truth = file["truth"][~train].astype(int)
         table, kind, seed = path.stem.rsplit("-", 2)
-        splits.append(Split(f"{table} {kind}|{seed}|0", X[train], sets, X[~train], truth))
+        splits.append(Split(f"{table} {kind}|{seed}|0", X[train], sets, X[~train], truth, "none"))
     return splits
 
 
@@ -108,7 +109,8 @@ class Said(NamedTuple):
 def task_of(split: Split, learner: str) -> Task:
     """Return the task of one learner, as ``AutoDisambiguator`` would make it."""
     seed = int(split.name.split("|")[1])
-    method = AutoDisambiguator(random_state=seed)
+    # Columns of tables are scaled already, as in fit and clean.
+    method = AutoDisambiguator(random_state=seed, scaling=split.scaling)
     method._begin_fit(split.X, split.candidates)
     learners = method._made_learners(split.X, split.candidates)
     kept = {name: made for name, made in learners.items() if name == learner}

@@ -1,6 +1,7 @@
 """AutoDisambiguator: who learns, who judges, what each weighs, and how it is kept."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -12,6 +13,8 @@ from disambig.datasets import make_partial_label_dataset
 from disambig.methods.auto.estimator import AutoDisambiguator as Estimator
 from disambig.methods.auto.learners import LEARNERS, can_learn, deal_judged_rows
 from disambig.methods.ncpd_plus.selection import compare
+from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
+from disambig.tabular.table_model import untrained_model
 
 
 @pytest.fixture(scope="module")
@@ -235,3 +238,20 @@ def test_a_time_budget_is_foreseen_by_timing_every_learner_once(monkeypatch, dat
 def test_a_checkpoint_needs_a_seed_that_is_a_number(data):
     with pytest.raises(ParameterError, match="needs an integer as 'random_state'"):
         AutoDisambiguator(checkpoint="here").fit(data.X, data.candidates)
+
+
+def test_one_scaling_is_that_of_all_learners(data):
+    names = ["em", "sure", "forest", "boosting", "ncpd_plus", "disambiguating"]
+    scaled = AutoDisambiguator(learners=names, scaling="none", random_state=0)
+    own = AutoDisambiguator(learners=names, random_state=0)
+    for model, expected in ((scaled, {"none"}), (own, {"standard", "half", None})):
+        made = model._made_learners(*model._begin_fit(data.X, data.candidates))
+        assert {learner.scaling for learner in made.values()} == expected
+
+
+def test_columns_of_a_table_are_scaled_once():
+    values = pd.DataFrame({"size": [1.0, 200.0, 3.0, 5.0]})
+    plan = ColumnPlan(columns=(PlannedColumn(name="size", kind="number"),))
+    model, features = untrained_model(plan, values, AutoDisambiguator())
+    assert model.classifier.scaling == "none"
+    assert features[:, 0].std() == pytest.approx(1)

@@ -10,7 +10,13 @@ import numpy as np
 
 from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError
-from disambig._core.parameters import RandomState, check_integer, check_real, spawn_seeds
+from disambig._core.parameters import (
+    RandomState,
+    check_choice,
+    check_integer,
+    check_real,
+    spawn_seeds,
+)
 from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.auto.learners import (
@@ -24,9 +30,11 @@ from disambig.methods.auto.learners import (
 )
 from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.class_weights import ClassWeight, check_class_weight
+from disambig.methods.feature_scales import KINDS
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
+from disambig.methods.scaling import fit_scaler
 from disambig.methods.saving import plain_parameters
 
 # They say how a fit is run, not what it gave; some are code.
@@ -56,6 +64,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         small table, on a thousand of a large one.
     class_weight : "balanced", dict or None, default=None
         What the loss of a candidate is multiplied by, by its label; see ``NetworkClassifier``.
+    scaling : {"default", "half", "standard", "global", "quantile", "none"}, default="default"
+        How features are scaled, the same for all learners; by default each scales in its own way.
     device : str, default="auto"
         Device for networks; "auto" is a CUDA GPU if there is one, otherwise the CPU.
     checkpoint : path, optional
@@ -108,6 +118,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         time_budget: float | None = None,
         n_folds: int = 5,
         class_weight: ClassWeight = None,
+        scaling: str = "default",
         device: str = "auto",
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
@@ -118,6 +129,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         self.time_budget = time_budget
         self.n_folds = n_folds
         self.class_weight = class_weight
+        self.scaling = scaling
         self.device = device
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
@@ -136,6 +148,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             check_real("time_budget", self.time_budget, minimum=0)
         check_integer("n_folds", self.n_folds, minimum=2)
         check_class_weight(self.class_weight)
+        check_choice("scaling", self.scaling, ("default", *KINDS))
         check_integer("checkpoint_every", self.checkpoint_every, minimum=1)
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             raise ParameterError(
@@ -164,7 +177,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
         for name in ("members_", "selection_"):
             self.__dict__.pop(name, None)
-        return super()._begin_fit(X, y)
+        X, candidates = super()._begin_fit(X, y)
+        if self.scaling != "default":
+            fit_scaler(self.scaling, X)  # refuses by their own numbers rows that judges would meet
+        return X, candidates
 
     def _fit(self, X: Features, candidates: CandidateLabels) -> Sparse:
         return self._fit_side_by_side([self], [(X, candidates)])[0]
@@ -222,7 +238,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _made(self, name: str, seed: int) -> PartialLabelClassifier:
         made = get_method(name)()
         known = made.get_params(deep=False)
-        given = {
+        given: dict[str, Any] = {
             "class_weight": self.class_weight,
             "device": self.device,
             "checkpoint": self.checkpoint and f"{os.fspath(self.checkpoint)}.{name}",
@@ -230,6 +246,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             "callbacks": self.callbacks,
             "random_state": seed,
         }
+        if self.scaling != "default":
+            given["scaling"] = self.scaling
         made.set_params(**{key: value for key, value in given.items() if key in known})
         made._in_mix = True
         return made
