@@ -34,8 +34,8 @@ from disambig.methods.feature_scales import KINDS
 from disambig.methods.ncpd_plus.selection import Selection
 from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
-from disambig.methods.scaling import fit_scaler
 from disambig.methods.saving import plain_parameters
+from disambig.methods.scaling import fit_scaler
 
 # They say how a fit is run, not what it gave; some are code.
 _NOT_KEPT = frozenset({"callbacks", "checkpoint", "device"})
