@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 # Small trainings: what is learned is the business of other tests.
-QUICK = ("--folds", "2", "--set", "epochs=3", "--set", "hidden=16")
+QUICK = ("--method", "ncpd_plus", "--folds", "2", "--set", "epochs=3", "--set", "hidden=16")
 
 pytestmark = pytest.mark.slow
 

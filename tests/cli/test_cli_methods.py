@@ -27,7 +27,7 @@ def test_every_method_has_one_line_of_80_columns_that_says_when_to_use_it(invoke
 
 def test_our_methods_come_first_and_baselines_last_called_what_they_are(invoke: Invoke) -> None:
     _, *lines = lines_of(invoke("methods"))
-    assert [line.split()[0] for line in lines[:2]] == ["ncpd_plus", "ncpd"]
+    assert [line.split()[0] for line in lines[:3]] == ["auto", "ncpd_plus", "ncpd"]
     assert lines[0].endswith("(default)")
     assert [line.split("  ")[-1].strip() for line in lines[-3:]] == [
         "as a baseline: logistic regression on every candidate",

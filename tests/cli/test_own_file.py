@@ -95,7 +95,7 @@ def test_json_is_all_that_is_on_standard_output(table, run_main, command):
 
 
 # By the method that is the default.
-MIX = ("--set", "epochs=4", "--set", "hidden=8", "--folds", "0")
+MIX = ("--method", "ncpd_plus", "--set", "epochs=4", "--set", "hidden=8", "--folds", "0")
 
 
 def test_what_a_method_chose_by_itself_is_printed_and_predicts(table, run_main):

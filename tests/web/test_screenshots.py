@@ -15,7 +15,7 @@ from web.review_process import ReviewProcess
 pytestmark = pytest.mark.browser
 
 KEPT_IN = os.environ.get("DISAMBIG_SCREENSHOTS")
-SETTINGS = ("--set", f"epochs={40 if KEPT_IN else 4}", "--folds", "2")
+SETTINGS = ("--method", "ncpd_plus", "--set", f"epochs={40 if KEPT_IN else 4}", "--folds", "2")
 
 
 @pytest.fixture(scope="module")

@@ -358,7 +358,7 @@ class MethodOptions:
     set: Annotated[
         list[str] | None,
         learning_option(
-            help="Parameter of the method, such as epochs=50; repeat the option.",
+            help="Parameter of the method, such as class_weight=balanced; repeat the option.",
             metavar="NAME=VALUE",
         ),
     ] = None

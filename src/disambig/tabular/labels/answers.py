@@ -63,7 +63,9 @@ def read_answers(
     ...         "said": ["cat", "cat|dog", "!dog", "dog", ""],
     ...     }
     ... )
-    >>> items, model = read_answers(answers, item="photo", annotator="who", label="said")
+    >>> items, model = read_answers(
+    ...     answers, item="photo", annotator="who", label="said"
+    ... )
     >>> items, model.choose().tolist()
     (['a', 'b'], ['cat', 'dog'])
     """
