@@ -51,7 +51,7 @@ class AnnotatorModel:
     See Also
     --------
     weigh_annotators : Makes it from a long table.
-    disambig.CandidateLabels.from_annotations : Counts everybody's votes alike.
+    disambig.candidates.CandidateLabels : Its ``from_annotations`` counts all votes alike.
 
     Examples
     --------
