@@ -126,7 +126,8 @@ def main() -> None:
         "cores, with default parameters, on splits that nothing was chosen by: fold seeds 100 and "
         "101 and, of tables, draws 102 and 103. (On draws 100 and 101 learners still scaled the "
         "columns a second time; the mix was 0.005 below the best there, 0.027 at most.) What is in "
-        "the mix, the smallest weight and the parameters of trees were chosen on fold seeds 0 to 2 and draws 0 and 1 of the same data, among about forty variants.",
+        "the mix, the smallest weight and the parameters of trees were chosen on fold seeds 0 "
+        "to 2 and draws 0 and 1 of the same data, among about forty variants.",
         "![How far learners are from the best](auto.svg)",
         "## Real sets, and UCI sets with false labels added",
         "Ten folds, of abalone three; UCI sets by two fold seeds. Rows are held out, not groups.",
