@@ -54,6 +54,10 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/row_order.py
 	$(BIN)/python benchmarks/any_classifier.py
+	$(BIN)/python benchmarks/annotators.py
+	$(BIN)/python benchmarks/early_stopping.py
+	$(BIN)/python benchmarks/many_classes.py
+	$(BIN)/python benchmarks/time_estimates.py
 	$(BIN)/python benchmarks/conformal.py
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/draw_groups.py
