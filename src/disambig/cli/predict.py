@@ -19,6 +19,7 @@ from disambig.cli.options import (
     GroupOptions,
     Json,
     NewSetOptions,
+    Overwrite,
     Prefix,
     TableFile,
     with_option_groups,
@@ -48,6 +49,7 @@ def predict(
     ] = 1,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Predict the labels of new rows.
@@ -78,7 +80,9 @@ def predict(
     from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
 
-    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
+    delimiter = check_output(
+        out, json=json, sources=[file], delimiter=file_options.delimiter, overwrite=overwrite
+    )
     with collected_notices() as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
