@@ -113,6 +113,16 @@ ExcelSafe = Annotated[
 ]
 
 
+ImageModel = Annotated[
+    str | None,
+    _feature_option(
+        help="What turns images into numbers: built-in, which needs no weights, or a pretrained "
+        "network such as torchvision:resnet18 or timm:NAME:WEIGHTS-FILE.",
+        metavar="NAME",
+    ),
+]
+
+
 class Empty(StrEnum):
     """What a row without a label means."""
 
@@ -315,6 +325,14 @@ class FeatureOptions:
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
+    image: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of image files; repeat the option. Paths begin in the folder of FILE. Not "
+            "needed where cells end like image files that are there."
+        ),
+    ] = None
+    image_model: ImageModel = None
 
 
 @dataclass(frozen=True, kw_only=True)

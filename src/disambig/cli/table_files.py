@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +24,7 @@ from disambig.cli.options import (
     NewSetOptions,
 )
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
@@ -86,6 +88,7 @@ def load_table(
         "features": features.features,
         "ignore": ignore,
         "categories": features.category or (),
+        "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),
     }
@@ -96,6 +99,19 @@ def load_table(
         labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
     columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     return frame, columns
+
+
+def described_columns(
+    file: str, images: Sequence[str] = (), image_model: str | None = None
+) -> DescribedColumns:
+    """Return where the images of a table are, and that their numbers are kept beside it."""
+    is_stream = file == STANDARD_STREAM
+    return DescribedColumns(
+        images=images,
+        image_model=image_model,
+        folder=Path() if is_stream else Path(file).parent,
+        cache=None if is_stream else f"{file}.described",
+    )
 
 
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:

@@ -25,6 +25,7 @@ from disambig.tabular.audit.judged_sets import (
 from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -34,6 +35,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
@@ -46,11 +48,13 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     model: TableModel | None = None,
+    listener: FitListener | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
 
@@ -68,6 +72,8 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -82,6 +88,8 @@ def audit_table(
     model : TableModel, optional
         A model that was fitted to this table, with folds: lists the sets that seem to miss the
         right label.
+    listener : FitListener, optional
+        Is told how far images are read.
 
     See Also
     --------
@@ -107,6 +115,8 @@ def audit_table(
         ignore=ignore,
         categories=categories,
         group=group,
+        described=described,
+        listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None

@@ -1,22 +1,28 @@
 """Which columns of a table are features, how each is read, and what they hold."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.columns.cells import read_column
+from disambig.tabular.columns.cells import ColumnValues, distinct_strings, read_column
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.values import (
     ColumnPlan,
     PlannedColumn,
     check_column_names,
+    read_described,
     read_values,
     values_frame,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.described.describers import DescribedBy, find_describer
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     MISS_COLUMNS,
@@ -56,8 +62,11 @@ class FeatureColumns:
         ignore: Names,
         categories: Names,
         group: str | None = None,
+        described: DescribedColumns | None = None,
+        listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
+        described = described or DescribedColumns()
         reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
         others = (
             (truth, "the true labels"),
@@ -72,7 +81,9 @@ class FeatureColumns:
                         f"Column {name!r} cannot be {what}: it already holds {reserved[name]}. "
                         "Name another."
                     )
-                reserved[name] = what
+                # The file of an image may well name its row; other columns do one thing.
+                if name != id or name not in described.image_columns:
+                    reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
         made_elsewhere = not label_column_names(labels)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
@@ -82,6 +93,8 @@ class FeatureColumns:
             "ignore": ignore,
             "reserved": list(reserved),
             "categories": categories,
+            "described": described,
+            "listener": listener,
         }
 
     def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, Any, list[str]]:
@@ -99,6 +112,8 @@ def plan_columns(
     categories: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
+    described: DescribedColumns | None = None,
+    listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
     """Decide which columns of a table are features and how each is read, and read them.
 
@@ -119,6 +134,10 @@ def plan_columns(
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers.
+    listener : FitListener, optional
+        Is told how far that is.
 
     Returns
     -------
@@ -137,17 +156,23 @@ def plan_columns(
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
     codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
-    _check_categories(frame, _as_names(categories), {*names, *_as_names(ignore)}, names)
+    described, listener = described or DescribedColumns(), listener or FitListener()
+    can_be_named = {*names, *_as_names(ignore)}
+    _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
+    _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
-    read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
+    read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
     wanted = set(names) - set(results)
     for name, column in frame.items():
         if name in wanted:
             cells = read_column(column)
-            kind = kinds[name] = describe_cells(cells, category=name in codes)
-            if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
+            kind = kinds[name] = _kind_of(cells, described, category=name in codes)
+            if kind.feature == "image":
+                planned = _planned_image(name, described)
+                read[name] = planned, read_described(cells, planned, described, listener)
+            elif kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
                 planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
                 read[name] = planned, read_values(cells, planned)
     _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
@@ -164,6 +189,7 @@ def plan_columns(
     plan = ColumnPlan(columns=tuple(planned for planned, _ in read.values()))
     values = values_frame(plan, [arrays for _, arrays in read.values()], len(frame))
     notices = [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
+    notices += _described_notices(plan)
     return plan, values, notices
 
 
@@ -193,14 +219,51 @@ def _as_names(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def _check_categories(frame: Any, codes: list[str], known: set[str], chosen: list[str]) -> None:
-    """Refuse categories that cannot be features; a column that is left out may be named as well."""
-    check_columns(frame, codes, "a category", "categories")
+def _kind_of(cells: ColumnValues, described: DescribedColumns, *, category: bool) -> ColumnKind:
+    """Return what a column holds; images are told by their files."""
+    if cells.name in described.image_columns:
+        return ColumnKind("empty", None) if cells.missing.all() else _IMAGE
+    kind = describe_cells(cells, category=category)
+    if category or cells.form != "strings" or kind.kind not in ("identifier", "text", "category"):
+        return kind
+    found = described.find_images(distinct_strings(cells)[1])
+    if found is None:
+        return kind
+    return _IMAGE if found else replace(kind, remark=_NO_IMAGES.format(name=cells.name))
+
+
+_IMAGE = ColumnKind("image", "image")
+_NO_IMAGES = (
+    "The cells of {name!r} end like image files, but the first of them are not there, so the "
+    "column is not read as images: paths begin in the folder of the table."
+)
+
+
+def _planned_image(name: str, described: DescribedColumns) -> PlannedColumn:
+    describer = find_describer("image", described.image_model)
+    return PlannedColumn(name=name, kind="image", described_by=DescribedBy.of(describer))
+
+
+def _described_notices(plan: ColumnPlan) -> list[str]:
+    """Say which columns were read as images, which nobody may have asked for."""
+    return [
+        f"Read {column.name!r} as images: {column.described_by.width:,} numbers each, by "
+        f"{column.described_by.name}."
+        for column in plan.columns
+        if column.described_by is not None
+    ]
+
+
+def _check_kind(
+    frame: Any, codes: Sequence[str], one: str, several: str, known: set[str], chosen: list[str]
+) -> None:
+    """Refuse columns of a kind that cannot be features; one that is left out may be named too."""
+    check_columns(frame, codes, one, several)
     strange = next((name for name in codes if name not in known), None)
     if strange is not None:
         raise TableError(
-            f"A category must be a feature. {strange!r} is not: it holds labels, groups or names "
-            f"of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
+            f"{one.capitalize()} must be a feature. {strange!r} is not: it holds labels, groups or "
+            f"names of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
         )
 
 
