@@ -214,6 +214,4 @@ def test_nothing_is_warned_of_where_all_can_be_read(signs):
     folder, frame = signs
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plan_columns(
-            frame, reserved=["label", "truth"], described=DescribedColumns(folder=folder)
-        )
+        plan_columns(frame, reserved=["label", "truth"], described=DescribedColumns(folder=folder))

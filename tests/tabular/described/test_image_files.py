@@ -119,14 +119,18 @@ def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked():
     chunk = b"IHDR" + sides + header[24:29]
     content = header[:12] + chunk + zlib.crc32(chunk).to_bytes(4, "big") + header[33:]
 
-    with pytest.raises(UnreadableCellError, match=r"30,000 x 30,000 pixels|DecompressionBomb|exceeds"):
+    with pytest.raises(
+        UnreadableCellError, match=r"30,000 x 30,000 pixels|DecompressionBomb|exceeds"
+    ):
         open_image(content, smallest=48)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_bytes_give_an_image_or_a_reason_and_nothing_else(data):
-    content = bytearray(data.draw(st.sampled_from([PNG, content_of(Image.fromarray(COLOURS), "GIF")])))
+    content = bytearray(
+        data.draw(st.sampled_from([PNG, content_of(Image.fromarray(COLOURS), "GIF")]))
+    )
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
 
