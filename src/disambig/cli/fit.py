@@ -1,6 +1,8 @@
 """``disambig fit``: train on your own table."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self, cast
@@ -19,6 +21,7 @@ from disambig.cli.console import (
     say_of_misses,
     say_path,
 )
+from disambig.cli.help_pages import INTERRUPTED
 from disambig.cli.options import (
     CoverageKind,
     FeatureOptions,
@@ -97,6 +100,7 @@ def fit(
     --out model
     """
     with (
+        interrupts_explained(out),
         FitView() as view,
         collected_notices(view.console) as notices,
         FitWorkers(learning.jobs or -1) as workers,
@@ -157,6 +161,22 @@ def fit(
         say(str(model.coverage))
     say_path("The model:", out)
     _say_next(file, out, file_options)
+
+
+@contextmanager
+def interrupts_explained(out: str | Path) -> Iterator[None]:
+    """Say, where an interrupt ends the block, what is kept and that the same command goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        from disambig.tabular.work_folder import kept_work  # keeps --help quick
+
+        kept = kept_work(out)
+        if kept is None:
+            say("Interrupted before anything was kept. Run the same command to start again.")
+        else:
+            say_path("Interrupted. The same command goes on with what is kept in", kept)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def unweighted_classes(method: "PartialLabelClassifier") -> bool:

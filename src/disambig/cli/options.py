@@ -111,6 +111,13 @@ ExcelSafe = Annotated[
         "formulas: those that begin with =, +, - or @ and are not numbers.",
     ),
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Let --out be FILE itself, or another file that is read: it is replaced.",
+    ),
+]
 
 
 ImageModel = Annotated[

@@ -21,6 +21,7 @@ from disambig.cli.options import (
     ImageModel,
     Json,
     NewSetOptions,
+    Overwrite,
     Prefix,
     TableFile,
     with_option_groups,
@@ -51,6 +52,7 @@ def predict(
     ] = 1,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Predict the labels of new rows.
@@ -82,7 +84,9 @@ def predict(
     from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
 
-    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
+    delimiter = check_output(
+        out, json=json, sources=[file], delimiter=file_options.delimiter, overwrite=overwrite
+    )
     with FitView() as view, collected_notices(view.console) as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS

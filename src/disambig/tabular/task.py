@@ -121,7 +121,7 @@ def prepare_task(
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
         true_labels, truth_notices = read_truth(
-            frame[truth], candidates.classes, literal=literal, learned=use_truth
+            frame, truth, candidates.classes, literal=literal, learned=use_truth
         )
         notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates

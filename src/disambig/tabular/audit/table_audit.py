@@ -1,20 +1,20 @@
 """``audit_table``: look at a table before anything is trained on it."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import option, row_count
-from disambig._core.typing import AnyArray, IntArray
+from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.audit.annotators_judged import JudgedAnnotators
 from disambig.tabular.audit.audit_report import TableAudit
+from disambig.tabular.audit.findings import Finding, LabelledRows
 from disambig.tabular.audit.groups_noticed import NoticedGroups, notice_groups
 from disambig.tabular.audit.judged_sets import (
     KeptPromise,
@@ -22,7 +22,7 @@ from disambig.tabular.audit.judged_sets import (
     check_truth,
     judged_sets,
 )
-from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
+from disambig.tabular.audit.suspicious import find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
@@ -140,10 +140,13 @@ def audit_table(
     kept: tuple[KeptPromise, ...] = ()
     if truth is not None:
         try:
-            true_labels, of_truth = _read_truth(frame[truth], read, labels)
+            literal = isinstance(labels, LabelColumns) and labels.literal
+            classes = read.candidates.classes
+            true_labels, of_truth = read_truth(frame, truth, classes, literal=literal)
             notices += of_truth
             checked = check_truth(read.candidates, true_labels[numbers], numbers)
             kept = check_promises(read.candidates, true_labels[numbers])
+            findings += [] if checked is None else checked.findings()
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
@@ -190,13 +193,6 @@ def _positions(read: LabelsInTable) -> IntArray:
     if len(read.candidates) == len(read.empty):  # rows without a label may have any
         return np.arange(len(read.empty))
     return np.flatnonzero(~read.empty)
-
-
-def _read_truth(
-    column: "pd.Series[Any]", read: LabelsInTable, labels: Labels
-) -> tuple[AnyArray, list[str]]:
-    literal = isinstance(labels, LabelColumns) and labels.literal
-    return read_truth(column, read.candidates.classes, literal=literal)
 
 
 def _notice_groups(

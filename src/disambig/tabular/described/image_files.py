@@ -68,13 +68,13 @@ def open_image(content: bytes, *, smallest: int) -> "Image":
         try:
             with pillow.open(io.BytesIO(content), formats=_FORMATS) as image:
                 if image.width * image.height > _MOST_PIXELS:
-                    raise UnreadableCellError(
-                        f"has {image.width:,} x {image.height:,} pixels, more than {_MOST_PIXELS:,}"
-                    )
+                    raise pillow.DecompressionBombError
                 image.draft("RGB", (smallest, smallest))
                 image.load()
                 return _in_colour(transposed(image))
-        except (UnreadableCellError, MemoryError):
+        except pillow.DecompressionBombError as error:
+            raise UnreadableCellError(f"has more than {_MOST_PIXELS:,} pixels") from error
+        except MemoryError:
             raise
         except Exception as error:  # whatever Pillow makes of any bytes
             raise UnreadableCellError(f"is damaged or not an image ({_brief(error)})") from error
