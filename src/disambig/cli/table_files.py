@@ -88,6 +88,7 @@ def load_table(
         "features": features.features,
         "ignore": ignore,
         "categories": features.category or (),
+        "decimal": None if features.decimal is None else features.decimal.value,
         "id": features.id,
         **group_parameters(groups),
     }

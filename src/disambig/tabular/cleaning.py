@@ -22,6 +22,7 @@ from disambig.tabular.clean_details import (
     describe_cleaning,
     write_details,
 )
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import (
     DEFAULT_ERRORS_TO_FIND,
@@ -152,6 +153,7 @@ def clean_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -190,6 +192,8 @@ def clean_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -294,6 +298,7 @@ def clean_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
         id=id,
         decisions=decisions,
         use_truth=use_truth,

@@ -13,6 +13,7 @@ from disambig.candidates.groups import PromiseKind
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.audit.groups_noticed import warn_of_groups
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.estimate import estimate_quality
@@ -50,6 +51,7 @@ def fit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -83,6 +85,8 @@ def fit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -167,6 +171,7 @@ def fit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
         id=id,
         decisions=decisions,
         use_truth=use_truth,

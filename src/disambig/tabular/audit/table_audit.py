@@ -23,6 +23,7 @@ from disambig.tabular.audit.judged_sets import (
     judged_sets,
 )
 from disambig.tabular.audit.suspicious import find_suspicious
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.labels.answers import answers_in_columns
@@ -46,6 +47,7 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
@@ -68,6 +70,8 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -106,6 +110,7 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
         group=group,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
