@@ -120,6 +120,16 @@ Overwrite = Annotated[
 ]
 
 
+ImageModel = Annotated[
+    str | None,
+    _feature_option(
+        help="What turns images into numbers: built-in, which needs no weights, or a pretrained "
+        "network such as torchvision:resnet18 or timm:NAME:WEIGHTS-FILE.",
+        metavar="NAME",
+    ),
+]
+
+
 class Empty(StrEnum):
     """What a row without a label means."""
 
@@ -337,6 +347,14 @@ class FeatureOptions:
             rich_help_panel="The features",
         ),
     ] = None
+    image: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of image files; repeat the option. Paths begin in the folder of FILE. Not "
+            "needed where cells end like image files that are there."
+        ),
+    ] = None
+    image_model: ImageModel = None
 
 
 @dataclass(frozen=True, kw_only=True)

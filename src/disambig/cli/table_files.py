@@ -25,6 +25,7 @@ from disambig.cli.options import (
     NewSetOptions,
 )
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
@@ -89,6 +90,7 @@ def load_table(
         "ignore": ignore,
         "categories": features.category or (),
         "decimal": None if features.decimal is None else features.decimal.value,
+        "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),
     }
@@ -99,6 +101,19 @@ def load_table(
         labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
     columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     return frame, columns
+
+
+def described_columns(
+    file: str, images: Sequence[str] = (), image_model: str | None = None
+) -> DescribedColumns:
+    """Return where the images of a table are, and that their numbers are kept beside it."""
+    is_stream = file == STANDARD_STREAM
+    return DescribedColumns(
+        images=images,
+        image_model=image_model,
+        folder=Path() if is_stream else Path(file).parent,
+        cache=None if is_stream else f"{file}.described",
+    )
 
 
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:

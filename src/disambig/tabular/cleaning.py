@@ -30,6 +30,7 @@ from disambig.tabular.defaults import (
     DEFAULT_METHOD,
     DEFAULT_PROMISE_STRENGTH,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
@@ -154,6 +155,7 @@ def clean_table(
     ignore: Names = (),
     categories: Names = (),
     decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -194,6 +196,9 @@ def clean_table(
         Columns of categories, even if their values look like numbers.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -299,12 +304,14 @@ def clean_table(
         ignore=ignore,
         categories=categories,
         decimal=decimal,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)

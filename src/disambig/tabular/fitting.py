@@ -16,6 +16,7 @@ from disambig.tabular.audit.groups_noticed import warn_of_groups
 from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.foreseen_time import tell_time
@@ -52,6 +53,7 @@ def fit_table(
     ignore: Names = (),
     categories: Names = (),
     decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -87,6 +89,9 @@ def fit_table(
         Columns of categories, even if their values look like numbers.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -172,12 +177,14 @@ def fit_table(
         ignore=ignore,
         categories=categories,
         decimal=decimal,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)

@@ -18,6 +18,7 @@ from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
@@ -27,6 +28,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
 _ROUNDING = 1e-9
@@ -81,12 +83,14 @@ def prepare_task(
     ignore: Names = (),
     categories: Names = (),
     decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
+    listener: FitListener | None = None,
 ) -> TableTask:
     """Read labels and features from a table; the parameters are those of ``fit_table``.
 
@@ -103,6 +107,8 @@ def prepare_task(
         categories=categories,
         decimal=decimal,
         group=group,
+        described=described,
+        listener=listener,
     )
     given, annotators, notices = _read_labels(frame, labels)
     # Before anything is settled: rows with equal sets were given these together.

@@ -26,6 +26,7 @@ from disambig.tabular.audit.suspicious import find_suspicious
 from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -35,6 +36,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
@@ -48,11 +50,13 @@ def audit_table(
     ignore: Names = (),
     categories: Names = (),
     decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     model: TableModel | None = None,
+    listener: FitListener | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
 
@@ -72,6 +76,8 @@ def audit_table(
         Columns of categories, even if their values look like numbers.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -86,6 +92,8 @@ def audit_table(
     model : TableModel, optional
         A model that was fitted to this table, with folds: lists the sets that seem to miss the
         right label.
+    listener : FitListener, optional
+        Is told how far images are read.
 
     See Also
     --------
@@ -112,6 +120,8 @@ def audit_table(
         categories=categories,
         decimal=decimal,
         group=group,
+        described=described,
+        listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None

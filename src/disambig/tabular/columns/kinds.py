@@ -38,7 +38,7 @@ from disambig.tabular.columns.numbers import (
 )
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER
 
-FeatureKind = Literal["number", "category", "boolean", "date"]
+FeatureKind = Literal["number", "category", "boolean", "date", "image"]
 Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
 
 # A column of booleans uses the words of one pair, in upper or lower case.
