@@ -73,3 +73,11 @@ def test_a_true_label_that_is_nowhere_a_candidate_leaves_its_row_as_it_is():
     with pytest.warns(UserWarning, match="'cow' in row 1.*their rows keep their candidates"):
         task = prepare_task(frame, truth="truth", use_truth=True)
     assert task.training[0] == task.candidates[0]
+
+
+def test_unknown_true_labels_are_counted_for_the_label_that_is_named():
+    column = pd.Series(
+        ["Boeing Field", "SeaTac", "cat", "Boeing Field", "", "Sand Point"], name="t"
+    )
+    _, (notice,) = read_truth(column, np.array(["cat", "dog"], dtype=object), literal=False)
+    assert "'Boeing Field' in 2 rows, the first is row 1 (and 2 other labels in 2 rows)." in notice

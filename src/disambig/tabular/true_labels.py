@@ -3,6 +3,7 @@
 Models are trained without them unless somebody asks for it.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, did_you_mean, quote_value
+from disambig._core.messages import (
+    describe_table_rows,
+    did_you_mean,
+    plural,
+    quote_value,
+    row_count,
+)
 from disambig._core.typing import AnyArray, BoolArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -42,7 +49,15 @@ def read_truth(
     if not unknown.any():
         return labels, []
     label = labels[int(unknown.argmax())]
-    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
+    counts = Counter(labels[unknown].tolist())
+    others = ""
+    if len(counts) > 1:
+        n_rows = row_count(int(unknown.sum()) - counts[label])
+        others = f" (and {plural(len(counts) - 1, 'other label')} in {n_rows})"
+    which = (
+        f"{label!r} in {describe_table_rows(labels == label)}{others}."
+        f"{did_you_mean(label, classes.tolist())}"
+    )
     if unknown[known].all():
         raise TableError(
             f"The true labels in column {column.name!r} must be among the labels that occur as "

@@ -58,7 +58,7 @@ class FeatureColumns:
         group: str | None = None,
     ) -> None:
         check_column_names(frame)
-        reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
+        reserved = dict.fromkeys(label_column_names(labels, frame), "the candidate labels")
         others = (
             (truth, "the true labels"),
             (id, "the names of the rows"),
@@ -74,7 +74,7 @@ class FeatureColumns:
                     )
                 reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
-        made_elsewhere = not label_column_names(labels)
+        made_elsewhere = not label_column_names(labels, frame)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
         self._frame = frame
         self._given: dict[str, Any] = {
