@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, join_names, option
+from disambig._core.messages import did_you_mean, join_names, option, printable
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.columns.cells import read_column
+from disambig.tabular.columns.cells import UnusableColumnError, read_column
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.values import (
     ColumnPlan,
@@ -40,6 +40,12 @@ _WHY_LEFT_OUT = {
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
+# What such columns hold, in no rows in particular, and what to do about it.
+_FREE_TEXT = (
+    "free text, values of many words or too many different ones for a category",
+    "",
+    "give embeddings of the text instead, one number per column",
+)
 
 
 class FeatureColumns:
@@ -133,7 +139,8 @@ def plan_columns(
     Raises
     ------
     TableError
-        If a column is not in the table, cannot be read or holds free text, or none is left.
+        If a column is not in the table, if one that was chosen cannot be learned from, or if none
+        is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
     codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
@@ -142,15 +149,23 @@ def plan_columns(
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
     read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
+    unusable: list[UnusableColumnError] = []
     wanted = set(names) - set(results)
     for name, column in frame.items():
         if name in wanted:
-            cells = read_column(column)
-            kind = kinds[name] = describe_cells(cells, category=name in codes)
+            try:
+                cells = read_column(column)
+                kind = kinds[name] = describe_cells(cells, category=name in codes)
+                if kind.kind == "text":
+                    raise UnusableColumnError(name, *_FREE_TEXT)
+            except UnusableColumnError as error:
+                unusable.append(error)
+                continue
             if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
                 planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
                 read[name] = planned, read_values(cells, planned)
-    _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
+    if unusable and by_hand:
+        raise TableError(_unusable_message(unusable, kinds))
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
     leaking = [
         name
@@ -160,10 +175,14 @@ def plan_columns(
     for name in leaking:
         del kinds[name], read[name]
     if not read:
-        raise TableError(_no_features_message(kinds))
+        raise TableError(_no_features_message(kinds, unusable))
     plan = ColumnPlan(columns=tuple(planned for planned, _ in read.values()))
     values = values_frame(plan, [arrays for _, arrays in read.values()], len(frame))
-    notices = [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
+    notices = [
+        *_leakage_notices(leaking, results),
+        *_unusable_notices(unusable),
+        *_notices(kinds, set(plan.names)),
+    ]
     return plan, values, notices
 
 
@@ -211,30 +230,53 @@ def _are_labels(column: Any, known: set[str], separator: str) -> bool:
     return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
 
 
-def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
-    if not names:
-        return
-    one = len(names) == 1
-    which = f"{'Column' if one else 'Columns'} {join_names(map(repr, names))}"
-    remark = next((f" {kinds[name].remark}" for name in names if kinds[name].remark), "")
-    raise TableError(
-        f"Features must be numbers, categories, booleans or dates. {which} "
-        f"{'holds' if one else 'hold'} free text: values of many words, or too many different ones "
-        f"for a category. Give embeddings of the text instead, one number per column, or leave "
-        f"{'it' if one else 'them'} out: {option('ignore')}.{remark}"
+def _unusable_message(unusable: list[UnusableColumnError], kinds: dict[str, ColumnKind]) -> str:
+    remarks = (kinds[each.name].remark for each in unusable if each.name in kinds)
+    remark = next((f" {remark}" for remark in remarks if remark), "")
+    return (
+        "Features must be numbers, categories, booleans or dates. "
+        f"{_what_they_hold(unusable)}. Choose others, or leave "
+        f"{'it' if len(unusable) == 1 else 'them'} out: {option('ignore')}.{remark}"
     )
 
 
-def _no_features_message(kinds: dict[str, ColumnKind]) -> str:
+def _unusable_notices(unusable: list[UnusableColumnError]) -> list[str]:
+    if not unusable:
+        return []
+    columns = "a column" if len(unusable) == 1 else f"{len(unusable):,} columns"
+    return [f"Left out {columns} that cannot be learned from: {_what_they_hold(unusable)}."]
+
+
+def _what_they_hold(unusable: list[UnusableColumnError]) -> str:
+    """Say what every unusable column holds, and what to do; alike ones together."""
+    alike: dict[tuple[str, str], list[UnusableColumnError]] = {}
+    for each in unusable:
+        alike.setdefault((each.what, each.advice), []).append(each)
+    clauses = []
+    for (what, advice), some in alike.items():
+        if len(some) == 1:
+            clause = f"{printable(repr(some[0].name))} holds {what}{some[0].rows}"
+        else:
+            names = join_names((f"{each.name!r}{each.rows}" for each in some), longest=None)
+            clause = f"{names} hold {what}"
+        clauses.append(f"{clause}: {advice}")
+    return "; ".join(clauses)
+
+
+def _no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableColumnError]) -> str:
     start = "A table needs at least one column that can be a feature."
-    if not kinds:
+    if not kinds and not unusable:
         return f"{start} Got none besides the labels and what was left out: add features."
-    reasons = join_names(
-        (f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}" for name, kind in kinds.items()), most=4
-    )
+    left_out = [
+        f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}"
+        for name, kind in kinds.items()
+        if kind.kind in _WHY_LEFT_OUT
+    ]
+    reasons = filter(None, [join_names(left_out, most=4), _what_they_hold(unusable)])
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
     return (
-        f"{start} Got none: {reasons}. Add features, or choose some: {option('features')}.{remark}"
+        f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
+        f"{option('features')}.{remark}"
     )
 
 
