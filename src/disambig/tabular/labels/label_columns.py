@@ -309,9 +309,11 @@ class LabelColumns:
             try:
                 if self.votes:
                     yield count_votes(parts), False
-                else:
+                elif reading.unsure:
                     cell, is_unsure = without_marks(join_labels(parts), reading.unsure)
                     yield row_labels(cell), is_unsure
+                else:
+                    yield row_labels(join_labels(parts)), False
             except LabelProblem as problem:
                 problems[number] = problem
         if problems:
@@ -334,7 +336,7 @@ class LabelColumns:
         known = set(classes)
         unknown = [label for label in rows.names if label not in known]
         if unknown:
-            problem = unknown_label(unknown, classes)
+            problem = unknown_label(unknown[0], classes, len(unknown) - 1)
             raise cells.error(dict.fromkeys(rows.naming(unknown), problem))
         without = rows.excludes_all(classes)
         if without is not None:

@@ -226,10 +226,11 @@ class CollectedRows:
         return sparse.csr_array((np.concatenate(weights), entries), shape=shape)
 
 
-def unknown_label(labels: Sequence[str], classes: Sequence[str]) -> LabelProblem:
-    """Return the problem that labels are not among the classes, with the class closest to one."""
-    label = labels[0]
-    others = f" Nor are {len(labels) - 1:,} other labels in these rows." if len(labels) > 1 else ""
+def unknown_label(label: str, classes: Sequence[str], n_others: int = 0) -> LabelProblem:
+    """Return the problem that a label, and maybe others, is not one of the classes."""
+    others = f" Nor are {n_others:,} other labels in these rows." if n_others > 1 else ""
+    if n_others == 1:
+        others = " Nor is another label in these rows."
     return LabelProblem(
         f"{quote_value(label)} is not one of the {len(classes):,} classes ({join_names(classes)})."
         f"{did_you_mean(label, classes)}{others} Correct the label{'s' if others else ''}."

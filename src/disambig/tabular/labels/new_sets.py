@@ -53,7 +53,8 @@ def _over_classes(sets: CandidateLabels, classes: AnyArray) -> CandidateLabels:
     bad: BoolArray = np.zeros(len(sets), dtype=bool)
     bad[rows[is_unknown]] = True
     labels = list(dict.fromkeys(map(str, sets.classes[columns[is_unknown]].tolist())))
-    problem = unknown_label(labels, [str(name) for name in classes.tolist()])
+    names = [str(name) for name in classes.tolist()]
+    problem = unknown_label(labels[0], names, len(labels) - 1)
     raise TableError(f"The candidate sets cannot be used in {describe_table_rows(bad)}: {problem}")
 
 

@@ -10,6 +10,9 @@ _PERCENTAGE = re.compile(r"(\d{1,3}(?:[.,]\d{1,9})?)\s?%")
 _SPACE = " \t\r\n"
 _BEHIND_ONE = f"{_SPACE},;|)]"  # between a percentage and the next label
 _BEFORE_ONE = f"{_SPACE},;|([:=~-\N{EN DASH}"  # between a label and a percentage
+# The same where percentages come first.
+_BEHIND_FIRST = f"{_SPACE}:=)]-\N{EN DASH}"
+_BEFORE_FIRST = f"{_SPACE},;|(["
 # What is missing to a hundred, or beyond it, may come from rounding every number.
 _ROUNDING = 1.0
 
@@ -30,10 +33,8 @@ def read_percentages(text: str) -> list[tuple[str, float]]:
         labels = [part.lstrip(_BEHIND_ONE).rstrip(_BEFORE_ONE) for part in named]
         rest = rest.strip(f"{_BEHIND_ONE}.")
     else:
-        rest, *named = "", *between[1:]
-        labels = [
-            part.lstrip(f"{_SPACE}:=)]-\N{EN DASH}").rstrip(f"{_SPACE},;|([") for part in named
-        ]
+        rest = ""
+        labels = [part.lstrip(_BEHIND_FIRST).rstrip(_BEFORE_FIRST) for part in between[1:]]
     if rest or not all(labels) or len(set(labels)) < len(labels):
         raise ValueError("not one label for each percentage")
     percentages = [float(match[1].replace(",", ".")) for match in found]
