@@ -5,18 +5,27 @@ from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option, printable
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.cells import UnusableColumnError, read_column
+from disambig.tabular.columns.described_plan import (
+    described_kind,
+    described_notices,
+    plan_described,
+)
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.values import (
     ColumnPlan,
     PlannedColumn,
     check_column_names,
+    read_described,
     read_values,
     values_frame,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     MISS_COLUMNS,
@@ -62,8 +71,11 @@ class FeatureColumns:
         ignore: Names,
         categories: Names,
         group: str | None = None,
+        described: DescribedColumns | None = None,
+        listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
+        described = described or DescribedColumns()
         reserved = dict.fromkeys(label_column_names(labels, frame), "the candidate labels")
         others = (
             (truth, "the true labels"),
@@ -78,7 +90,9 @@ class FeatureColumns:
                         f"Column {name!r} cannot be {what}: it already holds {reserved[name]}. "
                         "Name another."
                     )
-                reserved[name] = what
+                # The file of an image may well name its row; other columns do one thing.
+                if name != id or name not in described.image_columns:
+                    reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
         made_elsewhere = not label_column_names(labels, frame)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
@@ -88,6 +102,8 @@ class FeatureColumns:
             "ignore": ignore,
             "reserved": list(reserved),
             "categories": categories,
+            "described": described,
+            "listener": listener,
         }
 
     def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, Any, list[str]]:
@@ -105,6 +121,8 @@ def plan_columns(
     categories: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
+    described: DescribedColumns | None = None,
+    listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
     """Decide which columns of a table are features and how each is read, and read them.
 
@@ -125,6 +143,10 @@ def plan_columns(
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers.
+    listener : FitListener, optional
+        Is told how far that is.
 
     Returns
     -------
@@ -144,11 +166,14 @@ def plan_columns(
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
     codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
-    _check_categories(frame, _as_names(categories), {*names, *_as_names(ignore)}, names)
+    described, listener = described or DescribedColumns(), listener or FitListener()
+    can_be_named = {*names, *_as_names(ignore)}
+    _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
+    _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
-    read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
+    read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
     unusable: list[UnusableColumnError] = []
     wanted = set(names) - set(results)
     for name, column in frame.items():
@@ -156,12 +181,17 @@ def plan_columns(
             try:
                 cells = read_column(column)
                 kind = kinds[name] = describe_cells(cells, category=name in codes)
+                if name not in codes:
+                    kind = kinds[name] = described_kind(cells, kind, described)
                 if kind.kind == "text":
                     raise UnusableColumnError(name, *_FREE_TEXT)
             except UnusableColumnError as error:
                 unusable.append(error)
                 continue
-            if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
+            if kind.kind == "image":
+                planned = plan_described(name, kind.kind, described)
+                read[name] = planned, read_described(cells, planned, described, listener)
+            elif kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
                 planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
                 read[name] = planned, read_values(cells, planned)
     if unusable and by_hand:
@@ -182,6 +212,7 @@ def plan_columns(
         *_leakage_notices(leaking, results),
         *_unusable_notices(unusable),
         *_notices(kinds, set(plan.names)),
+        *described_notices(plan),
     ]
     return plan, values, notices
 
@@ -212,14 +243,16 @@ def _as_names(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def _check_categories(frame: Any, codes: list[str], known: set[str], chosen: list[str]) -> None:
-    """Refuse categories that cannot be features; a column that is left out may be named as well."""
-    check_columns(frame, codes, "a category", "categories")
+def _check_kind(
+    frame: Any, codes: Sequence[str], one: str, several: str, known: set[str], chosen: list[str]
+) -> None:
+    """Refuse columns of a kind that cannot be features; one that is left out may be named too."""
+    check_columns(frame, codes, one, several)
     strange = next((name for name in codes if name not in known), None)
     if strange is not None:
         raise TableError(
-            f"A category must be a feature. {strange!r} is not: it holds labels, groups or names "
-            f"of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
+            f"{one.capitalize()} must be a feature. {strange!r} is not: it holds labels, groups or "
+            f"names of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
         )
 
 
