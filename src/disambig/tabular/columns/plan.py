@@ -83,7 +83,7 @@ class FeatureColumns:
         if decimal is not None:
             check_choice("decimal", decimal, get_args(Decimal))
         described = described or DescribedColumns()
-        reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
+        reserved = dict.fromkeys(label_column_names(labels, frame), "the candidate labels")
         others = (
             (truth, "the true labels"),
             (id, "the names of the rows"),
@@ -101,7 +101,7 @@ class FeatureColumns:
                 if name != id or name not in described.image_columns:
                     reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
-        made_elsewhere = not label_column_names(labels)
+        made_elsewhere = not label_column_names(labels, frame)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
         self._frame = frame
         self._given: dict[str, Any] = {
