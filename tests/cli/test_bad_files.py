@@ -145,7 +145,7 @@ TAUGHT_NOTHING = {
         as_labels(["cat", "dog"] * 30).assign(
             note=[f"these are {n} words about a thing {n % 7}" for n in range(60)]
         ),
-        [],
+        ["--features=note"],
         "'note' holds free text",
     ),
     "constants only": (

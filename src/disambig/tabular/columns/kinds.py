@@ -90,7 +90,7 @@ def _all_are_dates(strings: list[str], date_format: DateFormat) -> bool:
 
 # ---- kinds
 
-FeatureKind = Literal["number", "category", "boolean", "date"]
+FeatureKind = Literal["number", "category", "boolean", "date", "image"]
 Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
 
 # A column of booleans uses the words of one pair, in upper or lower case.
