@@ -42,6 +42,14 @@ class Imported:
     See Also
     --------
     read_export : Makes it from a file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from disambig.tabular import Imported, LabelColumns
+    >>> frame = pd.DataFrame({"text": ["meow", "woof"], "label": ["cat", "cat|dog"]})
+    >>> Imported(frame, LabelColumns()).options()
+    {'labels': ['label']}
     """
 
     frame: pd.DataFrame
