@@ -348,7 +348,7 @@ def clean_table(
                 seed=random_state,
                 errors_to_find=errors_to_find,
                 prefix=prefix,
-                labels=list(label_column_names(labels)),
+                labels=list(label_column_names(labels, frame)),
                 id=id,
             )
             write_details(details, out)

@@ -186,7 +186,7 @@ def fit_table(
     if calibrate == "truth":
         true_columns(task)
     if n_folds != 0:
-        warn_of_groups(frame, task, (*label_column_names(labels), truth, id))
+        warn_of_groups(frame, task, (*label_column_names(labels, frame), truth, id))
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}
     with (

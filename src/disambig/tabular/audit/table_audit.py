@@ -120,12 +120,13 @@ def audit_table(
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators(frame):
         # Rows that nobody labelled are reported elsewhere.
         annotators = answers_in_columns(replace(labels, empty="all"), frame)
     elif isinstance(labels, AnnotatorModel):
         annotators, labels = labels, labels.said  # what was said, not what may be
-    read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    read, of_groups = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    notices = [*read.notices, *of_groups]
     numbers = _positions(read)
     findings: list[Finding] = []
     by_kind: dict[str, list[str]] = {}
@@ -150,7 +151,7 @@ def audit_table(
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
-    label_columns = label_column_names(labels)
+    label_columns = label_column_names(labels, frame)
     labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
     findings += _unlabelled_rows(read)
     noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))

@@ -76,7 +76,7 @@ class FeatureColumns:
     ) -> None:
         check_column_names(frame)
         described = described or DescribedColumns()
-        reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
+        reserved = dict.fromkeys(label_column_names(labels, frame), "the candidate labels")
         others = (
             (truth, "the true labels"),
             (id, "the names of the rows"),
@@ -94,7 +94,7 @@ class FeatureColumns:
                 if name != id or name not in described.image_columns:
                     reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
-        made_elsewhere = not label_column_names(labels)
+        made_elsewhere = not label_column_names(labels, frame)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
         self._frame = frame
         self._given: dict[str, Any] = {
