@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Self, cast
 
 import typer
 
-from disambig._core.messages import plural
+from disambig._core.messages import plural, printable
 from disambig.cli.console import (
     collected_notices,
     duration,
@@ -231,6 +231,17 @@ class FitView(FitListener):
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+    def on_described(self, column: str, n_done: int, n_cells: int) -> None:
+        """Show how far a column is."""
+        is_done = n_done == n_cells
+        self._bar.update(
+            self._task,
+            description="Reading the table" if is_done else f"Reading {printable(column, 40)}",
+            total=None if is_done else n_cells,
+            completed=0 if is_done else n_done,
+            known="" if is_done else f"{n_done:,} of {n_cells:,}",
+        )
 
     def on_fits_start(self, n_fits: int) -> None:
         """Know how much more there is to do."""

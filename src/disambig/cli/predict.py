@@ -13,10 +13,12 @@ from disambig.cli.console import (
     say_next,
     say_path,
 )
+from disambig.cli.fit import FitView
 from disambig.cli.options import (
     ExcelSafe,
     FileOptions,
     GroupOptions,
+    ImageModel,
     Json,
     NewSetOptions,
     Overwrite,
@@ -39,6 +41,7 @@ def predict(
     labels: NewSetOptions,
     groups: GroupOptions,
     file_options: FileOptions,
+    image_model: ImageModel = None,
     top: Annotated[
         int,
         typer.Option(
@@ -71,6 +74,7 @@ def predict(
     from disambig.cli.table_files import (
         GROUPS_IN_ARRAYS,
         check_output,
+        described_columns,
         group_parameters,
         new_sets,
         read_file,
@@ -83,12 +87,17 @@ def predict(
     delimiter = check_output(
         out, json=json, sources=[file], delimiter=file_options.delimiter, overwrite=overwrite
     )
-    with collected_notices() as notices:
+    with FitView() as view, collected_notices(view.console) as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
         frame = read_file(file, file_options, with_groups=with_groups)
         predictions = fitted.predict(
-            frame, top=top, labels=new_sets(labels, file_options), **group_parameters(groups)
+            frame,
+            top=top,
+            labels=new_sets(labels, file_options),
+            **group_parameters(groups),
+            described=described_columns(file, image_model=image_model),
+            listener=view,
         )
     result = append_columns(frame, predictions, prefix)
     write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)

@@ -25,6 +25,7 @@ from disambig.cli.options import (
     NewSetOptions,
 )
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
@@ -88,6 +89,8 @@ def load_table(
         "features": features.features,
         "ignore": ignore,
         "categories": features.category or (),
+        "decimal": None if features.decimal is None else features.decimal.value,
+        "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),
     }
@@ -100,10 +103,23 @@ def load_table(
     return frame, columns
 
 
+def described_columns(
+    file: str, images: Sequence[str] = (), image_model: str | None = None
+) -> DescribedColumns:
+    """Return where the images of a table are, and that their numbers are kept beside it."""
+    is_stream = file == STANDARD_STREAM
+    return DescribedColumns(
+        images=images,
+        image_model=image_model,
+        folder=Path() if is_stream else Path(file).parent,
+        cache=None if is_stream else f"{file}.described",
+    )
+
+
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
     """Return where the candidate sets of new rows are, or None if they have none."""
     if labels.labels is None:
-        names = ("separator", "votes", "literal_labels", "empty")
+        names = ("separator", "votes", "literal_labels", "column_per_label", "empty")
         labels.refuse(*names, reason="is about candidate labels of the new rows (--labels)")
         return None
     return _label_columns(labels, options)
@@ -115,6 +131,7 @@ def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
         separator=labels.separator,
         literal=labels.literal_labels,
         votes=labels.votes,
+        column_per_label=labels.column_per_label,
         empty=labels.empty.value,
         max_memory=options.max_memory,
     )

@@ -22,6 +22,7 @@ from disambig.tabular.clean_details import (
     describe_cleaning,
     write_details,
 )
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import (
     DEFAULT_ERRORS_TO_FIND,
@@ -29,6 +30,7 @@ from disambig.tabular.defaults import (
     DEFAULT_METHOD,
     DEFAULT_PROMISE_STRENGTH,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
@@ -152,6 +154,8 @@ def clean_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -190,6 +194,11 @@ def clean_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -294,12 +303,15 @@ def clean_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)
@@ -341,7 +353,7 @@ def clean_table(
                 seed=random_state,
                 errors_to_find=errors_to_find,
                 prefix=prefix,
-                labels=list(label_column_names(labels)),
+                labels=list(label_column_names(labels, frame)),
                 id=id,
             )
             write_details(details, out)

@@ -13,8 +13,10 @@ from disambig.candidates.groups import PromiseKind
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.audit.groups_noticed import warn_of_groups
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.foreseen_time import tell_time
@@ -50,6 +52,8 @@ def fit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -83,6 +87,11 @@ def fit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -167,19 +176,22 @@ def fit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)
     if calibrate == "truth":
         true_columns(task)
     if n_folds != 0:
-        warn_of_groups(frame, task, (*label_column_names(labels), truth, id))
+        warn_of_groups(frame, task, (*label_column_names(labels, frame), truth, id))
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}
     with (

@@ -14,9 +14,11 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
@@ -26,6 +28,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
 _ROUNDING = 1e-9
@@ -79,12 +82,15 @@ def prepare_task(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
+    listener: FitListener | None = None,
 ) -> TableTask:
     """Read labels and features from a table; the parameters are those of ``fit_table``.
 
@@ -99,7 +105,10 @@ def prepare_task(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
         group=group,
+        described=described,
+        listener=listener,
     )
     given, annotators, notices = _read_labels(frame, labels)
     # Before anything is settled: rows with equal sets were given these together.
@@ -149,7 +158,7 @@ def _read_labels(
 ) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
     """Return the candidate sets, who gave them, and what to know about how they were read."""
     annotators = None
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators(frame):
         labels = answers_in_columns(labels, frame)
     if isinstance(labels, AnnotatorModel):
         annotators, labels = labels, labels.said
@@ -157,15 +166,8 @@ def _read_labels(
         candidates = sets_of_rows(labels, frame)
         check_labels_differ(candidates)
         return candidates, annotators, []
-    columns = LabelColumns.of(labels)
-    candidates = columns.read(frame)
-    if candidates.weights is None or columns.votes:
-        return candidates, None, []
-    notice = (
-        "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
-        "belongs to the label, use --literal-labels (in Python literal=True)."
-    )
-    return candidates, None, [notice]
+    candidates, reading = LabelColumns.of(labels).read_with_notices(frame)
+    return candidates, None, list(reading)
 
 
 def sets_to_train_on(annotators: AnnotatorModel, given: CandidateLabels) -> CandidateLabels:

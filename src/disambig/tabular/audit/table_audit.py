@@ -23,8 +23,10 @@ from disambig.tabular.audit.judged_sets import (
     judged_sets,
 )
 from disambig.tabular.audit.suspicious import find_suspicious
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -34,6 +36,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
@@ -46,11 +49,14 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    decimal: Decimal | None = None,
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     model: TableModel | None = None,
+    listener: FitListener | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
 
@@ -68,6 +74,10 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -82,6 +92,8 @@ def audit_table(
     model : TableModel, optional
         A model that was fitted to this table, with folds: lists the sets that seem to miss the
         right label.
+    listener : FitListener, optional
+        Is told how far images are read.
 
     See Also
     --------
@@ -106,16 +118,20 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        decimal=decimal,
         group=group,
+        described=described,
+        listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators(frame):
         # Rows that nobody labelled are reported elsewhere.
         annotators = answers_in_columns(replace(labels, empty="all"), frame)
     elif isinstance(labels, AnnotatorModel):
         annotators, labels = labels, labels.said  # what was said, not what may be
-    read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    read, of_groups = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    notices = [*read.notices, *of_groups]
     numbers = _positions(read)
     findings: list[Finding] = []
     by_kind: dict[str, list[str]] = {}
@@ -140,7 +156,7 @@ def audit_table(
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
-    label_columns = label_column_names(labels)
+    label_columns = label_column_names(labels, frame)
     labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
     findings += _unlabelled_rows(read)
     noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))
