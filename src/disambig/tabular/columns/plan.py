@@ -32,10 +32,11 @@ _MOST_VALUES = 1000
 _FEWEST_LABELS = 2
 _MOST_REMARKS = 5
 # They can give the label away.
-_LEAKING = ("identifier", "counter")
+_LEAKING = ("identifier", "names", "counter")
 # Why a column is left out, said of one and of several.
 _WHY_LEFT_OUT = {
     "identifier": ("is an identifier", "are identifiers"),
+    "names": ("holds names or codes", "hold names or codes"),
     "counter": ("counts the rows", "count the rows"),
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
@@ -55,6 +56,7 @@ class FeatureColumns:
         features: Names | None,
         ignore: Names,
         categories: Names,
+        text: Names = (),
         group: str | None = None,
     ) -> None:
         check_column_names(frame)
@@ -82,6 +84,7 @@ class FeatureColumns:
             "ignore": ignore,
             "reserved": list(reserved),
             "categories": categories,
+            "text": text,
         }
 
     def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, Any, list[str]]:
@@ -97,6 +100,7 @@ def plan_columns(
     ignore: Names = (),
     reserved: Names = (),
     categories: Names = (),
+    text: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
 ) -> tuple[ColumnPlan, Any, list[str]]:
@@ -116,6 +120,8 @@ def plan_columns(
         Columns that are never features, such as labels.
     categories : sequence of str, default=()
         Columns whose values are codes, even if they look like numbers or anything else.
+    text : sequence of str, default=()
+        Columns of free text, even if they look like anything else.
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
@@ -133,11 +139,22 @@ def plan_columns(
     Raises
     ------
     TableError
-        If a column is not in the table, cannot be read or holds free text, or none is left.
+        If a column is not in the table or cannot be read, or none is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
-    _check_categories(frame, _as_names(categories), {*names, *_as_names(ignore)}, names)
+    codes, texts = set(_as_names(categories)), set(_as_names(text))
+    known, by_hand = set(labels), features is not None
+    for chosen, what, parameter in (
+        (categories, "category", "categories"),
+        (text, "column of text", "text"),
+    ):
+        _check_kind(frame, _as_names(chosen), {*names, *_as_names(ignore)}, names, what, parameter)
+    both = [name for name in _as_names(text) if name in codes]
+    if both:
+        raise TableError(
+            f"A column is either text or a category. {join_names(map(repr, both))} was chosen as "
+            "both: keep one."
+        )
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
@@ -146,11 +163,10 @@ def plan_columns(
     for name, column in frame.items():
         if name in wanted:
             cells = read_column(column)
-            kind = kinds[name] = describe_cells(cells, category=name in codes)
+            kind = kinds[name] = describe_cells(cells, category=name in codes, text=name in texts)
             if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
                 planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
                 read[name] = planned, read_values(cells, planned)
-    _refuse_text([name for name, kind in kinds.items() if kind.kind == "text"], kinds)
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
     leaking = [
         name
@@ -193,14 +209,16 @@ def _as_names(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def _check_categories(frame: Any, codes: list[str], known: set[str], chosen: list[str]) -> None:
-    """Refuse categories that cannot be features; a column that is left out may be named as well."""
-    check_columns(frame, codes, "a category", "categories")
-    strange = next((name for name in codes if name not in known), None)
+def _check_kind(
+    frame: Any, chosen: list[str], known: set[str], features: list[str], what: str, parameter: str
+) -> None:
+    """Refuse what cannot be a feature of some kind; a column that is left out may be named too."""
+    check_columns(frame, chosen, f"a {what}", parameter)
+    strange = next((name for name in chosen if name not in known), None)
     if strange is not None:
         raise TableError(
-            f"A category must be a feature. {strange!r} is not: it holds labels, groups or names "
-            f"of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
+            f"A {what} must be a feature. {strange!r} is not: it holds labels, groups or names "
+            f"of rows, or other features were chosen.{did_you_mean(strange, features)}"
         )
 
 
@@ -209,20 +227,6 @@ def _are_labels(column: Any, known: set[str], separator: str) -> bool:
     values = [str(value) for value in distinct if not is_blank(value)]  # gaps may be called NA
     pieces = {piece.strip() for value in values for piece in value.split(separator)} - {""}
     return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
-
-
-def _refuse_text(names: list[str], kinds: dict[str, ColumnKind]) -> None:
-    if not names:
-        return
-    one = len(names) == 1
-    which = f"{'Column' if one else 'Columns'} {join_names(map(repr, names))}"
-    remark = next((f" {kinds[name].remark}" for name in names if kinds[name].remark), "")
-    raise TableError(
-        f"Features must be numbers, categories, booleans or dates. {which} "
-        f"{'holds' if one else 'hold'} free text: values of many words, or too many different ones "
-        f"for a category. Give embeddings of the text instead, one number per column, or leave "
-        f"{'it' if one else 'them'} out: {option('ignore')}.{remark}"
-    )
 
 
 def _no_features_message(kinds: dict[str, ColumnKind]) -> str:
