@@ -70,6 +70,26 @@ def test_to_use_the_truth_takes_a_column_with_some():
 
 def test_a_true_label_that_is_nowhere_a_candidate_leaves_its_row_as_it_is():
     frame = FRAME.assign(truth=["cow", *FRAME["truth"][1:]])
-    with pytest.warns(UserWarning, match="'cow' in row 1.*their rows keep their candidates"):
+    with pytest.warns(
+        UserWarning, match="'cow' in 1 row. The first is row 1. .*their rows keep their candidates"
+    ):
         task = prepare_task(frame, truth="truth", use_truth=True)
     assert task.training[0] == task.candidates[0]
+
+
+def test_true_labels_that_are_nowhere_candidates_are_counted_one_by_one():
+    truth = ["cow", "owl", "cow", *FRAME["truth"][3:]]
+    with pytest.warns(UserWarning, match="'cow' in 2 rows, 'owl' in 1 row. The first is row 1"):
+        prepare_task(FRAME.assign(truth=truth), truth="truth")
+
+
+def test_a_column_that_shares_no_label_with_the_sets_is_refused_with_the_one_that_was_meant():
+    frame = FRAME.assign(place=["Ulm", "Bern", "Ulm"] * 20)
+    with pytest.raises(TableError, match="'Ulm' in 40 rows, 'Bern' in 20 rows") as refused:
+        prepare_task(frame, truth="place")
+    assert "Did you mean column 'truth', which does hold such labels?" in str(refused.value)
+
+
+def test_a_column_of_true_labels_in_capitals_is_refused_with_what_to_do():
+    with pytest.raises(TableError, match="looks like the candidate 'cat': spell true labels"):
+        prepare_task(FRAME.assign(truth="Cat"), truth="truth")

@@ -64,14 +64,16 @@ def audit(
         print_json,
         say_next,
     )
+    from disambig.cli.fit import FitView
     from disambig.cli.table_files import load_table
     from disambig.tabular.audit.table_audit import audit_table
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.table_model import load_model
 
-    with collected_notices() as notices:
+    with FitView() as view, collected_notices(view.console) as notices:
         frame, columns = load_table(file, file_options, labels, features, groups)
-        found = audit_table(frame, **columns, model=None if model is None else load_model(model))
+        fitted = None if model is None else load_model(model)
+        found = audit_table(frame, **columns, model=fitted, listener=view)
     if json:
         print_json({**found.to_json(), "notices": [*notices, *found.notices]})
         return

@@ -14,7 +14,7 @@ from disambig.cli.console import (
     say_of_misses,
     say_path,
 )
-from disambig.cli.fit import FitView
+from disambig.cli.fit import FitView, interrupts_explained
 from disambig.cli.options import (
     ExcelSafe,
     FeatureOptions,
@@ -23,6 +23,7 @@ from disambig.cli.options import (
     Json,
     LabelOptions,
     MethodOptions,
+    Overwrite,
     Prefix,
     TableFile,
     learning_option,
@@ -82,6 +83,7 @@ def clean(
     ] = DEFAULT_ERRORS_TO_FIND,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Choose a label for every row, and mark the doubtful ones.
@@ -97,6 +99,7 @@ def clean(
     --decisions decisions.csv --out vehicles-clean.csv
     """
     with (
+        interrupts_explained(out),
         FitView() as view,
         collected_notices(view.console) as notices,
         FitWorkers(learning.jobs or -1) as workers,
@@ -114,7 +117,13 @@ def clean(
         from disambig.tabular.cleaning import clean_table
         from disambig.tabular.files.content import STANDARD_STREAM
 
-        delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
+        delimiter = check_output(
+            out,
+            json=json,
+            sources=[file, labels.annotations, learning.decisions],
+            delimiter=file_options.delimiter,
+            overwrite=overwrite,
+        )
         frame, columns = load_table(
             file, file_options, labels, features, groups, unnamed_groups=False
         )

@@ -1,13 +1,15 @@
 """``disambig fit``: train on your own table."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self, cast
 
 import typer
 
-from disambig._core.messages import plural
+from disambig._core.messages import plural, printable
 from disambig.cli.console import (
     collected_notices,
     duration,
@@ -19,6 +21,7 @@ from disambig.cli.console import (
     say_of_misses,
     say_path,
 )
+from disambig.cli.help_pages import INTERRUPTED
 from disambig.cli.options import (
     CoverageKind,
     FeatureOptions,
@@ -97,6 +100,7 @@ def fit(
     --out model
     """
     with (
+        interrupts_explained(out),
         FitView() as view,
         collected_notices(view.console) as notices,
         FitWorkers(learning.jobs or -1) as workers,
@@ -159,6 +163,22 @@ def fit(
     _say_next(file, out, file_options)
 
 
+@contextmanager
+def interrupts_explained(out: str | Path) -> Iterator[None]:
+    """Say, where an interrupt ends the block, what is kept and that the same command goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        from disambig.tabular.work_folder import kept_work  # keeps --help quick
+
+        kept = kept_work(out)
+        if kept is None:
+            say("Interrupted before anything was kept. Run the same command to start again.")
+        else:
+            say_path("Interrupted. The same command goes on with what is kept in", kept)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 def unweighted_classes(method: "PartialLabelClassifier") -> bool:
     """Tell whether a method could weigh its classes, and does not."""
     parameters = method.get_params(deep=False)
@@ -211,6 +231,17 @@ class FitView(FitListener):
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+    def on_described(self, column: str, n_done: int, n_cells: int) -> None:
+        """Show how far a column is."""
+        is_done = n_done == n_cells
+        self._bar.update(
+            self._task,
+            description="Reading the table" if is_done else f"Reading {printable(column, 40)}",
+            total=None if is_done else n_cells,
+            completed=0 if is_done else n_done,
+            known="" if is_done else f"{n_done:,} of {n_cells:,}",
+        )
 
     def on_fits_start(self, n_fits: int) -> None:
         """Know how much more there is to do."""

@@ -1,15 +1,31 @@
-"""What ``--help`` shows beside an option: a word where one helps, and nothing else."""
+"""How commands look in ``--help``, and how an interrupt ends them."""
 
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from disambig.cli.console import say
+
+INTERRUPTED = 130  # the exit code that shells have for it
 
 # Options of typer that the docs describe; on a first look they are in the way.
 _HIDDEN = ("install_completion", "show_completion")
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help names no types of Python."""
+    """A command whose help names no types of Python, and that says so when it is interrupted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Files are written under another name first, so that none is half done.
+
+        Here, because typer ends without a word, or with an empty line, by its version.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("Interrupted. No file was left half written. Run the same command to start again.")
+            raise typer.Exit(INTERRUPTED) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help."""

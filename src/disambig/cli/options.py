@@ -111,6 +111,23 @@ ExcelSafe = Annotated[
         "formulas: those that begin with =, +, - or @ and are not numbers.",
     ),
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Let --out be FILE itself, or another file that is read: it is replaced.",
+    ),
+]
+
+
+ImageModel = Annotated[
+    str | None,
+    _feature_option(
+        help="What turns images into numbers: built-in, which needs no weights, or a pretrained "
+        "network such as torchvision:resnet18 or timm:NAME:WEIGHTS-FILE.",
+        metavar="NAME",
+    ),
+]
 
 
 class Empty(StrEnum):
@@ -311,10 +328,24 @@ class FeatureOptions:
             "like numbers; repeat the option."
         ),
     ] = None
+    text: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of free text, where it is not recognised as such; repeat the option."
+        ),
+    ] = None
     id: Annotated[
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
+    image: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of image files; repeat the option. Paths begin in the folder of FILE. Not "
+            "needed where cells end like image files that are there."
+        ),
+    ] = None
+    image_model: ImageModel = None
 
 
 @dataclass(frozen=True, kw_only=True)

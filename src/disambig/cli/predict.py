@@ -13,12 +13,15 @@ from disambig.cli.console import (
     say_next,
     say_path,
 )
+from disambig.cli.fit import FitView
 from disambig.cli.options import (
     ExcelSafe,
     FileOptions,
     GroupOptions,
+    ImageModel,
     Json,
     NewSetOptions,
+    Overwrite,
     Prefix,
     TableFile,
     with_option_groups,
@@ -38,6 +41,7 @@ def predict(
     labels: NewSetOptions,
     groups: GroupOptions,
     file_options: FileOptions,
+    image_model: ImageModel = None,
     top: Annotated[
         int,
         typer.Option(
@@ -48,6 +52,7 @@ def predict(
     ] = 1,
     prefix: Prefix = "",
     excel_safe: ExcelSafe = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Predict the labels of new rows.
@@ -69,6 +74,7 @@ def predict(
     from disambig.cli.table_files import (
         GROUPS_IN_ARRAYS,
         check_output,
+        described_columns,
         group_parameters,
         new_sets,
         read_file,
@@ -78,13 +84,20 @@ def predict(
     from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
 
-    delimiter = check_output(out, json=json, source=file, delimiter=file_options.delimiter)
-    with collected_notices() as notices:
+    delimiter = check_output(
+        out, json=json, sources=[file], delimiter=file_options.delimiter, overwrite=overwrite
+    )
+    with FitView() as view, collected_notices(view.console) as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
         frame = read_file(file, file_options, with_groups=with_groups)
         predictions = fitted.predict(
-            frame, top=top, labels=new_sets(labels, file_options), **group_parameters(groups)
+            frame,
+            top=top,
+            labels=new_sets(labels, file_options),
+            **group_parameters(groups),
+            described=described_columns(file, image_model=image_model),
+            listener=view,
         )
     result = append_columns(frame, predictions, prefix)
     write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)

@@ -2,6 +2,8 @@
 
 import math
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +25,7 @@ from disambig.cli.options import (
     NewSetOptions,
 )
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
@@ -86,6 +89,8 @@ def load_table(
         "features": features.features,
         "ignore": ignore,
         "categories": features.category or (),
+        "text": features.text or (),
+        "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),
     }
@@ -96,6 +101,19 @@ def load_table(
         labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
     columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     return frame, columns
+
+
+def described_columns(
+    file: str, images: Sequence[str] = (), image_model: str | None = None
+) -> DescribedColumns:
+    """Return where the images of a table are, and that their numbers are kept beside it."""
+    is_stream = file == STANDARD_STREAM
+    return DescribedColumns(
+        images=images,
+        image_model=image_model,
+        folder=Path() if is_stream else Path(file).parent,
+        cache=None if is_stream else f"{file}.described",
+    )
 
 
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
@@ -202,6 +220,11 @@ def _with_annotations(
         *options.WIDE_ONLY, reason="cannot be used with a long table of annotations (--item)"
     )
     item, annotator, label = options.item, options.annotator, options.label
+    if label is not None and not any((item, annotator, options.annotations)):
+        raise ParameterError(
+            "--label is about a long table, with a row for each annotation (--item). The column of "
+            f"candidate labels is named by --labels: use --labels {shlex.quote(label)}."
+        )
     if item is None or label is None:
         raise ParameterError(
             "A long table of annotations needs --item and --label, the columns of items and of "
@@ -265,11 +288,19 @@ def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTa
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
 
-def check_output(out: str, *, json: bool, source: str, delimiter: str | None) -> str | None:
-    """Refuse a place that the table cannot go to, or that holds more than it; return its delimiter.
+def check_output(
+    out: str,
+    *,
+    json: bool,
+    sources: Sequence[str | Path | None],
+    delimiter: str | None,
+    overwrite: bool,
+) -> str | None:
+    """Refuse a place that the table cannot go to, or that is read from; return its delimiter.
 
-    The delimiter is that of the input where both are CSV. With ``json`` something else goes to
-    standard output.
+    The first of the sources is the table itself. The delimiter is that of the input where both are
+    CSV. With ``json`` something else goes to standard output. With ``overwrite`` a file that is
+    read from is replaced, unless it holds more than a table.
     """
     to_stream = out == STANDARD_STREAM
     if to_stream and json:
@@ -278,10 +309,29 @@ def check_output(out: str, *, json: bool, source: str, delimiter: str | None) ->
         )
     delimiter = delimiter if to_stream or Path(out).suffix.lower() == ".csv" else None
     find_writer(out, delimiter=delimiter)
+    read_from = [source for source in sources if source is not None and _is_same_file(out, source)]
+    if not read_from:
+        return delimiter
     file_format = find_format(out)
-    if file_format and file_format.holds_more and Path(out).resolve() == Path(source).resolve():
+    if file_format and file_format.holds_more:
         raise TableError(
             f"{out} is the input file, and its {file_format.holds_more} would be lost. Give --out "
             "another name."
         )
+    if not overwrite:
+        what = "the input file" if read_from[0] == sources[0] else "a file that is read"
+        raise ParameterError(
+            f"{out} is {what}, and would be replaced. Give --out another name, or add --overwrite "
+            "if it is to be replaced."
+        )
     return delimiter
+
+
+def _is_same_file(one: str | Path, other: str | Path) -> bool:
+    """Tell whether two paths lead to one file, over links or not."""
+    if STANDARD_STREAM in (one, other):
+        return False
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):  # one of them is not there
+        return False

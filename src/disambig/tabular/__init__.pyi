@@ -3,6 +3,7 @@ from .audit.table_audit import audit_table as audit_table
 from .cleaned_table import CleanedTable as CleanedTable
 from .cleaned_table import read_cleaned as read_cleaned
 from .cleaning import clean_table as clean_table
+from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table

@@ -29,6 +29,7 @@ from disambig.tabular.defaults import (
     DEFAULT_METHOD,
     DEFAULT_PROMISE_STRENGTH,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence, gather_evidence
 from disambig.tabular.files.content import STANDARD_STREAM
@@ -152,6 +153,8 @@ def clean_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -190,6 +193,11 @@ def clean_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -294,12 +302,15 @@ def clean_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)

@@ -15,6 +15,7 @@ from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_co
 from disambig.tabular.audit.groups_noticed import warn_of_groups
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import estimate_quality
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.foreseen_time import tell_time
@@ -50,6 +51,8 @@ def fit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -83,6 +86,11 @@ def fit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers. By default those whose cells end
+        like image files that are there, seen from the working directory.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -167,12 +175,15 @@ def fit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        described=described,
         id=id,
         decisions=decisions,
         use_truth=use_truth,
         group=group,
         promise=promise,
         promise_strength=promise_strength,
+        listener=listener,
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)

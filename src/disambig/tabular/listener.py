@@ -35,6 +35,9 @@ class FitListener:
     3 models to train
     """
 
+    def on_described(self, column: str, n_done: int, n_cells: int) -> None:
+        """Handle that so many of the different cells of a column of images have become numbers."""
+
     def on_fits_start(self, n_fits: int) -> None:
         """Handle the start of fits: ``n_fits`` models will be trained.
 

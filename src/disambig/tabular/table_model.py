@@ -37,11 +37,13 @@ from disambig.solvers.conformal import ConformalCalibration, prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import Estimate
 from disambig.tabular.labels.label_cells import write_cells
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
@@ -106,9 +108,11 @@ class TableModel:
         """The labels it can predict, in the column order of ``predict_proba``."""
         return self.classifier.classes_
 
-    def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
+    def predict_proba(
+        self, frame: pd.DataFrame, *, described: DescribedColumns | None = None
+    ) -> FloatArray:
         """Return the probability of every label for every row of a table."""
-        return self.probabilities_of(column_values(frame, self.plan))
+        return self.probabilities_of(column_values(frame, self.plan, described))
 
     def predict(
         self,
@@ -119,6 +123,8 @@ class TableModel:
         group: str | None = None,
         promise: PromiseKind | None = None,
         promise_strength: float = DEFAULT_PROMISE_STRENGTH,
+        described: DescribedColumns | None = None,
+        listener: FitListener | None = None,
     ) -> pd.DataFrame:
         """Return the most probable label of every row, or the ``top`` most probable ones.
 
@@ -141,6 +147,10 @@ class TableModel:
             What is known of every group as a whole; see ``disambig.candidates.Promise``.
         promise_strength : float, default=0.9
             Share of the groups for which the promise is believed.
+        described : DescribedColumns, optional
+            Where the images of these rows are, and where their numbers are kept.
+        listener : FitListener, optional
+            Is told how far the images are read.
 
         Returns
         -------
@@ -156,7 +166,7 @@ class TableModel:
             labels,
             RowGroups(group=group, promise=promise, promise_strength=promise_strength),
         )
-        values = column_values(frame, self.plan)
+        values = column_values(frame, self.plan, described, listener)
         for name, unseen in self.transformer.unseen_categories(values).items():
             warn_caller(
                 f"Column {name!r} has values that the training table did not have; they are "
@@ -299,7 +309,8 @@ def untrained_model(
 
     Features are scaled once. Columns of a table have units of their own, so numbers are
     standardised here, columns of 0 and 1 are left alone, and the ``scaling`` of the classifier is
-    set to "none". One whose ``scaling`` is another than its default does it by itself.
+    set to "none". One whose ``scaling`` is another than its default does it by itself. Words of
+    texts stay sparse features where the classifier takes such.
     """
     scaling = classifier.get_params(deep=False).get("scaling", "none")
     parameter = inspect.signature(type(classifier)).parameters.get("scaling")

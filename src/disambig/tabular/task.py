@@ -17,6 +17,7 @@ from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.labels.label_columns import (
@@ -26,6 +27,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
 _ROUNDING = 1e-9
@@ -79,12 +81,15 @@ def prepare_task(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
+    listener: FitListener | None = None,
 ) -> TableTask:
     """Read labels and features from a table; the parameters are those of ``fit_table``.
 
@@ -99,7 +104,10 @@ def prepare_task(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         group=group,
+        described=described,
+        listener=listener,
     )
     given, annotators, notices = _read_labels(frame, labels)
     # Before anything is settled: rows with equal sets were given these together.
@@ -115,7 +123,7 @@ def prepare_task(
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
         true_labels, truth_notices = read_truth(
-            frame[truth], candidates.classes, literal=literal, learned=use_truth
+            frame, truth, candidates.classes, literal=literal, learned=use_truth
         )
         notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates

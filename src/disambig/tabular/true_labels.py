@@ -3,19 +3,32 @@
 Models are trained without them unless somebody asks for it.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, did_you_mean, quote_value
+from disambig._core.messages import (
+    bare_name,
+    describe_table_rows,
+    did_you_mean,
+    join_names,
+    quote_value,
+    row_count,
+    row_name,
+)
 from disambig._core.typing import AnyArray, BoolArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.labels.decisions import settle
 from disambig.tabular.table_cells import text_of, texts_of
+
+_LABELS_NAMED = 3
+_ROWS_READ = 1_000  # of other columns, in search of the one that was meant
 
 
 def is_known(truth: AnyArray) -> BoolArray:
@@ -24,35 +37,66 @@ def is_known(truth: AnyArray) -> BoolArray:
 
 
 def read_truth(
-    column: Any, classes: AnyArray, *, literal: bool, learned: bool = False
+    frame: pd.DataFrame, column: str, classes: AnyArray, *, literal: bool, learned: bool = False
 ) -> tuple[AnyArray, list[str]]:
     """Return true labels, None where there is none, and what a person should know about them.
 
     ``learned`` says whether models are to learn from them.
     """
-    labels = texts_of(column, what="a true label", literal=literal)
+    labels = texts_of(frame[column], what="a true label", literal=literal)
     known = is_known(labels)
     if learned and not known.any():
         raise TableError(
-            f"--use-truth (in Python use_truth=True) needs true labels. Column {column.name!r} "
+            f"--use-truth (in Python use_truth=True) needs true labels. Column {column!r} "
             "has none. Fill in some, or leave the option out."
         )
     unknown = np.zeros(len(labels), dtype=bool)
     unknown[known] = known_columns_of(labels[known].tolist(), classes) < 0
     if not unknown.any():
         return labels, []
-    label = labels[int(unknown.argmax())]
-    which = f"{label!r} in {describe_table_rows(unknown)}.{did_you_mean(label, classes.tolist())}"
+    counts = Counter(labels[unknown].tolist())
+    which = join_names(
+        (f"{quote_value(label)} in {row_count(count)}" for label, count in counts.most_common()),
+        most=_LABELS_NAMED,
+        longest=None,
+    )
+    which += f". The first is {row_name(int(unknown.argmax()))}."
+    names = classes.tolist()
     if unknown[known].all():
         raise TableError(
-            f"The true labels in column {column.name!r} must be among the labels that occur as "
-            f"candidates. None of them is: {which} Check that this is the column you meant."
+            f"No true label in column {column!r} is a candidate of any row: {which}"
+            f"{_spelled_otherwise(counts, names) or _column_of_labels(frame, column, names)}"
         )
+    hint = _spelled_otherwise(counts, names) or did_you_mean(next(iter(counts)), names)
     kept = " Nothing is learned from them: their rows keep their candidates." if learned else ""
     return labels, [
-        f"True labels in column {column.name!r} that are nowhere a candidate cannot be met, and "
-        f"count as errors: {which}{kept}"
+        f"Some true labels in column {column!r} are nowhere a candidate. No model can predict "
+        f"them, so they count as errors: {which}{hint}{kept}"
     ]
+
+
+def _spelled_otherwise(labels: Iterable[str], classes: list[Any]) -> str:
+    """Return advice if labels differ from classes in capitals, spaces or signs only."""
+    meant = {bare_name(name): name for name in classes if isinstance(name, str)}
+    pair = next(
+        ((label, meant[bare_name(label)]) for label in labels if bare_name(label) in meant), None
+    )
+    if pair is None:
+        return ""
+    return (
+        f" {quote_value(pair[0])} looks like the candidate {quote_value(pair[1])}: spell true "
+        "labels as the candidates are spelled."
+    )
+
+
+def _column_of_labels(frame: pd.DataFrame, column: str, classes: list[Any]) -> str:
+    """Return advice that names a column which does hold such labels, if there is one."""
+    known = set(classes)
+    for name in frame.columns:
+        values = {text_of(value) for value in frame[name].iloc[:_ROWS_READ]} - {None}
+        if name != column and len(values) > 1 and values <= known:
+            return f" Did you mean column {name!r}, which does hold such labels?"
+    return " Check that this is the column you meant."
 
 
 def contradicted_decisions(truth: AnyArray, decisions: Mapping[int, object]) -> list[str]:

@@ -141,6 +141,20 @@ class WorkFolder:
         return str(mark.get("fingerprint")) if is_ours else None
 
 
+def kept_work(out: str | os.PathLike[str]) -> Path | None:
+    """Return the folder where parts of the work on an output are kept, or None if nothing is."""
+    folder = _work_path(out)
+    if os.fspath(out) == STANDARD_STREAM or not (folder / _MARK).is_file():
+        return None
+    # A name with a dot is of a file that is being written.
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    return folder if names - {_MARK} else None
+
+
+def _work_path(out: str | os.PathLike[str]) -> Path:
+    return Path(f"{Path(out).resolve()}.partial")
+
+
 @contextmanager
 def unfinished_work(
     out: str | os.PathLike[str] | None,
@@ -158,7 +172,7 @@ def unfinished_work(
         yield None
         return
     fingerprint = work_fingerprint(task, method, **settings)
-    folder = WorkFolder(f"{Path(out).resolve()}.partial", fingerprint)
+    folder = WorkFolder(_work_path(out), fingerprint)
     try:
         yield folder
     except DisambigError:

@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 
 from disambig import CandidateLabels, audit_candidates
-from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
+from disambig.tabular.audit.findings import Finding, LabelledRows
+from disambig.tabular.audit.suspicious import find_suspicious
 
 
 def look_at(sets, *, classes=None, features=None, first_row=0, **settings):

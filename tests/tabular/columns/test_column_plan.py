@@ -89,21 +89,50 @@ def test_an_identifier_of_text_that_is_chosen_is_a_category():
     assert kinds(plan_columns(table, features=["name"])[0]) == {"name": "category"}
 
 
-def test_all_columns_of_text_are_refused_at_once(table):
+@pytest.fixture
+def table_with_bad_columns(table):
     table["review"] = [f"this one is number {i}" for i in range(4)]
     table["summary"] = [f"in short it was {i}" for i in range(4)]
-    with pytest.raises(TableError, match="'review', 'summary' hold free text.*--ignore"):
-        plan_columns(table, reserved=["label"])
-    with pytest.raises(TableError, match="Column 'review' holds free text.*embeddings"):
-        plan_columns(table, features=["review", "height"])
-    assert "height" in plan_columns(table, ignore=["review", "summary", "label"])[0].names
+    table["meta"] = [{"by": "ann"}, None, {"by": "bob"}, {}]
+    table["spans"] = [[1, 2], [], [3], [4]]
+    table["ratio"] = ["1.5", "inf", "2", "-inf"]
+    table["raw"] = [None, b"x", None, None]
+    return table
+
+
+def test_one_notice_names_all_columns_that_cannot_be_learned_from_and_the_others_are_used(
+    table_with_bad_columns,
+):
+    plan, values, notices = plan_columns(table_with_bad_columns, reserved=["label"])
+    assert plan.names == ["height", "color", "smoker", "day", "review", "summary"]
+    assert len(values) == 4
+    assert notices[0] == (
+        "Left out 4 columns that cannot be learned from: 'meta' (3 rows, the first is row 1), "
+        "'spans' (4 rows, the first is row 1) hold lists or mappings: embeddings and other lists must be "
+        "spread out, one number per column; 'ratio' holds numbers that are infinite or above "
+        "1e+300 in size (2 rows, the first is row 2: 'inf'): leave such cells empty; 'raw' holds "
+        "bytes (row 2): turn them into text or numbers."
+    )
+
+
+def test_one_error_names_all_chosen_columns_that_cannot_be_learned_from(table_with_bad_columns):
+    with pytest.raises(TableError, match="'spans' holds lists.*'raw' holds bytes.*--ignore"):
+        plan_columns(table_with_bad_columns, features=["spans", "height", "raw"])
+
+
+def test_columns_that_cannot_be_learned_from_are_named_where_no_other_is_left(
+    table_with_bad_columns,
+):
+    with pytest.raises(TableError, match="Got none: 'id' is an ident.*; 'spans' holds lists"):
+        plan_columns(table_with_bad_columns[["id", "spans"]])
 
 
 def test_columns_that_are_ignored_are_not_looked_at(table):
     table["vector"] = [[1, 2]] * 4
-    with pytest.raises(TableError, match="'vector' holds lists"):
-        plan_columns(table, reserved=["label"])
-    assert plan_columns(table, ignore=["vector"], reserved=["label"])[0].names[0] == "height"
+    *_, notices = plan_columns(table, reserved=["label"])
+    assert "'vector' holds lists" in notices[0]
+    *_, notices = plan_columns(table, ignore=["vector"], reserved=["label"])
+    assert "vector" not in " ".join(notices)
 
 
 def test_names_that_are_not_in_the_table_are_refused_with_a_guess(table):
@@ -171,7 +200,7 @@ def test_a_plan_survives_json(table):
         '{"columns": []}',
         '{"columns": [{"name": "a"}]}',
         '{"columns": [{"name": 1, "kind": "number"}]}',
-        '{"columns": [{"name": "a", "kind": "text"}]}',
+        '{"columns": [{"name": "a", "kind": "identifier"}]}',
         '{"columns": [{"name": "a", "kind": "date"}]}',
         '{"columns": [{"name": "a", "kind": "date", "date_format": "%c"}]}',
         '{"columns": [{"name": "a", "kind": "number", "date_format": "ISO8601"}]}',

@@ -19,7 +19,7 @@ from disambig._core.parameters import (
     check_real,
     spawn_seeds,
 )
-from disambig._core.typing import Features, FloatArray, Sparse
+from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.auto.learners import (
     LEARNERS,
@@ -118,6 +118,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         paper="this package",
     )
     accepts_sparse: ClassVar[bool] = True
+    _reduction: Reduction | None = None  # of sparse features, where some members need it
 
     def __init__(
         self,
@@ -203,6 +204,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         ]
         for method, (selection, members) in zip(methods, fit_mixes(tasks), strict=True):
             method.selection_, method.members_ = selection, members
+            if all(map(takes_sparse, members)):
+                method._reduction = None
         return [method._mean_confidences() for method in methods]
 
     def _task(self, X: Features, candidates: CandidateLabels) -> Task:
@@ -216,12 +219,14 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _task_of_able(self, X: Features, candidates: CandidateLabels) -> Task:
         """Return what is to be learned, by all learners that can learn these rows."""
         learners = self._able_learners(X, candidates)
-        folds = deal_judged_rows(candidates, self.n_folds, self._seeds()[0])
         self._reduction = reduced = None
         if sparse.issparse(X) and not all(map(takes_sparse, learners)):
             self._reduction = Reduction.fit(X)
             reduced = self._reduction.apply(X)
-        return Task(X, candidates, folds, learners, reduced)
+        return Task(X, candidates, self._folds(candidates), learners, reduced)
+
+    def _folds(self, candidates: CandidateLabels) -> IntArray:
+        return deal_judged_rows(candidates, self.n_folds, self._seeds()[0])
 
     def _seeds(self) -> list[int]:
         """Return the seeds of the folds and of every learner."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 from disambig._core.messages import plural, printable, quote_value, quoted_list
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.annotator_quality import Agreement, AnnotatorQuality
-from disambig.tabular.audit.suspicious import Finding
+from disambig.tabular.audit.findings import Finding
 
 _MOST_SHOWN = 20
 _MOST_PAIRS = 3

@@ -10,9 +10,9 @@ from disambig._core.messages import percent, printable, quote_value, row_count, 
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.candidates.group_audit import GroupAudit, PromiseLimits
 from disambig.tabular.audit.annotators_judged import JudgedAnnotators
+from disambig.tabular.audit.findings import Finding
 from disambig.tabular.audit.groups_noticed import NoticedGroups
 from disambig.tabular.audit.judged_sets import CheckedTruth, JudgedSets, KeptPromise
-from disambig.tabular.audit.suspicious import Finding
 
 _KINDS = {
     "number": ("number", "numbers"),
@@ -20,6 +20,7 @@ _KINDS = {
     "boolean": ("yes or no", "yes or no"),
     "date": ("date", "dates"),
     "text": ("text", "texts"),
+    "image": ("image", "images"),
 }
 _MOST_SIZES = 8
 _MOST_LABELS = 12

@@ -11,6 +11,7 @@ from disambig.candidates.group_audit import impossible_groups
 from disambig.candidates.groups import PromiseKind, group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.accuracy import share_interval
+from disambig.tabular.audit.findings import Finding
 from disambig.tabular.estimate import DoubtfulSet, Estimate, MissRate, named_sets
 from disambig.tabular.files.formats import one_of
 from disambig.tabular.true_labels import is_known
@@ -36,13 +37,26 @@ class CheckedTruth:
                 f"All {self.n_rows:,} true labels that are known are among the candidates of their "
                 f"row. Share of sets that miss the true label: 0 % ({interval})."
             )
-        one = self.n_outside == 1
         return (
             f"{self.n_outside:,} of the {self.n_rows:,} true labels that are known "
-            f"{'is' if one else 'are'} not among the candidates of {'its' if one else 'their'} "
-            f"row: {percent(self.n_outside / self.n_rows)} ({interval}). See "
+            f"{'is' if self.n_outside == 1 else 'are'} not among the candidates of the row: "
+            f"{percent(self.n_outside / self.n_rows)} ({interval}). See "
             f"{row_list(self.rows, self.n_outside)}."
         )
+
+    def findings(self) -> list[Finding]:
+        """Return what looks wrong: rows whose set does not hold the label that is known."""
+        if not self.n_outside:
+            return []
+        message = (
+            f"{self.n_outside:,} of {plural(self.n_rows, 'known true label')} "
+            f"{'is' if self.n_outside == 1 else 'are'} not in the set of the row."
+        )
+        advice = (
+            "Correct these sets, or the true labels. Other sets may miss the right label too: "
+            "--miss-rate auto (in Python miss_rate='auto') allows for that when a model is trained."
+        )
+        return [Finding("truth_outside", message, advice, self.n_outside, self.rows)]
 
 
 def check_truth(

@@ -1,20 +1,20 @@
 """``audit_table``: look at a table before anything is trained on it."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import option, row_count
-from disambig._core.typing import AnyArray, IntArray
+from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, audit_candidates, label_information
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.audit.annotators_judged import JudgedAnnotators
 from disambig.tabular.audit.audit_report import TableAudit
+from disambig.tabular.audit.findings import Finding, LabelledRows
 from disambig.tabular.audit.groups_noticed import NoticedGroups, notice_groups
 from disambig.tabular.audit.judged_sets import (
     KeptPromise,
@@ -22,9 +22,10 @@ from disambig.tabular.audit.judged_sets import (
     check_truth,
     judged_sets,
 )
-from disambig.tabular.audit.suspicious import Finding, LabelledRows, find_suspicious
+from disambig.tabular.audit.suspicious import find_suspicious
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -34,6 +35,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
@@ -46,11 +48,14 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
     model: TableModel | None = None,
+    listener: FitListener | None = None,
 ) -> TableAudit:
     """Describe a table with candidate labels, and report what looks wrong in it.
 
@@ -68,6 +73,10 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -82,6 +91,8 @@ def audit_table(
     model : TableModel, optional
         A model that was fitted to this table, with folds: lists the sets that seem to miss the
         right label.
+    listener : FitListener, optional
+        Is told how far images are read.
 
     See Also
     --------
@@ -106,7 +117,10 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         group=group,
+        described=described,
+        listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None
@@ -130,10 +144,13 @@ def audit_table(
     kept: tuple[KeptPromise, ...] = ()
     if truth is not None:
         try:
-            true_labels, of_truth = _read_truth(frame[truth], read, labels)
+            literal = isinstance(labels, LabelColumns) and labels.literal
+            classes = read.candidates.classes
+            true_labels, of_truth = read_truth(frame, truth, classes, literal=literal)
             notices += of_truth
             checked = check_truth(read.candidates, true_labels[numbers], numbers)
             kept = check_promises(read.candidates, true_labels[numbers])
+            findings += [] if checked is None else checked.findings()
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
@@ -180,13 +197,6 @@ def _positions(read: LabelsInTable) -> IntArray:
     if len(read.candidates) == len(read.empty):  # rows without a label may have any
         return np.arange(len(read.empty))
     return np.flatnonzero(~read.empty)
-
-
-def _read_truth(
-    column: "pd.Series[Any]", read: LabelsInTable, labels: Labels
-) -> tuple[AnyArray, list[str]]:
-    literal = isinstance(labels, LabelColumns) and labels.literal
-    return read_truth(column, read.candidates.classes, literal=literal)
 
 
 def _notice_groups(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import describe_table_rows, option, quote_value, row_name, safe_str
+from disambig._core.messages import describe_table_rows, option, quote_value, safe_str
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.tabular.table_cells import MISSING_TEXTS, number_text
 
@@ -40,6 +40,21 @@ _UNUSABLE: dict[tuple[type, ...], tuple[str, str]] = {
     (complex, np.complexfloating): ("complex numbers", "give real and imaginary part as columns"),
     (datetime.timedelta, np.timedelta64): ("time spans", "give them as numbers, such as seconds"),
 }
+
+
+class UnusableColumnError(TableError):
+    """A column that cannot be a feature: what it holds, in which rows, and what to do about it."""
+
+    def __init__(self, name: str, what: str, rows: str, advice: str) -> None:
+        super().__init__(
+            f"A feature must be made of numbers, categories, booleans or dates. Column {name!r} "
+            f"holds {what}{rows}: {advice}, or {_LEAVE_OUT}."
+        )
+        self.name, self.what, self.rows, self.advice = name, what, rows, advice
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
+        # Exceptions cross process borders by pickling, with the arguments of __init__.
+        return type(self), (self.name, self.what, self.rows, self.advice)
 
 
 @dataclass(frozen=True)
@@ -127,10 +142,11 @@ def check_sizes(cells: ColumnValues, numbers: FloatArray) -> None:
     too_large = np.abs(numbers) > _LARGEST_NUMBER
     if too_large.any():
         row = int(np.flatnonzero(too_large)[0])
-        raise TableError(
-            f"Numbers must be finite and at most {_LARGEST_NUMBER:g} in size. Column "
-            f"{cells.name!r} has {quote_value(cells.column.iloc[row])} "
-            f"({describe_table_rows(too_large)}). Leave such cells empty, or {_LEAVE_OUT}."
+        raise UnusableColumnError(
+            cells.name,
+            f"numbers that are infinite or above {_LARGEST_NUMBER:g} in size",
+            f" ({describe_table_rows(too_large)}: {quote_value(cells.column.iloc[row])})",
+            "leave such cells empty",
         )
 
 
@@ -211,8 +227,10 @@ def _read_objects(column: Any) -> ColumnValues:
     types = set(map(type, present))
     odd = {each for each in types if not issubclass(each, _PLAIN)}
     if odd:
-        first = next(row for row in np.flatnonzero(~missing) if type(values[row]) in odd)
-        raise _unusable(column.name, type(values[first]), f" ({row_name(int(first))})")
+        is_odd = ~missing
+        is_odd[is_odd] = [type(value) in odd for value in present]
+        first = type(values[int(np.flatnonzero(is_odd)[0])])
+        raise _unusable(column.name, first, f" ({describe_table_rows(is_odd)})")
     if types and _all_within(types, _BOOLEANS):
         numbers = np.where(missing, np.nan, values).astype(np.float64)
         return ColumnValues(name, "booleans", numbers, missing, column)
@@ -252,20 +270,18 @@ def _read_dates(column: Any, values: AnyArray, missing: BoolArray) -> ColumnValu
     beyond = moments.isna().to_numpy() & ~missing
     if beyond.any():
         row = int(np.flatnonzero(beyond)[0])
-        raise TableError(
-            f"Column {column.name!r} has a date that cannot be computed with: "
-            f"{quote_value(values[row])} ({describe_table_rows(beyond)}). Leave such cells empty, "
-            f"or {_LEAVE_OUT}."
+        raise UnusableColumnError(
+            str(column.name),
+            "dates that cannot be computed with",
+            f" ({describe_table_rows(beyond)}: {quote_value(values[row])})",
+            "leave such cells empty",
         )
     return _dates(column, moments)
 
 
-def _unusable(name: object, kind: type, where: str = "") -> TableError:
+def _unusable(name: object, kind: type, rows: str = "") -> UnusableColumnError:
     what, advice = next(
         (words for types, words in _UNUSABLE.items() if issubclass(kind, types)),
         (f"cells of the type {kind.__name__}", "turn them into text or numbers"),
     )
-    return TableError(
-        f"A feature must be made of numbers, categories, booleans or dates. Column {name!r} holds "
-        f"{what}{where}: {advice}, or {_LEAVE_OUT}."
-    )
+    return UnusableColumnError(str(name), what, rows, advice)

@@ -90,7 +90,7 @@ def _all_are_dates(strings: list[str], date_format: DateFormat) -> bool:
 
 # ---- kinds
 
-FeatureKind = Literal["number", "category", "boolean", "date", "text"]
+FeatureKind = Literal["number", "category", "boolean", "date", "text", "image"]
 Kind = Literal[FeatureKind, "identifier", "names", "counter", "constant", "empty"]
 
 # A column of booleans uses the words of one pair, in upper or lower case.

@@ -4,19 +4,28 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, join_names, option
+from disambig._core.messages import did_you_mean, join_names, option, printable
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.columns.cells import read_column
+from disambig.tabular.columns.cells import UnusableColumnError, read_column
+from disambig.tabular.columns.described_plan import (
+    described_kind,
+    described_notices,
+    plan_described,
+)
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.values import (
     ColumnPlan,
     PlannedColumn,
     check_column_names,
+    read_described,
     read_values,
     values_frame,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     MISS_COLUMNS,
@@ -58,8 +67,11 @@ class FeatureColumns:
         categories: Names,
         text: Names = (),
         group: str | None = None,
+        described: DescribedColumns | None = None,
+        listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
+        described = described or DescribedColumns()
         reserved = dict.fromkeys(label_column_names(labels), "the candidate labels")
         others = (
             (truth, "the true labels"),
@@ -74,7 +86,9 @@ class FeatureColumns:
                         f"Column {name!r} cannot be {what}: it already holds {reserved[name]}. "
                         "Name another."
                     )
-                reserved[name] = what
+                # The file of an image may well name its row; other columns do one thing.
+                if name != id or name not in described.image_columns:
+                    reserved[name] = what
         chosen_columns(frame, features=features, ignore=ignore, reserved=list(reserved))
         made_elsewhere = not label_column_names(labels)
         self._separator = LabelColumns.of("label" if made_elsewhere else labels).separator
@@ -85,6 +99,8 @@ class FeatureColumns:
             "reserved": list(reserved),
             "categories": categories,
             "text": text,
+            "described": described,
+            "listener": listener,
         }
 
     def plan(self, candidates: CandidateLabels) -> tuple[ColumnPlan, Any, list[str]]:
@@ -103,6 +119,8 @@ def plan_columns(
     text: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
+    described: DescribedColumns | None = None,
+    listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
     """Decide which columns of a table are features and how each is read, and read them.
 
@@ -125,6 +143,10 @@ def plan_columns(
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
+    described : DescribedColumns, optional
+        Which columns are images, and how these become numbers.
+    listener : FitListener, optional
+        Is told how far that is.
 
     Returns
     -------
@@ -139,16 +161,17 @@ def plan_columns(
     Raises
     ------
     TableError
-        If a column is not in the table or cannot be read, or none is left.
+        If a column is not in the table, if one that was chosen cannot be learned from, or if none
+        is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
     codes, texts = set(_as_names(categories)), set(_as_names(text))
     known, by_hand = set(labels), features is not None
-    for chosen, what, parameter in (
-        (categories, "category", "categories"),
-        (text, "column of text", "text"),
-    ):
-        _check_kind(frame, _as_names(chosen), {*names, *_as_names(ignore)}, names, what, parameter)
+    described, listener = described or DescribedColumns(), listener or FitListener()
+    can_be_named = {*names, *_as_names(ignore)}
+    _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
+    _check_kind(frame, _as_names(text), "a column of text", "text", can_be_named, names)
+    _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
     both = [name for name in _as_names(text) if name in codes]
     if both:
         raise TableError(
@@ -158,15 +181,28 @@ def plan_columns(
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
-    read: dict[str, tuple[PlannedColumn, list[Any]]] = {}
+    read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
+    unusable: list[UnusableColumnError] = []
     wanted = set(names) - set(results)
     for name, column in frame.items():
         if name in wanted:
-            cells = read_column(column)
-            kind = kinds[name] = describe_cells(cells, category=name in codes, text=name in texts)
-            if kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
+            try:
+                cells = read_column(column)
+                kind = describe_cells(cells, category=name in codes, text=name in texts)
+                if name not in codes and name not in texts:
+                    kind = described_kind(cells, kind, described)
+                kinds[name] = kind
+            except UnusableColumnError as error:
+                unusable.append(error)
+                continue
+            if kind.kind == "image":
+                planned = plan_described(name, kind.kind, described)
+                read[name] = planned, read_described(cells, planned, described, listener)
+            elif kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
                 planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
                 read[name] = planned, read_values(cells, planned)
+    if unusable and by_hand:
+        raise TableError(_unusable_message(unusable, kinds))
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
     leaking = [
         name
@@ -176,10 +212,15 @@ def plan_columns(
     for name in leaking:
         del kinds[name], read[name]
     if not read:
-        raise TableError(_no_features_message(kinds))
+        raise TableError(_no_features_message(kinds, unusable))
     plan = ColumnPlan(columns=tuple(planned for planned, _ in read.values()))
     values = values_frame(plan, [arrays for _, arrays in read.values()], len(frame))
-    notices = [*_leakage_notices(leaking, results), *_notices(kinds, set(plan.names))]
+    notices = [
+        *_leakage_notices(leaking, results),
+        *_unusable_notices(unusable),
+        *_notices(kinds, set(plan.names)),
+        *described_notices(plan),
+    ]
     return plan, values, notices
 
 
@@ -210,15 +251,15 @@ def _as_names(names: Names) -> list[str]:
 
 
 def _check_kind(
-    frame: Any, chosen: list[str], known: set[str], features: list[str], what: str, parameter: str
+    frame: Any, codes: Sequence[str], one: str, several: str, known: set[str], chosen: list[str]
 ) -> None:
-    """Refuse what cannot be a feature of some kind; a column that is left out may be named too."""
-    check_columns(frame, chosen, f"a {what}", parameter)
-    strange = next((name for name in chosen if name not in known), None)
+    """Refuse columns of a kind that cannot be features; one that is left out may be named too."""
+    check_columns(frame, codes, one, several)
+    strange = next((name for name in codes if name not in known), None)
     if strange is not None:
         raise TableError(
-            f"A {what} must be a feature. {strange!r} is not: it holds labels, groups or names "
-            f"of rows, or other features were chosen.{did_you_mean(strange, features)}"
+            f"{one.capitalize()} must be a feature. {strange!r} is not: it holds labels, groups or "
+            f"names of rows, or other features were chosen.{did_you_mean(strange, chosen)}"
         )
 
 
@@ -229,16 +270,53 @@ def _are_labels(column: Any, known: set[str], separator: str) -> bool:
     return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
 
 
-def _no_features_message(kinds: dict[str, ColumnKind]) -> str:
-    start = "A table needs at least one column that can be a feature."
-    if not kinds:
-        return f"{start} Got none besides the labels and what was left out: add features."
-    reasons = join_names(
-        (f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}" for name, kind in kinds.items()), most=4
+def _unusable_message(unusable: list[UnusableColumnError], kinds: dict[str, ColumnKind]) -> str:
+    remarks = (kinds[each.name].remark for each in unusable if each.name in kinds)
+    remark = next((f" {remark}" for remark in remarks if remark), "")
+    return (
+        "Features must be numbers, categories, booleans or dates. "
+        f"{_what_they_hold(unusable)}. Choose others, or leave "
+        f"{'it' if len(unusable) == 1 else 'them'} out: {option('ignore')}.{remark}"
     )
+
+
+def _unusable_notices(unusable: list[UnusableColumnError]) -> list[str]:
+    if not unusable:
+        return []
+    columns = "a column" if len(unusable) == 1 else f"{len(unusable):,} columns"
+    return [f"Left out {columns} that cannot be learned from: {_what_they_hold(unusable)}."]
+
+
+def _what_they_hold(unusable: list[UnusableColumnError]) -> str:
+    """Say what every unusable column holds, and what to do; alike ones together."""
+    alike: dict[tuple[str, str], list[UnusableColumnError]] = {}
+    for each in unusable:
+        alike.setdefault((each.what, each.advice), []).append(each)
+    clauses = []
+    for (what, advice), some in alike.items():
+        if len(some) == 1:
+            clause = f"{printable(repr(some[0].name))} holds {what}{some[0].rows}"
+        else:
+            names = join_names((f"{each.name!r}{each.rows}" for each in some), longest=None)
+            clause = f"{names} hold {what}"
+        clauses.append(f"{clause}: {advice}")
+    return "; ".join(clauses)
+
+
+def _no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableColumnError]) -> str:
+    start = "A table needs at least one column that can be a feature."
+    if not kinds and not unusable:
+        return f"{start} Got none besides the labels and what was left out: add features."
+    left_out = [
+        f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}"
+        for name, kind in kinds.items()
+        if kind.kind in _WHY_LEFT_OUT
+    ]
+    reasons = filter(None, [join_names(left_out, most=4), _what_they_hold(unusable)])
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
     return (
-        f"{start} Got none: {reasons}. Add features, or choose some: {option('features')}.{remark}"
+        f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
+        f"{option('features')}.{remark}"
     )
 
 

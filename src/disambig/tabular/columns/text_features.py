@@ -55,7 +55,7 @@ class Terms:
         frequent = [term for term, count in n_rows.items() if count >= _FEWEST_ROWS]
         frequent = frequent or list(n_rows) or [_NEVER]
         # By name where they are equally frequent: the order of rows must not matter.
-        frequent.sort(key=lambda term: (-n_rows[term], term))
+        frequent.sort(key=lambda term: (-n_rows.get(term, 0), term))
         terms = sorted(frequent[:_MOST_TERMS])
         counts = np.array([n_rows.get(term, 0) for term in terms], dtype=np.float64)
         return cls(kind, terms, 1 + np.log((1 + len(texts)) / (1 + counts)))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Self
 
@@ -32,6 +33,9 @@ from disambig.tabular.columns.kinds import (
     example_of,
     parse_dates,
 )
+from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.described.describers import DescribedBy
+from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
 _STRINGS = ("category", "text")
@@ -45,16 +49,23 @@ class Record(BaseModel):
 
 
 class PlannedColumn(Record):
-    """A column that is a feature. ``date_format`` goes with dates, and only with them."""
+    """A column that is a feature.
+
+    ``date_format`` goes with dates, and only with them; ``described_by`` with images.
+    """
 
     name: str
     kind: FeatureKind
     date_format: DateFormat | None = None
+    # Models of version 0.2.0 have none.
+    described_by: DescribedBy | None = None
 
     @model_validator(mode="after")
     def _check_date_format(self) -> Self:
         if (self.kind == "date") != (self.date_format is not None):
             raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
+        if (self.kind == "image") != (self.described_by is not None):
+            raise ValueError(f"{self.name!r}: an image, and nothing else, needs a 'described_by'")
         return self
 
 
@@ -148,42 +159,70 @@ def check_column_names(frame: Any) -> None:
         )
 
 
-def column_values(frame: Any, plan: ColumnPlan) -> Any:
+def column_values(
+    frame: Any,
+    plan: ColumnPlan,
+    described: DescribedColumns | None = None,
+    listener: FitListener | None = None,
+) -> Any:
     """Return the features of a table.
 
-    Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing. Categories
-    are strings in columns of objects, None where missing; texts too, "" where missing. Rows are
-    numbered from zero.
+    Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing; the
+    numbers of images are in single precision. Categories are strings in columns of objects, None
+    where missing; texts too, "" where missing. Rows are numbered from zero.
 
     Other columns of the table, and their order, do not matter. Missing columns, and cells that
     cannot be read as the plan says, raise ``TableError``.
     """
     check_column_names(frame)
     check_columns(frame, plan.names, "a feature of the model", "features of the model")
-    arrays = [read_values(read_column(frame[column.name]), column) for column in plan.columns]
+    described, listener = described or DescribedColumns(), listener or FitListener()
+    arrays = [
+        read_values(cells, column)
+        if column.described_by is None
+        else read_described(cells, column, described, listener)
+        for column in plan.columns
+        for cells in [read_column(frame[column.name])]
+    ]
     return values_frame(plan, arrays, len(frame))
 
 
-def values_frame(plan: ColumnPlan, arrays: Sequence[list[Any]], n_rows: int) -> Any:
-    """Return what ``column_values`` returns, of what ``read_values`` gave for every column."""
-    names = chain.from_iterable(value_names(plan))
-    values = dict(zip(names, chain.from_iterable(arrays), strict=True))
+def values_frame(plan: ColumnPlan, arrays: Sequence[list[Any] | AnyArray], n_rows: int) -> Any:
+    """Return what ``column_values`` returns, of what was read of every column.
+
+    That is what ``read_values`` gave, or the matrix of ``read_described``.
+    """
+    values: dict[str, Any] = {}
+    matrices = []
+    for names, read in zip(value_names(plan), arrays, strict=True):
+        if isinstance(read, np.ndarray):
+            matrices.append(pd.DataFrame(read, columns=names))
+        else:
+            values.update(zip(names, read, strict=True))
     # Built at once: adding thousands of columns one by one is slow.
-    return pd.DataFrame(values, index=pd.RangeIndex(n_rows))
+    frame = pd.DataFrame(values, index=pd.RangeIndex(n_rows))
+    return pd.concat([frame, *matrices], axis=1) if matrices else frame
 
 
 def value_names(plan: ColumnPlan) -> list[list[str]]:
     """Return the names that ``column_values`` gives to the values of every planned column.
 
-    That is the name of the column; dates have several, such as ``"day (weekday)"``.
+    That is the name of the column; dates have several, such as ``"day (weekday)"``, and so have
+    images: ``"photo (1)"``.
     """
     taken = set(plan.names)
     return [
-        [_free_name(f"{column.name} ({part})", taken) for part in DATE_PARTS]
-        if column.kind == "date"
+        [_free_name(f"{column.name} ({part})", taken) for part in parts]
+        if (parts := _parts_of(column))
         else [column.name]
         for column in plan.columns
     ]
+
+
+def _parts_of(column: PlannedColumn) -> Sequence[str]:
+    if column.described_by is not None:
+        return list(map(str, range(1, column.described_by.width + 1)))
+    return DATE_PARTS if column.kind == "date" else ()
 
 
 @dataclass(frozen=True)
@@ -191,7 +230,7 @@ class ValueNames:
     """The names that ``value_names`` gives, by what may be done with the values."""
 
     numbers: list[str]  # all that are not strings
-    marked: list[str]  # those that may have a mark for gaps: of a date its first part
+    marked: list[str]  # those that may have a mark for gaps: of several the first
     amounts: list[str]  # those that may have a heavy tail, or a value that stands out
     repeating: list[str]  # the parts of dates that begin again
     categories: list[str]
@@ -230,8 +269,23 @@ def _free_name(name: str, taken: set[str]) -> str:
     return name
 
 
+def read_described(
+    cells: ColumnValues, column: PlannedColumn, described: DescribedColumns, listener: FitListener
+) -> AnyArray:
+    """Return the numbers of a column of images, a row for each row."""
+    assert column.described_by is not None
+    assert column.kind == "image"
+    if cells.form != "strings":
+        what = "paths of image files"
+        raise _misfit_error(cells, ~cells.missing, what, "write paths")
+    describer = column.described_by.find(column.kind, described.model_of(column.kind))
+    codes, strings = distinct_strings(cells)
+    progress = partial(listener.on_described, column.name)
+    return described.numbers_of(column.name, codes, strings, column.kind, describer, progress)
+
+
 def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
-    """Return the values of a column, of which dates have several."""
+    """Return the values of a column that nothing describes, of which dates have several."""
     match column.kind:
         case "number":
             return [_numbers(cells)]
@@ -245,6 +299,8 @@ def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
             strings = as_strings(cells)
             strings[cells.missing] = ""
             return [pd.Series(strings, dtype=object)]
+        case "image":
+            raise AssertionError("images are described")
 
 
 def _numbers(cells: ColumnValues) -> FloatArray:

@@ -1,0 +1,47 @@
+"""Which columns are images, and what describes them."""
+
+from dataclasses import replace
+
+from disambig.tabular.columns.cells import ColumnValues, distinct_strings
+from disambig.tabular.columns.kinds import ColumnKind
+from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
+from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.described.describers import DescribedBy, DescribedKind, find_describer
+
+_IMAGE = ColumnKind("image", "image")
+_NO_IMAGES = (
+    "The cells of {name!r} end like image files, but the first of them are not there, so the "
+    "column is not read as images: paths begin in the folder of the table."
+)
+
+
+def described_kind(
+    cells: ColumnValues, kind: ColumnKind, described: DescribedColumns
+) -> ColumnKind:
+    """Return what a column holds; images are told by their names and their files."""
+    if kind.kind == "empty":
+        return kind
+    if cells.name in described.image_columns:
+        return _IMAGE
+    if cells.form != "strings" or kind.kind not in ("identifier", "names", "text", "category"):
+        return kind
+    found = described.find_images(distinct_strings(cells)[1])
+    if found is None:
+        return kind
+    return _IMAGE if found else replace(kind, remark=_NO_IMAGES.format(name=cells.name))
+
+
+def plan_described(name: str, kind: DescribedKind, described: DescribedColumns) -> PlannedColumn:
+    """Return the plan of a column that a describer turns into numbers."""
+    describer = find_describer(kind, described.model_of(kind))
+    return PlannedColumn(name=name, kind=kind, described_by=DescribedBy.of(describer))
+
+
+def described_notices(plan: ColumnPlan) -> list[str]:
+    """Say which columns were read as images, which nobody may have asked for."""
+    return [
+        f"Read {column.name!r} as {column.kind}s: {column.described_by.width:,} numbers each, by "
+        f"{column.described_by.name}."
+        for column in plan.columns
+        if column.described_by is not None
+    ]

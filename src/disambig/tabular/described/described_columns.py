@@ -1,0 +1,181 @@
+"""Which columns hold images, and their cells as numbers, computed once."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from disambig._core.errors import TableError, warn_caller
+from disambig._core.messages import option, plural, quote_value, row_name
+from disambig._core.typing import AnyArray, IntArray
+from disambig.tabular.described.described_cache import DescribedCache
+from disambig.tabular.described.describers import (
+    DescribedKind,
+    Describer,
+    UnreadableCellError,
+)
+from disambig.tabular.described.image_files import is_file, is_image_path, read_image_file
+
+_AT_A_TIME = 32
+_SECONDS_UNTIL_KEPT = 30.0
+_MOST_NAMED = 10
+# Files, to know whether a column is one of images.
+_LOOKED_FOR = 20
+
+# Is told how many of how many different cells are done.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedColumns:
+    """Which columns hold images, what turns them into numbers, and where these are kept.
+
+    Parameters
+    ----------
+    images : str or sequence of str, default=()
+        Columns whose cells are paths of image files. Others are found by themselves, where cells
+        end like image files and the files are there.
+    image_model : str, optional
+        What describes an image: ``"built-in"``, which needs no weights, or a pretrained network
+        such as ``"torchvision:resnet18"``. By default the built-in one, and for new rows the one
+        that the model was trained with.
+    folder : path, default="."
+        Paths in the table begin here.
+    cache : path, optional
+        Folder to keep the numbers in, by the content of the files; it is made if it is not there.
+        By default they are computed anew every time.
+
+    See Also
+    --------
+    fit_table : Takes it as ``described``.
+
+    Examples
+    --------
+    >>> from disambig.tabular import DescribedColumns
+    >>> described = DescribedColumns(images="photo", folder="birds")
+    >>> described.image_columns
+    ('photo',)
+    """
+
+    images: str | Sequence[str] = ()
+    image_model: str | None = None
+    folder: str | os.PathLike[str] = "."
+    cache: str | os.PathLike[str] | None = None
+
+    @property
+    def image_columns(self) -> tuple[str, ...]:
+        """The columns that were named as images."""
+        return (self.images,) if isinstance(self.images, str) else tuple(self.images)
+
+    def model_of(self, kind: DescribedKind) -> str | None:
+        """Return the name of the describer that was asked for, or None."""
+        return {"image": self.image_model}[kind]
+
+    def find_images(self, cells: Sequence[str]) -> bool | None:
+        """Tell whether cells name image files that are there; None if they are something else."""
+        if not all(map(is_image_path, cells)):
+            return None
+        folder = Path(self.folder)
+        return any(is_file(folder, cell) for cell in cells[:_LOOKED_FOR])
+
+    def numbers_of(
+        self,
+        column: str,
+        codes: IntArray,
+        cells: Sequence[str],
+        kind: DescribedKind,
+        describer: Describer,
+        progress: Progress,
+    ) -> AnyArray:
+        """Return the numbers of every row of a column, NaN where nothing is or can be read.
+
+        ``codes`` says for every row which of the different ``cells`` it has, -1 for none. What
+        cannot be read is warned of by name; a column of which half cannot be read is refused.
+        """
+        read = {"image": partial(read_image_file, Path(self.folder))}[kind]
+        cache = None if self.cache is None else DescribedCache(self.cache, describer)
+        numbers, faults = _describe(cells, read, describer, cache, progress)
+        if faults:
+            unreadable = np.zeros(len(cells) + 1, dtype=bool)
+            unreadable[list(faults)] = True
+            message = _unreadable_message(column, codes, cells, faults, kind)
+            if unreadable[codes].sum() * 2 > (codes >= 0).sum():
+                raise TableError(f"{message} {_ADVICE[kind]}")
+            warn_caller(f"{message} They count as gaps.")
+        return np.vstack([numbers, np.full((1, describer.width), np.nan, np.float32)])[codes]
+
+
+_ADVICE: dict[DescribedKind, str] = {
+    "image": "Paths are relative to the folder of the table. Check them, or leave the column out: "
+    f"{option('ignore')}.",
+}
+
+
+def _describe(
+    cells: Sequence[str],
+    read: Callable[[str], bytes],
+    describer: Describer,
+    cache: DescribedCache | None,
+    progress: Progress,
+) -> tuple[AnyArray, dict[int, str]]:
+    """Return the numbers of every cell, and why some, by their places, cannot be read."""
+    numbers = np.full((len(cells), describer.width), np.nan, dtype=np.float32)
+    faults: dict[int, str] = {}
+    known = {} if cache is None else cache.load()
+    new: dict[bytes, AnyArray] = {}
+    kept_at = time.monotonic()
+    try:
+        for start in range(0, len(cells), _AT_A_TIME):
+            keys: dict[int, bytes] = {}
+            contents: dict[bytes, bytes] = {}
+            for place, cell in enumerate(cells[start : start + _AT_A_TIME], start):
+                try:
+                    content = read(cell)
+                except UnreadableCellError as error:
+                    faults[place] = str(error)
+                    continue
+                keys[place] = sha256(content).digest()
+                if keys[place] not in known:
+                    contents[keys[place]] = content
+            said = dict(zip(contents, describer.describe(list(contents.values())), strict=True))
+            readable = {key: one for key, one in said.items() if not isinstance(one, str)}
+            known.update(readable)
+            new.update(readable)
+            for place, key in keys.items():
+                if key in known:
+                    numbers[place] = known[key]
+                else:
+                    faults[place] = str(said[key])
+            progress(min(start + _AT_A_TIME, len(cells)), len(cells))
+            if cache is not None and time.monotonic() > kept_at + _SECONDS_UNTIL_KEPT:
+                cache.keep(new)
+                new, kept_at = {}, time.monotonic()
+    finally:  # of an interrupted run, too
+        if cache is not None:
+            cache.keep(new)
+    return numbers, faults
+
+
+def _unreadable_message(
+    column: str,
+    codes: IntArray,
+    cells: Sequence[str],
+    faults: dict[int, str],
+    kind: DescribedKind,
+) -> str:
+    """Name the cells that cannot be read, each with its first row and the reason."""
+    first_row = dict(zip(codes[::-1].tolist(), range(len(codes) - 1, -1, -1), strict=True))
+    shown = "; ".join(
+        f"{quote_value(cells[place])} ({row_name(first_row[place])}) {faults[place]}"
+        for place in sorted(faults, key=first_row.__getitem__)[:_MOST_NAMED]
+    )
+    more = len(faults) - _MOST_NAMED
+    return (
+        f"{len(faults):,} of {plural(len(cells), kind)} of column {column!r} cannot be read: "
+        f"{shown}{f'; and {more:,} more' if more > 0 else ''}."
+    )
