@@ -145,6 +145,13 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+class Decimal(StrEnum):
+    """What is before the decimals of a number."""
+
+    point = "."
+    comma = ","
+
+
 class Promise(StrEnum):
     """What is known of a group of rows as a whole."""
 
@@ -202,8 +209,9 @@ class CellOptions:
         list[str] | None,
         _label_option(
             help="Column of candidate labels: cat|dog means that one of the two is right. A cell "
-            "may also be a JSON list, have weights (cat:0.7|dog:0.3), or rule a label out (!cat: "
-            "anything but cat). Repeat the option for several columns. By default 'label'.",
+            "may also be a list, have weights (cat:0.7|dog:0.3, or cat (70%)), or rule a label out "
+            "(!cat: anything but cat). Repeat the option for several columns, or write label_* for "
+            "all that begin so. By default 'label'.",
             metavar="COLUMN",
         ),
     ] = None
@@ -221,7 +229,15 @@ class CellOptions:
         bool,
         _label_option(
             "--literal-labels",
-            help="Treat !, : and [ as parts of the labels, and NA as a label.",
+            help="Treat !, ?, :, % and [ as parts of the labels, and NA, 0 and 1 as labels.",
+        ),
+    ] = False
+    column_per_label: Annotated[
+        bool,
+        _label_option(
+            "--column-per-label",
+            help="Each label column is a label, and its cells are 0 and 1, marks, or weights such "
+            "as votes. Seen without the option if cells are only 0 and 1, or add up to 1 or 100.",
         ),
     ] = False
     empty: Annotated[
@@ -258,7 +274,7 @@ class LabelOptions(CellOptions):
     """Where the candidate labels are, and how they are written."""
 
     LONG_ONLY: ClassVar = ("min_votes",)
-    WIDE_ONLY: ClassVar = ("labels", "votes")
+    WIDE_ONLY: ClassVar = ("labels", "votes", "column_per_label")
 
     truth: Annotated[
         str | None,
@@ -337,6 +353,14 @@ class FeatureOptions:
     id: Annotated[
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
+    ] = None
+    decimal: Annotated[
+        Decimal | None,
+        typer.Option(
+            help="What is before the decimals of numbers, if they do not say so themselves, as "
+            "1,234 does not.",
+            rich_help_panel="The features",
+        ),
     ] = None
     image: Annotated[
         list[str] | None,

@@ -90,6 +90,7 @@ def load_table(
         "ignore": ignore,
         "categories": features.category or (),
         "text": features.text or (),
+        "decimal": None if features.decimal is None else features.decimal.value,
         "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),
@@ -119,7 +120,7 @@ def described_columns(
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
     """Return where the candidate sets of new rows are, or None if they have none."""
     if labels.labels is None:
-        names = ("separator", "votes", "literal_labels", "empty")
+        names = ("separator", "votes", "literal_labels", "column_per_label", "empty")
         labels.refuse(*names, reason="is about candidate labels of the new rows (--labels)")
         return None
     return _label_columns(labels, options)
@@ -131,6 +132,7 @@ def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
         separator=labels.separator,
         literal=labels.literal_labels,
         votes=labels.votes,
+        column_per_label=labels.column_per_label,
         empty=labels.empty.value,
         max_memory=options.max_memory,
     )

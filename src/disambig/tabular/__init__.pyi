@@ -5,6 +5,8 @@ from .cleaned_table import read_cleaned as read_cleaned
 from .cleaning import clean_table as clean_table
 from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
+from .exchange.imported import Imported as Imported
+from .exchange.reading import read_export as read_export
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table
 from .fit_queue import FitWorkers as FitWorkers

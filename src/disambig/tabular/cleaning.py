@@ -22,6 +22,7 @@ from disambig.tabular.clean_details import (
     describe_cleaning,
     write_details,
 )
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import (
     DEFAULT_ERRORS_TO_FIND,
@@ -154,6 +155,7 @@ def clean_table(
     ignore: Names = (),
     categories: Names = (),
     text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
@@ -195,6 +197,8 @@ def clean_table(
         Columns of categories, even if their values look like numbers.
     text : str or sequence of str, optional
         Columns of free text, where they are not recognised as such.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers. By default those whose cells end
         like image files that are there, seen from the working directory.
@@ -303,6 +307,7 @@ def clean_table(
         ignore=ignore,
         categories=categories,
         text=text,
+        decimal=decimal,
         described=described,
         id=id,
         decisions=decisions,
@@ -352,7 +357,7 @@ def clean_table(
                 seed=random_state,
                 errors_to_find=errors_to_find,
                 prefix=prefix,
-                labels=list(label_column_names(labels)),
+                labels=list(label_column_names(labels, frame)),
                 id=id,
             )
             write_details(details, out)

@@ -14,6 +14,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
@@ -82,6 +83,7 @@ def prepare_task(
     ignore: Names = (),
     categories: Names = (),
     text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
@@ -105,6 +107,7 @@ def prepare_task(
         ignore=ignore,
         categories=categories,
         text=text,
+        decimal=decimal,
         group=group,
         described=described,
         listener=listener,
@@ -157,7 +160,7 @@ def _read_labels(
 ) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
     """Return the candidate sets, who gave them, and what to know about how they were read."""
     annotators = None
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators(frame):
         labels = answers_in_columns(labels, frame)
     if isinstance(labels, AnnotatorModel):
         annotators, labels = labels, labels.said
@@ -165,15 +168,8 @@ def _read_labels(
         candidates = sets_of_rows(labels, frame)
         check_labels_differ(candidates)
         return candidates, annotators, []
-    columns = LabelColumns.of(labels)
-    candidates = columns.read(frame)
-    if candidates.weights is None or columns.votes:
-        return candidates, None, []
-    notice = (
-        "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon "
-        "belongs to the label, use --literal-labels (in Python literal=True)."
-    )
-    return candidates, None, [notice]
+    candidates, reading = LabelColumns.of(labels).read_with_notices(frame)
+    return candidates, None, list(reading)
 
 
 def sets_to_train_on(annotators: AnnotatorModel, given: CandidateLabels) -> CandidateLabels:

@@ -93,8 +93,8 @@ def test_blank_cells_and_lists_do_not_keep_a_column_from_being_json():
 
 
 @pytest.mark.parametrize("cell", ["[cat]", '["cat"] x', "[" * 100_000, '{"cat": 1'])
-def test_a_cell_that_is_not_json_in_a_column_of_json_is_a_problem(cell):
-    with pytest.raises(LabelProblem, match="was read as JSON, and this one is not"):
+def test_a_cell_that_is_no_list_in_a_column_of_lists_is_a_problem(cell):
+    with pytest.raises(LabelProblem, match="was read as a list of labels.* This one is neither"):
         read(cell, '["dog"]')
 
 

@@ -181,7 +181,7 @@ def test_labels_that_are_all_alike_can_be_parsed_but_not_read():
         (("cat", "dog|!dog"), "row 2.*All of its labels are ruled out"),
         (("cat", "dog:1|!dog"), "row 2.*All of its labels are ruled out"),
         (("cat", "!dog|!cat"), r"row 2.*rules out every label there is \(cat, dog\)"),
-        (('["cat"]', "[dog]"), "row 2: column 'label' holds '.dog.'.*not JSON"),
+        (('["cat"]', "[dog]"), "row 2: column 'label' holds '.dog.'.*This one is neither"),
         (("cat", ["x" * 99, []]), r"holds \['x{55}\.\.\.\. A list of labels"),
         (("", None), "No row has a label in column 'label': all 2 are empty"),
         ((), "no rows"),

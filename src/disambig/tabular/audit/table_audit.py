@@ -23,6 +23,7 @@ from disambig.tabular.audit.judged_sets import (
     judged_sets,
 )
 from disambig.tabular.audit.suspicious import find_suspicious
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
@@ -49,6 +50,7 @@ def audit_table(
     ignore: Names = (),
     categories: Names = (),
     text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
@@ -75,6 +77,8 @@ def audit_table(
         Columns of categories, even if their values look like numbers.
     text : str or sequence of str, optional
         Columns of free text, where they are not recognised as such.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
@@ -118,18 +122,20 @@ def audit_table(
         ignore=ignore,
         categories=categories,
         text=text,
+        decimal=decimal,
         group=group,
         described=described,
         listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
     annotators = None
-    if isinstance(labels, LabelColumns) and labels.weighs_annotators:
+    if isinstance(labels, LabelColumns) and labels.weighs_annotators(frame):
         # Rows that nobody labelled are reported elsewhere.
         annotators = answers_in_columns(replace(labels, empty="all"), frame)
     elif isinstance(labels, AnnotatorModel):
         annotators, labels = labels, labels.said  # what was said, not what may be
-    read, notices = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    read, of_groups = _with_groups(_read_labels(frame, labels), row_groups, frame)
+    notices = [*read.notices, *of_groups]
     numbers = _positions(read)
     findings: list[Finding] = []
     by_kind: dict[str, list[str]] = {}
@@ -154,7 +160,7 @@ def audit_table(
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
-    label_columns = label_column_names(labels)
+    label_columns = label_column_names(labels, frame)
     labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
     findings += _unlabelled_rows(read)
     noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))

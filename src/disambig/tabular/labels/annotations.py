@@ -6,14 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from disambig._core.errors import CandidateError, TableError
+from disambig._core.errors import CandidateError, TableError, warn_caller
 from disambig._core.messages import describe_table_rows, option, quote_value, row_name
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, IntArray
 from disambig.candidates.checks import as_list
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.labels.label_cells import CellReader, LabelProblem, blank_cell_note
+from disambig.tabular.labels.label_cells import (
+    NO_LABELS,
+    CellLabels,
+    CellReader,
+    LabelProblem,
+    blank_cell_note,
+)
 from disambig.tabular.labels.label_rows import RowLabels, answer_sets, count_votes, row_labels
+from disambig.tabular.labels.unsure_labels import marked_as_unsure, unsure_notice, without_mark
 from disambig.tabular.table_cells import distinct_cells, find_column, is_blank, text_of, texts_of
 
 
@@ -167,18 +174,33 @@ def _read_cells(
 ) -> list[RowLabels]:
     """Read every distinct answer: a label, several, or what it is not."""
     reader = CellReader(distinct, separator=separator, literal=literal)
-    cells = []
+    answers: list[CellLabels] = []
+    problems: dict[int, LabelProblem] = {}
     for number, cell in enumerate(distinct):
+        answer = NO_LABELS
         try:
-            answer = row_labels(reader.read(cell))
-            count_votes([answer])  # an annotator gives no weights
-            cells.append(answer)
+            answer = reader.read(cell)
+            count_votes([row_labels(answer)])  # an annotator gives no weights
         except LabelProblem as problem:
-            raise TableError(
-                f"Labels cannot be read in {describe_table_rows(codes == number)} of the "
-                f"annotations: column {column!r} holds {quote_value(cell)}. {problem}"
-            ) from None
-    return cells
+            problems[number] = problem
+        answers.append(answer)
+    if problems:
+        first = next(iter(problems))
+        bad = np.isin(codes, list(problems))
+        raise TableError(
+            f"Labels cannot be read in {describe_table_rows(bad)} of the annotations: column "
+            f"{column!r} holds {quote_value(distinct[first])}. {problems[first]}"
+        )
+    unsure: frozenset[str] = frozenset()
+    if not literal:
+        unsure = marked_as_unsure(label for answer in answers for label in answer.plain)
+    if unsure:
+        having = [
+            number for number, each in enumerate(answers) if not unsure.isdisjoint(each.plain)
+        ]
+        count = int(np.isin(codes, having).sum())
+        warn_caller(unsure_notice(unsure, count, votes=True))
+    return [row_labels(without_mark(answer, unsure)) for answer in answers]
 
 
 def one_row_per_item(

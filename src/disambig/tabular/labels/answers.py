@@ -105,7 +105,7 @@ def answers_in_columns(columns: LabelColumns, frame: pd.DataFrame) -> AnnotatorM
         np.concatenate(codes),
         np.concatenate(sets),
         len(frame),
-        columns.columns,
+        columns.columns_in(frame),
         classes,
     )
 

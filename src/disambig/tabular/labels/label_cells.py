@@ -16,6 +16,8 @@ from disambig._core.messages import quote_value
 from disambig._core.typing import FloatArray
 from disambig.candidates.checks import is_missing
 from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.labels.percentages import are_percentages, left_over, read_percentages
+from disambig.tabular.labels.python_cells import EMPTY_SET, read_python
 from disambig.tabular.table_cells import MISSING_TEXTS, is_blank, is_collection, text_of
 
 # How to say that signs and words have no meaning.
@@ -25,6 +27,7 @@ LITERAL_OPTION = "--literal-labels (in Python literal=True)"
 _WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_PIECES = 2**16
 _JSON_STARTS = ("[", "{")
+_PYTHON_STARTS = (*_JSON_STARTS, "(", EMPTY_SET)
 _IF_LITERAL = f"If these signs belong to your labels, use {LITERAL_OPTION}."
 # In a label, it would be read as a separator, a weight, a "not" or JSON.
 _NEEDS_JSON = re.compile(r"[|:]|^[!\[{]|^\s|\s$")
@@ -40,9 +43,10 @@ class CellLabels(NamedTuple):
     plain: Sequence[str] = ()
     weighted: Sequence[tuple[str, float]] = ()
     excluded: Sequence[str] = ()
+    others: float = 0.0  # the weight of all labels together that are not named
 
 
-_NOTHING = CellLabels()
+NO_LABELS = CellLabels()
 
 
 def join_labels(parts: Sequence[CellLabels]) -> CellLabels:
@@ -56,14 +60,15 @@ def join_labels(parts: Sequence[CellLabels]) -> CellLabels:
         plain += part.plain
         weighted += part.weighted
         excluded += part.excluded
-    return CellLabels(plain, weighted, excluded)
+    return CellLabels(plain, weighted, excluded, math.fsum(part.others for part in parts))
 
 
 class CellReader:
     """Reads the cells of one column, given all that are distinct.
 
-    If all strings begin as JSON does, all must be JSON. With ``literal``, "!", ":", JSON and words
-    for nothing, such as NA, have no meaning.
+    If all strings begin with a bracket, all must be lists or objects, in JSON or as Python prints
+    them. With ``literal``, "!", ":", "%", brackets and words for nothing, such as NA, have no
+    meaning.
     """
 
     def __init__(self, cells: Iterable[Any], *, separator: str, literal: bool) -> None:
@@ -72,10 +77,18 @@ class CellReader:
         self._read_piece: Callable[[str], CellLabels] = (
             _plain_label if literal else lru_cache(_MOST_PIECES)(_read_piece)
         )
-        strings = (cell for cell in cells if isinstance(cell, str) and not is_blank(cell))
-        self._all_json = not literal and all(
-            text.lstrip().startswith(_JSON_STARTS) for text in strings
+        self._all_lists = self._all_printed = self.percentages = False
+        strings = [cell for cell in cells if isinstance(cell, str) and not is_blank(cell)]
+        if literal or not strings:
+            return
+        self._all_lists = all(
+            text.lstrip().startswith((*_JSON_STARTS, EMPTY_SET)) for text in strings
         )
+        # Labels may be "(a)" and "(b)", so that brackets of this kind need not mean tuples.
+        self._all_printed = not self._all_lists and all(
+            text.lstrip().startswith(_PYTHON_STARTS) and _is_printed(text) for text in strings
+        )
+        self.percentages = any("%" in text for text in strings) and are_percentages(strings)
 
     def read(self, cell: Any) -> CellLabels:
         """Return the labels in a cell; raise ``LabelProblem`` if they cannot be read."""
@@ -92,30 +105,39 @@ class CellReader:
         return _plain_label(text_of(cell) or "")
 
     def _read_string(self, text: str) -> CellLabels:
-        """Read JSON, or labels between separators."""
+        """Read a list or an object, percentages, or labels between separators."""
         if not self._literal:
             stripped = text.strip()
             if stripped in MISSING_TEXTS:
-                return _NOTHING
-            value = self._parse_json(text) if stripped.startswith(_JSON_STARTS) else None
-            if value is not None:
-                is_object = isinstance(value, dict)
-                return self._read_weights(value) if is_object else self._read_list(value)
+                return NO_LABELS
+            if self.percentages and "%" in text:
+                pairs = read_percentages(text)
+                return CellLabels(weighted=pairs, others=left_over(pairs))
+            if self._all_lists or self._all_printed or stripped.startswith(_JSON_STARTS):
+                value = self._parse_list(text)
+                if value is not None:
+                    is_object = isinstance(value, dict)
+                    return self._read_weights(value) if is_object else self._read_list(value)
         return join_labels(
             [self._read_piece(piece.strip()) for piece in text.split(self._separator)]
         )
 
-    def _parse_json(self, text: str) -> Any:
-        """Return a list or an object; None if it is not JSON, which other cells need not be."""
+    def _parse_list(self, text: str) -> Any:
+        """Return a list or an object; None if it is neither, which other cells need not be."""
         try:
             return json.loads(text, object_pairs_hook=_refuse_repeated_labels)
         except (ValueError, RecursionError):
-            if not self._all_json:
+            if not (self._all_lists or self._all_printed):
                 return None
-        raise LabelProblem(
-            "Every cell of this column begins with '[' or '{', so it was read as JSON, and this "
-            f"one is not JSON. Correct it. If brackets belong to your labels, use {LITERAL_OPTION}."
-        )
+        try:
+            return read_python(text)
+        except ValueError:
+            raise LabelProblem(
+                "Every cell of this column begins with a bracket, so it was read as a list of "
+                "labels, or as labels with weights, in JSON or as Python prints them. This one is "
+                "neither. Correct it. If brackets belong to your labels, use "
+                f"{LITERAL_OPTION}."
+            ) from None
 
     def _read_list(self, values: Any) -> CellLabels:
         # An array without dimensions is a single value.
@@ -132,7 +154,7 @@ class CellReader:
             else _plain_label(text_of(label) or "")
             for label in labels
         ]
-        return join_labels(pieces or [_NOTHING])
+        return join_labels(pieces or [NO_LABELS])
 
     def _read_weights(self, weights: Mapping[Any, Any]) -> CellLabels:
         pairs = []
@@ -150,6 +172,14 @@ class CellReader:
                 )
             pairs.append((label, weight))
         return CellLabels(weighted=pairs)
+
+
+def _is_printed(text: str) -> bool:
+    try:
+        read_python(text)
+    except ValueError:
+        return False
+    return True
 
 
 def blank_cell_note(cells: Iterable[Any]) -> str:
@@ -241,7 +271,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def _plain_label(text: str) -> CellLabels:
-    return CellLabels(plain=(text,)) if text else _NOTHING
+    return CellLabels(plain=(text,)) if text else NO_LABELS
 
 
 def _read_piece(text: str) -> CellLabels:

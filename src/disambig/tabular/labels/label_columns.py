@@ -1,6 +1,6 @@
 """``LabelColumns``: where the candidate labels of a table are, and how they are written."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
@@ -8,7 +8,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import describe_table_rows, join_names, option, quote_value
+from disambig._core.messages import (
+    describe_table_rows,
+    join_names,
+    option,
+    quote_value,
+    row_count,
+)
 from disambig._core.parameters import check_boolean, check_choice
 from disambig._core.typing import BoolArray, IntArray
 from disambig.candidates.checks import first_repeated
@@ -22,12 +28,23 @@ from disambig.tabular.labels.label_cells import (
     blank_cell_note,
     join_labels,
 )
+from disambig.tabular.labels.label_per_column import (
+    ColumnOfLabel,
+    columns_named,
+    columns_of_labels,
+)
 from disambig.tabular.labels.label_rows import (
     CollectedRows,
     RowLabels,
     count_votes,
     row_labels,
     unknown_label,
+)
+from disambig.tabular.labels.unsure_labels import (
+    marked_as_unsure,
+    unsure_notice,
+    without_mark,
+    without_marks,
 )
 from disambig.tabular.table_cells import (
     distinct_cells,
@@ -38,6 +55,10 @@ from disambig.tabular.table_cells import (
 
 _MOST_CELLS = 3
 _LONGEST_CELL = 150  # with the name of its column
+_WEIGHTS_NOTICE = (
+    "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon belongs "
+    f"to the label, use {LITERAL_OPTION}."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,30 +69,38 @@ class LabelsInTable:
     empty: BoolArray  # marks the rows of the table without a label
     negative: bool  # whether labels were ruled out, as in "!cat"
     note: str = ""  # which cell was taken for empty, if one was; for messages
+    notices: tuple[str, ...] = ()  # how cells were read that could mean something else
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelColumns:
     """Where the candidate labels of a table are, and how they are written.
 
-    A cell holds labels with separators (``cat|dog``), a list of labels (in JSON or Python), or a
-    JSON object from label to weight. ``cat:0.7|dog:0.3`` gives weights, ``!cat`` means anything but
-    cat, ``cat|dog|!dog`` is cat. An empty cell says nothing. All labels become strings.
+    A cell holds labels with separators (``cat|dog``), a list of labels, or an object from label to
+    weight (in JSON, or as Python prints it). ``cat:0.7|dog:0.3`` and ``cat (70%), dog (30%)`` give
+    weights, ``!cat`` means anything but cat, ``cat|dog|!dog`` is cat. ``cat?``, where others are
+    ``cat``, is probably a cat. An empty cell says nothing. All labels become strings.
 
     Parameters
     ----------
     columns : tuple of str, default=("label",)
         The label columns. The candidates of a row are the labels of all of them; weights add up.
+        ``label_*`` stands for all columns that begin so.
     separator : str, default="|"
         Separator between the labels of a cell.
     literal : bool, default=False
-        Whether "!", ":" and brackets are parts of the labels, and "NA" and the like are labels.
+        Whether "!", "?", ":", "%" and brackets are parts of the labels, and "NA" and the like, 0
+        and 1 are labels.
     votes : bool, default=False
         Whether every column is an annotator, with one vote for each label in its cell. The votes
         of a row are counted and become weights.
     equal_votes : bool, default=False
         Whether ``fit_table`` and ``clean_table`` count votes alike, instead of weighing annotators
         by what is learned of them.
+    column_per_label : bool, default=False
+        Whether every column stands for a label, which is its name (of ``label_*``, what the star
+        stands for). Its cells say whether a row may have the label (0 and 1, or marks), or are
+        weights. That is also found out if all cells are 0 or 1, or if rows add up to 1 or 100.
     classes : tuple of str, optional
         All classes, in order. By default the labels that occur, sorted.
     empty : {"refuse", "all"}, default="refuse"
@@ -99,6 +128,7 @@ class LabelColumns:
     literal: bool = False
     votes: bool = False
     equal_votes: bool = False
+    column_per_label: bool = False
     classes: tuple[str, ...] | None = None
     empty: str = "refuse"
     max_memory: int | str | None = None
@@ -115,6 +145,12 @@ class LabelColumns:
         check_boolean("literal", self.literal)
         check_boolean("votes", self.votes)
         check_boolean("equal_votes", self.equal_votes)
+        check_boolean("column_per_label", self.column_per_label)
+        if self.column_per_label and self.votes:
+            raise ParameterError(
+                "A column is either an annotator (--votes) or a label (--column-per-label). Got "
+                "both. Leave one of them out: votes that were counted are weights."
+            )
         check_choice("empty", self.empty, ("refuse", "all"))
         if self.classes is not None:
             given = (self.classes,) if isinstance(self.classes, str) else self.classes
@@ -142,36 +178,49 @@ class LabelColumns:
         Raises ``TableError`` for rows without a label, unless they may have any, and for a table
         with a single label.
         """
+        return self.read_with_notices(frame)[0]
+
+    def read_with_notices(self, frame: Any) -> tuple[CandidateLabels, tuple[str, ...]]:
+        """Return the candidate sets of all rows, and what a person should know of their reading."""
         labels = self._parse_filled(frame)
         weights_were_read = labels.candidates.weights is not None and not self.votes
         check_labels_differ(labels.candidates, weights_were_read=weights_were_read)
-        return labels.candidates
+        if weights_were_read and not labels.notices and not self.column_per_label:
+            return labels.candidates, (_WEIGHTS_NOTICE,)
+        return labels.candidates, labels.notices
 
-    def read_new(self, frame: Any, classes: Iterable[Any]) -> CandidateLabels:
-        """Return the candidate sets of new rows, over the labels that a model knows.
+    def read_new(
+        self, frame: Any, classes: Iterable[Any]
+    ) -> tuple[CandidateLabels, tuple[str, ...]]:
+        """Return the candidate sets of new rows, over the labels that a model knows, and notices.
 
         Raises ``TableError`` for other labels, and for rows without a label unless they may have
         any.
         """
-        return replace(self, classes=tuple(classes))._parse_filled(frame).candidates
+        labels = replace(self, classes=tuple(classes))._parse_filled(frame)
+        return labels.candidates, labels.notices
 
-    @property
-    def weighs_annotators(self) -> bool:
+    def columns_in(self, frame: Any) -> tuple[str, ...]:
+        """Return the label columns of a table, all those of ``label_*`` by name."""
+        return tuple(columns_named(list(frame.columns), self.columns))
+
+    def weighs_annotators(self, frame: Any) -> bool:
         """Whether every column is an annotator who is weighed by what is learned of them all."""
-        return self.votes and not self.equal_votes and len(self.columns) > 1
+        return self.votes and not self.equal_votes and len(self.columns_in(frame)) > 1
 
     def read_annotators(self, frame: Any) -> Iterator[tuple[IntArray, list[RowLabels]]]:
         """Yield for every column which answer is in each row, and the distinct answers."""
-        cells = _LabelCells.of(frame, self.columns)
+        cells = _LabelCells.of(frame, self.columns_in(frame))
+        reading = self._reading(cells, cells.names)
         for column, codes in enumerate(cells.column_codes):
-            yield codes, list(self._read_column(cells, column))
+            yield codes, list(self._read_column(cells, column, reading))
 
     def _parse_filled(self, frame: Any) -> LabelsInTable:
         labels = self.parse(frame)
         if labels.empty.any() and self.empty == "refuse":
             raise TableError(
-                f"Every row needs a label in {_column_list(self.columns)}. There is none in "
-                f"{describe_table_rows(labels.empty)}. Fill it in, drop such rows, or use "
+                f"Every row needs a label in {_column_list(self.columns_in(frame))}. There is none "
+                f"in {describe_table_rows(labels.empty)}. Fill it in, drop such rows, or use "
                 f"{option('empty', 'all')} if such a row may have any label."
                 f"{labels.note}"
             )
@@ -179,16 +228,21 @@ class LabelColumns:
 
     def parse(self, frame: Any) -> LabelsInTable:
         """Return what the columns say, without refusing rows that have no label."""
-        cells = _LabelCells.of(frame, self.columns)
+        names = columns_named(list(frame.columns), self.columns)
+        cells = _LabelCells.of(frame, tuple(names))
+        reading = self._reading(cells, tuple(names.values()))
         rows = CollectedRows()
-        for row in self._distinct_rows(cells):
+        unsure: list[int] = []
+        for number, (row, is_unsure) in enumerate(self._distinct_rows(cells, reading)):
             rows.add(row)
+            if is_unsure:
+                unsure.append(number)
         nothing = rows.empty()
         blank = () if self.literal or not nothing.any() else chain(*cells.distinct)
-        note = blank_cell_note(blank)
+        note = f"{blank_cell_note(blank)}{reading.if_empty}"
         if nothing.all():
             raise TableError(
-                f"No row has a label in {_column_list(self.columns)}: all "
+                f"No row has a label in {_column_list(cells.names)}: all "
                 f"{len(cells.codes):,} are empty. Name the column that holds the labels.{note}"
             )
         if self.empty == "all":
@@ -202,54 +256,107 @@ class LabelColumns:
             rows.implied_bytes(len(classes), codes), "The candidate sets"
         )
         candidates = rows.candidates(classes, codes)
-        return LabelsInTable(candidates, empty, rows.negative, note)
+        notices = [*reading.notices]
+        if reading.unsure:
+            count = sum(np.isin(cells.codes, unsure).tolist())
+            notices.append(unsure_notice(reading.unsure, count, votes=self.votes))
+        return LabelsInTable(candidates, empty, rows.negative, note, tuple(notices))
 
-    def _distinct_rows(self, cells: "_LabelCells") -> Iterator[RowLabels]:
-        """Read every distinct combination of cells once."""
-        columns = [self._read_column(cells, column) for column in range(len(self.columns))]
+    def _reading(self, cells: "_LabelCells", labels: tuple[str, ...]) -> "_Reading":
+        """Decide how the cells of every column are read; ``labels`` are what columns may mean."""
+        if self.column_per_label or not (self.literal or self.votes):
+            found = columns_of_labels(
+                labels,
+                cells.distinct,
+                cells.column_codes,
+                asked=self.column_per_label,
+                known=self.classes,
+            )
+            if found is not None:
+                readers, notice = found
+                if_empty = "" if self.column_per_label else f" {notice}"
+                return _Reading(readers, notices=(notice,) if notice else (), if_empty=if_empty)
+        by_cell = [
+            CellReader(distinct, separator=self.separator, literal=self.literal)
+            for distinct in cells.distinct
+        ]
+        notices = [
+            _percentages_notice(cells, column)
+            for column, reader in enumerate(by_cell)
+            if reader.percentages
+        ]
+        reading = _Reading(by_cell, notices=tuple(notices))
+        if self.literal or not any(
+            cells.rows_with("?", column)[0] for column in range(len(cells.names))
+        ):
+            return reading
+        as_they_are = replace(self, votes=False)
+        named = (
+            label
+            for column in range(len(cells.names))
+            for cell in as_they_are._read_column(cells, column, reading)
+            for label in cell.plain
+        )
+        return reading._replace(unsure=marked_as_unsure(named, self.classes or ()))
+
+    def _distinct_rows(
+        self, cells: "_LabelCells", reading: "_Reading"
+    ) -> Iterator[tuple[RowLabels, bool]]:
+        """Read every distinct combination of cells once; tell whether it leaves labels unsure."""
+        columns = [self._read_column(cells, column, reading) for column in range(len(cells.names))]
+        problems: dict[int, LabelProblem] = {}
         for number, parts in enumerate(cells.combinations_of(columns)):
             try:
-                yield count_votes(parts) if self.votes else row_labels(join_labels(parts))
+                if self.votes:
+                    yield count_votes(parts), False
+                elif reading.unsure:
+                    cell, is_unsure = without_marks(join_labels(parts), reading.unsure)
+                    yield row_labels(cell), is_unsure
+                else:
+                    yield row_labels(join_labels(parts)), False
             except LabelProblem as problem:
-                raise cells.error(number, problem) from None
+                problems[number] = problem
+        if problems:
+            raise cells.error(problems)
 
-    def _read_column(self, cells: "_LabelCells", column: int) -> Iterator[Any]:
+    def _read_column(self, cells: "_LabelCells", column: int, reading: "_Reading") -> Iterator[Any]:
         """Yield the labels in every distinct cell of a column; of an annotator, the votes."""
-        distinct = cells.distinct[column]
-        reader = CellReader(distinct, separator=self.separator, literal=self.literal)
-        for number, cell in enumerate(distinct):
+        problems: dict[int, LabelProblem] = {}
+        for number, cell in enumerate(cells.distinct[column]):
             try:
-                labels = reader.read(cell)
-                yield row_labels(labels) if self.votes else labels
+                labels = reading.readers[column].read(cell)
+                yield row_labels(without_mark(labels, reading.unsure)) if self.votes else labels
             except LabelProblem as problem:
-                raise cells.cell_error(column, number, problem) from None
+                problems[number] = problem
+        if problems:
+            raise cells.cell_error(column, problems)
 
     def _classes_of(self, rows: CollectedRows, cells: "_LabelCells") -> tuple[str, ...]:
         classes = tuple(sorted(rows.names)) if self.classes is None else self.classes
-        if self.classes is not None:
-            known = set(classes)
-            for label, number in zip(rows.names, rows.named_in, strict=True):
-                if label not in known:
-                    raise cells.error(number, unknown_label(label, classes))
+        known = set(classes)
+        unknown = [label for label in rows.names if label not in known]
+        if unknown:
+            problem = unknown_label(unknown[0], classes, len(unknown) - 1)
+            raise cells.error(dict.fromkeys(rows.naming(unknown), problem))
         without = rows.excludes_all(classes)
         if without is not None:
-            problem = (
+            problem = LabelProblem(
                 f"It rules out every label there is ({join_names(classes)}). Correct the cell; if "
                 "there are more labels, one of them must be in some row (or, in Python, in "
                 "classes=)."
             )
-            raise cells.error(without, LabelProblem(problem))
+            raise cells.error({without: problem})
         return classes
 
 
 Labels = str | Sequence[str] | LabelColumns | CandidateLabels | AnnotatorModel
 
 
-def label_column_names(labels: Labels) -> tuple[str, ...]:
+def label_column_names(labels: Labels, frame: Any) -> tuple[str, ...]:
     """Return the columns that labels are read from, which are therefore not features."""
     if isinstance(labels, CandidateLabels | AnnotatorModel):
         return ()
-    return LabelColumns.of(labels).columns
+    return LabelColumns.of(labels).columns_in(frame)
 
 
 def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:
@@ -265,6 +372,15 @@ def sets_of_rows(candidates: CandidateLabels, frame: Any) -> CandidateLabels:
     strings = [text_of(name) for name in names]
     renamed = CandidateLabels.from_mask(candidates.to_sparse(), strings, weights=candidates.weights)
     return renamed.with_rows_of(candidates)
+
+
+class _Reading(NamedTuple):
+    """How the cells of every column are read."""
+
+    readers: Sequence[CellReader | ColumnOfLabel]
+    unsure: frozenset[str] = frozenset()  # labels with a question mark that is a sign
+    notices: tuple[str, ...] = ()
+    if_empty: str = ""  # for the message that a row has no label
 
 
 class _LabelCells(NamedTuple):
@@ -299,8 +415,9 @@ class _LabelCells(NamedTuple):
             strict=True,
         )
 
-    def error(self, number: int, problem: LabelProblem) -> TableError:
-        """Return the error that a combination of cells cannot be used."""
+    def error(self, problems: Mapping[int, LabelProblem]) -> TableError:
+        """Return the error that combinations of cells cannot be used, with that of the first."""
+        number = next(iter(problems))
         first = int(self.first_rows[number])
         held = {
             name: distinct[int(codes[first])]
@@ -308,12 +425,24 @@ class _LabelCells(NamedTuple):
                 self.names, self.column_codes, self.distinct, strict=True
             )
         }
-        return _label_error(self.codes == number, held, problem)
+        return _label_error(np.isin(self.codes, list(problems)), held, problems[number])
 
-    def cell_error(self, column: int, number: int, problem: LabelProblem) -> TableError:
-        """Return the error that a cell of a column cannot be used."""
+    def cell_error(self, column: int, problems: Mapping[int, LabelProblem]) -> TableError:
+        """Return the error that cells of a column cannot be used, with that of the first."""
+        number = next(iter(problems))
         held = {self.names[column]: self.distinct[column][number]}
-        return _label_error(self.column_codes[column] == number, held, problem)
+        bad = np.isin(self.column_codes[column], list(problems))
+        return _label_error(bad, held, problems[number])
+
+    def rows_with(self, sign: str, column: int) -> tuple[int, Any]:
+        """Return how many rows of a column have a cell with a sign, and the first such cell."""
+        having = [
+            number
+            for number, cell in enumerate(self.distinct[column])
+            if isinstance(cell, str) and sign in cell
+        ]
+        count = int(np.isin(self.column_codes[column], having).sum())
+        return count, self.distinct[column][having[0]] if having else None
 
 
 def _combine(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
@@ -353,6 +482,15 @@ def _label_error(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) ->
         longest=_LONGEST_CELL,
     )
     return TableError(f"Labels cannot be read in {describe_table_rows(bad)}: {shown}. {problem}")
+
+
+def _percentages_notice(cells: _LabelCells, column: int) -> str:
+    count, first = cells.rows_with("%", column)
+    return (
+        f"Percentages were read as weights in {row_count(count)} of column "
+        f"{cells.names[column]!r}, such as {quote_value(first)}. What is missing to 100 % belongs "
+        f"to all other labels together. If they belong to labels, use {LITERAL_OPTION}."
+    )
 
 
 def _check_distinct(parameter: str, names: tuple[Any, ...], what: str) -> None:

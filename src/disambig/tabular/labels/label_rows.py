@@ -4,13 +4,14 @@ import math
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from disambig._core.messages import did_you_mean, join_names, quote_value
-from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.labels.label_cells import LITERAL_OPTION, CellLabels, LabelProblem
 
@@ -24,6 +25,7 @@ class RowLabels(NamedTuple):
     all_but: tuple[frozenset[str], ...] = ()  # each one adds 1 to the weight of all other classes
     excluded: Collection[str] = ()  # labels that are ruled out, which are classes, too
     weighted: bool = False  # whether there are weights, given or counted
+    others: float = 0.0  # the weight of all labels together that are neither named nor ruled out
 
 
 def row_labels(cell: CellLabels) -> RowLabels:
@@ -42,7 +44,7 @@ def row_labels(cell: CellLabels) -> RowLabels:
     if labels:
         if cell.weighted:
             _check_weights(labels.values())
-        return RowLabels(labels, (), excluded, bool(cell.weighted))
+        return RowLabels(labels, (), excluded, bool(cell.weighted), cell.others)
     if cell.plain or cell.weighted:
         raise LabelProblem(
             "All of its labels are ruled out by a '!', so none is left. Remove the label or the "
@@ -114,6 +116,8 @@ class CollectedRows:
     _weights: "array[float]" = field(default_factory=lambda: array("d"))
     _ends: "array[int]" = field(default_factory=lambda: array("q", [0]))
     _all_but: dict[int, tuple[frozenset[str], ...]] = field(default_factory=dict)
+    # Of rows, the weight of all labels together but for some.
+    _others: dict[int, tuple[float, frozenset[str]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -125,6 +129,8 @@ class CollectedRows:
             self._number(row.excluded)
         if row.all_but:
             self._all_but[len(self)] = row.all_but
+        if row.others:
+            self._others[len(self)] = row.others, frozenset((*row.labels, *row.excluded))
         self.weighted = self.weighted or row.weighted
         self._labels.extend(self._number(row.labels))
         self._weights.extend(row.labels.values())
@@ -139,6 +145,18 @@ class CollectedRows:
                     self.names[label] = len(self.names)
                     self.named_in.append(len(self))
             return [self.names[label] for label in labels]
+
+    def naming(self, labels: Iterable[str]) -> list[int]:
+        """Return the rows that name one of the labels, or rule one out, in order."""
+        labels = frozenset(labels)
+        wanted = {self.names[label] for label in labels}
+        rows = {self.named_in[number] for number in wanted}
+        named = np.isin(np.asarray(self._labels), list(wanted))
+        rows.update(np.searchsorted(self._ends, np.flatnonzero(named), "right") - 1)
+        rows.update(
+            row for row, sets in self._all_but.items() if not labels.isdisjoint(chain(*sets))
+        )
+        return sorted(map(int, rows))
 
     def empty(self) -> BoolArray:
         """Tell for every row whether it says nothing about its label."""
@@ -162,10 +180,10 @@ class CollectedRows:
     def implied_bytes(self, n_classes: int, codes: IntArray) -> int:
         """Return the memory that rows take that may have any label, or any but a few."""
         marked: BoolArray = np.zeros(len(self), dtype=bool)
-        marked[list(self._all_but)] = True
+        marked[[*self._all_but, *self._others]] = True
         # A number, its column and its row while sets are made; a mark and, if any, a weight after.
         in_the_end = (1 + 16 * self.weighted) * int(marked[codes].sum())
-        return n_classes * (24 * len(self._all_but) + in_the_end)
+        return n_classes * (24 * int(marked.sum()) + in_the_end)
 
     def candidates(self, classes: Sequence[str], codes: IntArray) -> CandidateLabels:
         """Return the candidate sets of a table; ``codes`` are the numbers of its rows here."""
@@ -176,7 +194,7 @@ class CollectedRows:
         indices = columns[np.asarray(self._labels)]
         mask = _csr(np.ones(len(indices), dtype=bool), indices, named, shape)
         weights = _csr(np.asarray(self._weights), indices, named, shape)
-        if self._all_but:
+        if self._all_but or self._others:
             implied = self._implied(column_of, shape)
             mask, weights = mask + implied.astype(bool), weights + implied
         if not self.weighted:
@@ -186,25 +204,36 @@ class CollectedRows:
         )
 
     def _implied(self, column_of: Mapping[str, int], shape: tuple[int, int]) -> Sparse:
-        """Return how often each class is implied by "all but these"."""
-        rows, columns, votes = [], [], []
+        """Return the weight that each class has without being named, in "all but these"."""
+        rows, columns, weights = [], [], []
+
+        def imply(row: int, of_classes: FloatArray) -> None:
+            implied = np.flatnonzero(of_classes)
+            rows.append(np.full(len(implied), row))
+            columns.append(implied)
+            weights.append(of_classes[implied])
+
         for row, sets in self._all_but.items():
             counts = np.full(shape[1], float(len(sets)))
             for excluded in sets:
                 counts[[column_of[label] for label in excluded]] -= 1
-            implied = np.flatnonzero(counts)
-            rows.append(np.full(len(implied), row))
-            columns.append(implied)
-            votes.append(counts[implied])
+            imply(row, counts)
+        for row, (weight, named) in self._others.items():
+            shares = np.ones(shape[1])
+            shares[[column_of[label] for label in named]] = 0
+            imply(row, shares * (weight / max(1.0, shares.sum())))
         entries = (np.concatenate(rows), np.concatenate(columns))
-        return sparse.csr_array((np.concatenate(votes), entries), shape=shape)
+        return sparse.csr_array((np.concatenate(weights), entries), shape=shape)
 
 
-def unknown_label(label: str, classes: Sequence[str]) -> LabelProblem:
-    """Return the problem that a label is not one of the classes, with the closest class."""
+def unknown_label(label: str, classes: Sequence[str], n_others: int = 0) -> LabelProblem:
+    """Return the problem that a label, and maybe others, is not one of the classes."""
+    others = f" Nor are {n_others:,} other labels in these rows." if n_others > 1 else ""
+    if n_others == 1:
+        others = " Nor is another label in these rows."
     return LabelProblem(
         f"{quote_value(label)} is not one of the {len(classes):,} classes ({join_names(classes)})."
-        f"{did_you_mean(label, classes)} Correct the label."
+        f"{did_you_mean(label, classes)}{others} Correct the label{'s' if others else ''}."
     )
 
 

@@ -29,17 +29,18 @@ def read_new_sets(
 
     Refuses a label that the model does not know. Warns of what a person should know about groups.
     """
-    if groups.column(frame) in label_column_names(labels):
+    if groups.column(frame) in label_column_names(labels, frame):
         raise TableError(
             f"Column {groups.group!r} cannot be {GROUPS}: it already holds the candidate labels. "
             "Name another."
         )
+    reading: tuple[str, ...] = ()
     if isinstance(labels, CandidateLabels):
         sets = _over_classes(sets_of_rows(labels, frame), classes)
     else:
-        sets = LabelColumns.of(labels).read_new(frame, classes)
+        sets, reading = LabelColumns.of(labels).read_new(frame, classes)
     sets, notices = groups.put_on(sets, frame)
-    for notice in notices:
+    for notice in (*reading, *notices):
         warn_caller(notice)
     return sets
 
@@ -51,8 +52,9 @@ def _over_classes(sets: CandidateLabels, classes: AnyArray) -> CandidateLabels:
         return sets.with_classes(classes)
     bad: BoolArray = np.zeros(len(sets), dtype=bool)
     bad[rows[is_unknown]] = True
-    label = str(sets.classes[columns[is_unknown.argmax()]])
-    problem = unknown_label(label, [str(name) for name in classes.tolist()])
+    labels = list(dict.fromkeys(map(str, sets.classes[columns[is_unknown]].tolist())))
+    names = [str(name) for name in classes.tolist()]
+    problem = unknown_label(labels[0], names, len(labels) - 1)
     raise TableError(f"The candidate sets cannot be used in {describe_table_rows(bad)}: {problem}")
 
 
