@@ -149,7 +149,11 @@ def test_a_long_label_is_cut_in_the_sentence():
 def test_a_finding_says_what_where_and_what_to_do():
     finding = Finding.about(np.arange(7), "kind", "Seven rows are odd.", "Mend them.", [["a", 1]])
     assert str(finding) == ("Seven rows are odd. See rows 1, 2, 3, 4, 5 and 2 more. Mend them.")
-    assert (finding.count, finding.rows, finding.labels) == (7, (1, 2, 3, 4, 5, 6, 7), (("a", "1"),))
+    assert (finding.count, finding.rows, finding.labels) == (
+        7,
+        (1, 2, 3, 4, 5, 6, 7),
+        (("a", "1"),),
+    )
 
 
 def test_one_row_and_two_rows_read_well():
