@@ -143,11 +143,20 @@ def leaks(data: Data, seed: int) -> dict[str, AnyArray]:
 def clean_row(data: Data) -> list[str]:
     """Return how much is reported where all sets hold the true label."""
     found = found_in(data.values, data.candidates)
-    cells = [
-        str(found[kind].count or len(found[kind].labels) or 1) if kind in found else "0"
-        for kind in SHOWN
+    return [
+        data.name,
+        f"{len(data.values):,}",
+        *(str(_how_much(found.get(kind))) for kind in SHOWN),
     ]
-    return [data.name, f"{len(data.values):,}", *cells]
+
+
+def _how_much(finding: Finding | None) -> int:
+    """Return how many rows, pairs of labels or columns a finding is about."""
+    if finding is None:
+        return 0
+    if finding.kind == "leaking_columns":
+        return int(finding.message.split()[0])
+    return len(finding.labels) if finding.kind == "look_alike" else finding.count
 
 
 def twins_found(data: Data, seeds: int) -> float:

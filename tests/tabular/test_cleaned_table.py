@@ -286,7 +286,9 @@ def test_marks_are_read_however_a_program_writes_them(marks):
 @pytest.mark.parametrize("mark", ["perhaps", "", None, "2", float("nan")])
 def test_a_mark_that_says_nothing_is_refused_with_its_row(mark):
     marks = ["True", "True", mark, "True"]
-    with pytest.raises(TableError, match=r"'second_look' must say True or False. Got .* in row 3\."):
+    with pytest.raises(
+        TableError, match=r"'second_look' must say True or False. Got .* in row 3\."
+    ):
         read_cleaned(CLEANED.assign(second_look=marks))
 
 
@@ -351,7 +353,7 @@ def test_a_label_that_is_nobody_s_candidate_becomes_a_class():
 @pytest.mark.parametrize("cell", ["1.5", "-0.1", "nan?", "often"])
 def test_a_probability_of_a_miss_must_be_one(cell):
     frame = MISSES.assign(miss_probability=["0.3", cell, None, "0"])
-    with pytest.raises(TableError, match=r"'miss_probability' holds probabilities.* in row 2"):
+    with pytest.raises(TableError, match=r"'miss_probability' must hold probabilities.* in row 2"):
         read_cleaned(frame)
 
 
