@@ -80,7 +80,9 @@ def test_true_labels_may_be_mostly_empty():
 
 def test_true_labels_none_of_which_is_a_label_are_refused():
     few = FRAME.assign(truth=[*[""] * 58, "cta", "dgo"])
-    with pytest.raises(TableError, match=r"any row: 'cta' in 1 row, 'dgo' in 1 row. The first is row 59"):
+    with pytest.raises(
+        TableError, match=r"row: 'cta' in 1 row, 'dgo' in 1 row. The first is row 59"
+    ):
         fit_table(few, method=neighbours(), truth="truth")
 
 
