@@ -150,8 +150,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
+        known = {*LEARNERS, LINEAR_OF_WORDS}
         names = set() if isinstance(self.learners, str) else set(self.learners)
+        if not names or not names <= known:  # to look at all of them imports torch
+            known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
         if not names or not names <= known:
             raise ParameterError(
                 f"'learners' must be names of methods: a list of some of {', '.join(sorted(known))}"
