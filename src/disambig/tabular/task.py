@@ -84,6 +84,7 @@ def prepare_task(
     categories: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -108,6 +109,7 @@ def prepare_task(
         decimal=decimal,
         group=group,
         described=described,
+        embeddings=embeddings,
         listener=listener,
     )
     given, annotators, notices = _read_labels(frame, labels)

@@ -20,6 +20,7 @@ _KINDS = {
     "boolean": ("yes or no", "yes or no"),
     "date": ("date", "dates"),
     "image": ("image", "images"),
+    "embedding": ("embedding", "embeddings"),
 }
 _MOST_SIZES = 8
 _MOST_LABELS = 12
