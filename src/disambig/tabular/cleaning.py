@@ -154,6 +154,7 @@ def clean_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     embeddings: Any = None,
@@ -195,6 +196,8 @@ def clean_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
@@ -306,6 +309,7 @@ def clean_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         decimal=decimal,
         described=described,
         embeddings=embeddings,
