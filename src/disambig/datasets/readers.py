@@ -77,8 +77,8 @@ def read_labelled_table(
     if frame.columns[0].startswith(UNNAMED):
         raise DatasetFormatError(
             f"Every column of {path} besides the labels is a feature. The first one has no name, "
-            f"or is called {frame.columns[0]!r}: an index, as pandas and R write it. Take it out of "
-            "the file, or name it if it is a feature."
+            f"or is called {frame.columns[0]!r}: an index, as pandas and R write it. Take it out "
+            "of the file, or name it if it is a feature."
         )
     true_labels = None
     try:

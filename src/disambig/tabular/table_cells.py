@@ -27,8 +27,6 @@ CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candida
 MISS_COLUMNS = ("miss_probability", "label_if_missed")
 # What a first column without a name is called, as in pandas: that of an index.
 UNNAMED = "Unnamed: 0"
-# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
-DELIMITER = "delimiter"
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({

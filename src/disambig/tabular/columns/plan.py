@@ -27,12 +27,12 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.content import DELIMITER
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
-    DELIMITER,
     MISS_COLUMNS,
     UNNAMED,
     check_columns,

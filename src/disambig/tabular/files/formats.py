@@ -20,6 +20,7 @@ from disambig._core.errors import (
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.temporaries import LONGEST_NAME
 from disambig.tabular.files.content import (
+    DELIMITER,
     STANDARD_STREAM,
     FileContent,
     find_content,
@@ -32,7 +33,6 @@ from disambig.tabular.files.packed import (
     packing_of,
     without_packing,
 )
-from disambig.tabular.table_cells import DELIMITER
 
 if TYPE_CHECKING:
     import pandas as pd

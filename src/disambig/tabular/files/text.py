@@ -14,7 +14,7 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
-from disambig.tabular.files.content import FileContent, decode_lines
+from disambig.tabular.files.content import DELIMITER, FileContent, decode_lines
 from disambig.tabular.files.formats import check_names
 from disambig.tabular.files.layout import (
     LINES_LOOKED_AT,
@@ -25,7 +25,7 @@ from disambig.tabular.files.layout import (
     notice_blank_end,
     notice_row_names,
 )
-from disambig.tabular.table_cells import DELIMITER, cell_text
+from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
 _ROWS_AT_ONCE = 2_000
