@@ -7,6 +7,7 @@ from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
 from .exchange.imported import Imported as Imported
 from .exchange.reading import read_export as read_export
+from .files.embedding_files import read_embeddings as read_embeddings
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table
 from .fit_queue import FitWorkers as FitWorkers

@@ -233,8 +233,7 @@ def test_mturk_answers_of_forms_and_of_crowd_elements(read):
         ("W1", "cat"),
         ("W2", "dog"),
     ]
-    header = "HITId,WorkerId,AssignmentStatus,Answer.pet.cat,Answer.pet.dog"
-    boxes = f"{header}\nH1,W1,Submitted,true,false\n"
+    boxes = "HITId,WorkerId,AssignmentStatus,Answer.pet.cat,Answer.pet.dog\nH1,W1,Submitted,true,false\n"
     assert rows_of(read(boxes), "label") == [("cat",)]
 
 
