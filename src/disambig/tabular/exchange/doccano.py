@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue, json_lines
 from disambig.tabular.exchange.records import (
     label_text,
     object_in,
@@ -55,3 +56,17 @@ def _task(record: dict[str, Any], place: str, who: str | None, options: ReadOpti
         who = who or label_text(record.get("username")) or None
         task.answers.append(Answer(who, texts_in(record[field], place, repr(field))))
     return task
+
+
+def write_doccano(queue: Queue) -> bytes:
+    """Return texts with the chosen label; doccano keeps what else is said of them."""
+    reserved = (*_NOT_DATA, *_LABELS, "text")
+    return json_lines(
+        {
+            "text": str(row.data.get(queue.shown, "")),
+            "label": [row.label],
+            **{name: cell for name, cell in row.data.items() if name not in reserved},
+            "candidates": row.hint(),
+        }
+        for row in queue.rows
+    )

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
     label_text,
     object_in,
@@ -17,11 +19,12 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import read_rows
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
 
 # Answers about an item as a whole, by the type of the result: where their labels are.
 _WHOLE = {"choices": "choices", "taxonomy": "taxonomy", "rating": "rating"}
+_SHOWN = "item"  # what the interface calls that which people look at
 # What a flat export has beside the fields of the task and the answers.
 _OWN = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
 
@@ -142,6 +145,47 @@ def _annotator(annotation: Mapping[str, Any]) -> str | None:
     if isinstance(by, Mapping):
         by = by.get("email") or by.get("username") or by.get("id")
     return label_text(by) or None
+
+
+# ---- the way back
+
+
+def write_label_studio(queue: Queue) -> bytes:
+    """Return tasks with the chosen label as a prediction."""
+    tasks: list[dict[str, Any]] = [
+        {
+            "data": {**row.data, "candidates": row.hint()},
+            "predictions": [
+                {
+                    "model_version": "disambig",
+                    "score": row.confidence,
+                    "result": [
+                        {
+                            "id": f"row{number}",
+                            "from_name": LABEL,
+                            "to_name": _SHOWN,
+                            "type": "choices",
+                            "value": {"choices": [row.label]},
+                        }
+                    ],
+                }
+            ],
+        }
+        for number, row in enumerate(queue.rows, start=1)
+    ]
+    return json.dumps(tasks, ensure_ascii=False, indent=1).encode()
+
+
+def label_studio_interface(queue: Queue) -> bytes:
+    """Return the labelling interface of these tasks, to be pasted into a project."""
+    view = Element("View")
+    SubElement(view, "Image" if queue.is_picture else "Text", name=_SHOWN, value=f"${queue.shown}")
+    SubElement(view, "Header", value="$candidates")
+    choices = SubElement(view, "Choices", name=LABEL, toName=_SHOWN, choice="single")
+    for name in queue.classes:
+        SubElement(choices, "Choice", value=name)
+    indent(view)
+    return tostring(view, encoding="unicode").encode()
 
 
 # ---- exports with a record for each annotation

@@ -20,6 +20,8 @@ from disambig.tabular.labels.label_columns import LabelColumns
 
 # The columns that an import makes itself.
 ITEM, ANNOTATOR, LABEL, TRUTH = "item", "annotator", "label", "truth"
+# A field of tasks that we wrote: the number of the row, where no column names the rows.
+QUEUED_ROW = "disambig_row"
 _BYTES_OF_COLUMN, _BYTES_OF_CELL = 2_000, 24
 _SEPARATORS = ("|", ";", "/", "~")
 
