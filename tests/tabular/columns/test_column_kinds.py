@@ -293,10 +293,11 @@ def test_types_that_no_feature_is_made_of_are_refused(column):
 
 
 def test_a_cell_that_spoils_a_column_of_numbers_is_pointed_to():
-    found = described(["1.5", "2", "?", "4", "2"], name="age")
+    found = described(["1.5", "2", "two", "4", "2"], name="age")
     assert found.kind == "category"
-    assert "Most cells of 'age' look like numbers, but '?' (row 3)" in found.remark
-    assert "'1,5' (row 1)" in described(["1,5", "2,5", "1,5"]).remark
+    assert "Most cells of 'age' look like numbers, but 'two' (row 3)" in found.remark
+    assert "'2.5' (row 2)" in described(["1,5", "2.5", "3,5", "1,5"]).remark
+    assert "'old' (row 3)" in described(["1,5", "?", "old", "2,5", "3,25"] * 2).remark
     assert described(["red", "green", "red"]).remark == ""
 
 
