@@ -47,8 +47,7 @@ def read_mturk(contents: Sequence[FileContent], options: ReadOptions) -> Importe
     reading = Reading(contents[0], options)
     for content in contents:
         rows = [
-            (place, row, _mturk_answers(row, place))
-            for place, row in read_rows(content, options, delimiter=",")
+            (place, row, _mturk_answers(row, place)) for place, row in read_rows(content, options)
         ]
         questions = list(dict.fromkeys(name for _, _, answers in rows for name in answers))
         field = choose_field(questions, options, content.name)

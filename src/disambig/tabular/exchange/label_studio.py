@@ -18,7 +18,7 @@ from disambig.tabular.exchange.records import (
     wrong,
 )
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.tables import read_rows
+from disambig.tabular.exchange.tables import FIELD_OPTION, read_rows
 from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
 
@@ -79,13 +79,13 @@ def _field_of(results: Iterable[list[dict[str, Any]]], options: ReadOptions) -> 
         if kinds and options.field not in kinds:
             raise TableError(
                 f"There is no question {options.field!r} in the export. It has answers to "
-                f"{join_names(kinds)}: name one of them by --field (in Python field=)."
+                f"{join_names(kinds)}: name one of them: {FIELD_OPTION}."
             )
         return options.field
     if len(whole) > 1:
         raise TableError(
             f"The export has answers to several questions: {join_names(whole)}. Name the one whose "
-            "answers are the labels: --field (in Python field=)."
+            f"answers are the labels: {FIELD_OPTION}."
         )
     if kinds and not whole:
         found = join_names(f"{name} ({kind})" for name, kind in kinds.items())
@@ -221,8 +221,8 @@ def _flat_field(records: list[tuple[str, dict[str, Any]]]) -> str:
         columns = [name for name in names if name not in _OWN]
         raise TableError(
             "This export of Label Studio has answers and fields of the task side by side: "
-            f"{join_names(columns)}. Name the one whose answers are the labels: --field (in "
-            "Python field=)."
+            f"{join_names(columns)}. Name the one whose answers are the labels: "
+            f"{FIELD_OPTION}."
         )
     return possible[0]
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.files import write_atomically
-from disambig._core.messages import join_names, percent
+from disambig._core.messages import percent
 from disambig.tabular.clean_details import doubtful_first
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.exchange.registry import TOOLS, find_tool
+from disambig.tabular.exchange.registry import Tool, find_tool
 from disambig.tabular.exchange.tasks import ITEM, LABEL, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
 from disambig.tabular.labels.decisions import DecidedRows
@@ -125,16 +125,18 @@ def write_queue(
     5
     """
     chosen = find_tool(tool)
-    if chosen.writer is None:
-        known = join_names(each.name for each in TOOLS if each.writer)
-        raise ParameterError(f"Tasks can be written for {known}. Got {tool!r}.")
     if most is not None and most < 1:
         raise ParameterError(f"'most' must be at least 1. Got {most}.")
     queue = make_queue(cleaned, most=most, all_rows=all_rows, show=show, ignore=ignore)
+    return save_queue(queue, target, chosen)
+
+
+def save_queue(queue: Queue, target: str | os.PathLike[str], tool: Tool) -> list[Path]:
+    """Write tasks for a tool and, where it needs that, how it is to show them; return the files."""
     path = Path(target)
-    written = {path: chosen.write(queue)}
-    if chosen.interface is not None:
-        written[path.with_name(f"{path.name}.config.xml")] = chosen.write_interface(queue)
+    written = {path: tool.write(queue)}
+    if tool.interface is not None:
+        written[path.with_name(f"{path.name}.config.xml")] = tool.write_interface(queue)
     for each, content in written.items():
         try:
             with write_atomically(each) as temporary:

@@ -2,13 +2,14 @@
 
 import json
 import pkgutil
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from disambig._core.errors import UnknownNameError
+from disambig._core.errors import ParameterError, UnknownNameError
+from disambig._core.messages import join_names
 from disambig.tabular.files.content import FileContent
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ class ReadOptions:
     unsure: tuple[str, ...] = _DEFAULT_UNSURE  # answers that say nothing
     predictions: bool = False  # whether models that predicted count as annotators
     encoding: str | None = None
-    delimiter: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,9 @@ class Tool:
 
     def write(self, queue: "Queue") -> bytes:
         """Return a file of tasks."""
-        assert self.writer is not None
+        if self.writer is None:
+            known = join_names(tool.name for tool in TOOLS if tool.writer)
+            raise ParameterError(f"Tasks are written for {known}. Got {self.name!r}.")
         written: bytes = pkgutil.resolve_name(self.writer)(queue)
         return written
 
@@ -178,5 +180,4 @@ def _first_keys(content: FileContent) -> list[str]:
             return []
         return list(value) if isinstance(value, Mapping) else []
     header = text.partition("\n")[0]
-    cells: Any = chain.from_iterable(part.split("\t") for part in header.split(","))
-    return [cell.strip().strip('"') for cell in cells]
+    return [cell.strip().strip('"') for cell in re.split("[,;\t]", header)]
