@@ -346,6 +346,12 @@ class FeatureOptions:
             "like numbers; repeat the option."
         ),
     ] = None
+    text: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of free text, where it is not recognised as such; repeat the option."
+        ),
+    ] = None
     id: Annotated[
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),

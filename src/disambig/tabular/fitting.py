@@ -52,6 +52,7 @@ def fit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
@@ -87,6 +88,8 @@ def fit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
@@ -176,6 +179,7 @@ def fit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         decimal=decimal,
         described=described,
         id=id,

@@ -82,6 +82,7 @@ def prepare_task(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
@@ -105,6 +106,7 @@ def prepare_task(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         decimal=decimal,
         group=group,
         described=described,

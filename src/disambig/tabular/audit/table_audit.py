@@ -49,6 +49,7 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
@@ -74,6 +75,8 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
     decimal : {".", ","}, optional
         What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
@@ -118,6 +121,7 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
         decimal=decimal,
         group=group,
         described=described,

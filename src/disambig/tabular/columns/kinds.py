@@ -38,8 +38,8 @@ from disambig.tabular.columns.numbers import (
 )
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER
 
-FeatureKind = Literal["number", "category", "boolean", "date", "image"]
-Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
+FeatureKind = Literal["number", "category", "boolean", "date", "text", "image"]
+Kind = Literal[FeatureKind, "identifier", "names", "counter", "constant", "empty"]
 
 # A column of booleans uses the words of one pair, in upper or lower case.
 _BOOLEAN_PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
@@ -48,7 +48,16 @@ BOOLEAN_WORDS = {word: float(word == pair[0]) for pair in _BOOLEAN_PAIRS for wor
 MOST_CATEGORIES = 50
 
 _FEWEST_WORDS_OF_TEXT = 4
+_FEWEST_WORDS_OF_TITLES = 2
 _FEWEST_VALUES_OF_TEXT = 20
+# Of scripts without spaces: about how many letters a word has, Chinese and Japanese, and Thai, Lao,
+# Khmer, Burmese and Tibetan.
+_LETTERS_OF_WORD = {
+    re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"): 2,
+    re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"): 4,
+}
+# The beginning of a cell tells what it is.
+_MOST_LETTERS_LOOKED_AT = 1_000
 _FEWEST_ROWS_OF_COUNTER = 10
 _MOST_LOOKED_AT = 1_000
 
@@ -78,17 +87,21 @@ class ColumnKind:
 
 
 def describe_cells(
-    cells: ColumnValues, *, category: bool = False, decimal: Decimal | None = None
+    cells: ColumnValues,
+    *,
+    category: bool = False,
+    text: bool = False,
+    decimal: Decimal | None = None,
 ) -> ColumnKind:
     """Say what a column holds, the same for strings and for typed cells.
 
     Numbers are categories if pandas has them as such, if leading zeros say that they are codes, or
-    with ``category=True``. ``decimal`` is what is before decimals, where numbers can be read in two
-    ways. Infinite numbers raise ``UnusableColumnError``.
+    with ``category=True``; anything is text with ``text=True``. ``decimal`` is what is before
+    decimals, where numbers can be read in two ways. Infinite numbers raise ``UnusableColumnError``.
     """
     if cells.missing.all():
         return ColumnKind("empty", None)
-    numbers = None if category else cells.numbers
+    numbers = None if category or text else cells.numbers
     if numbers is not None and not (cells.is_category or are_codes(cells)):
         if _is_named_like_date(cells.name) and are_dates_of_digits(distinct_strings(cells)[1]):
             return ColumnKind("date", "date", DIGITS)
@@ -98,8 +111,9 @@ def describe_cells(
     codes, strings = distinct_strings(cells)
     if len(strings) == 1 and not cells.missing.any():
         return ColumnKind("constant", None)
-    if category:
-        return ColumnKind("category", "category")
+    if category or text:
+        chosen: FeatureKind = "text" if text else "category"
+        return ColumnKind(chosen, chosen)
     if numbers is not None:
         all_differ = 1 < len(strings) == (codes >= 0).sum()
         return ColumnKind("identifier" if all_differ else "category", "category")
@@ -200,17 +214,27 @@ def _kind_of_strings(cells: ColumnValues, codes: IntArray, strings: list[str]) -
     n_present = int((codes >= 0).sum())
     dates = _remark_on_mixed_dates(cells, codes, strings)
     remark = dates or _remark_on_numbers(cells, codes, strings)
-    n_words = sum(len(text.split()) for text in strings) / len(strings)
+    n_words = sum(map(_number_of_words, strings)) / len(strings)
     mostly_distinct = len(strings) > n_present / 2
     # A few long answers that many rows share are a category.
     shared = len(strings) <= MOST_CATEGORIES and not mostly_distinct
     if n_words >= _FEWEST_WORDS_OF_TEXT and not shared:
-        return ColumnKind("text", None, remark=remark)
+        return ColumnKind("text", "text", remark=remark)
     if len(strings) == n_present and n_present > 1:
         return ColumnKind("identifier", "category", remark=remark)
     if mostly_distinct and len(strings) > _FEWEST_VALUES_OF_TEXT:
-        return ColumnKind("text", None, remark=remark)
+        kind: Kind = "names" if remark or n_words < _FEWEST_WORDS_OF_TITLES else "text"
+        return ColumnKind(kind, "text", remark=remark)
     return ColumnKind("category", "category", remark=remark)
+
+
+def _number_of_words(text: str) -> float:
+    """Return about how many words a text has, also in a script that puts no spaces between them."""
+    text = text[:_MOST_LETTERS_LOOKED_AT]
+    n_words = float(len(text.split()))
+    if not text.isascii():
+        n_words += sum(len(each.findall(text)) / n for each, n in _LETTERS_OF_WORD.items())
+    return n_words
 
 
 def _remark_on_numbers(cells: ColumnValues, codes: IntArray, strings: list[str]) -> str:

@@ -45,20 +45,15 @@ _MOST_VALUES = 1000
 _FEWEST_LABELS = 2
 _MOST_REMARKS = 5
 # They can give the label away.
-_LEAKING = ("identifier", "counter")
+_LEAKING = ("identifier", "names", "counter")
 # Why a column is left out, said of one and of several.
 _WHY_LEFT_OUT = {
     "identifier": ("is an identifier", "are identifiers"),
+    "names": ("holds names or codes", "hold names or codes"),
     "counter": ("counts the rows", "count the rows"),
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
-# What such columns hold, in no rows in particular, and what to do about it.
-_FREE_TEXT = (
-    "free text, values of many words or too many different ones for a category",
-    "",
-    "give embeddings of the text instead, one number per column",
-)
 
 
 class FeatureColumns:
@@ -74,6 +69,7 @@ class FeatureColumns:
         features: Names | None,
         ignore: Names,
         categories: Names,
+        text: Names = (),
         group: str | None = None,
         decimal: Decimal | None = None,
         described: DescribedColumns | None = None,
@@ -109,6 +105,7 @@ class FeatureColumns:
             "ignore": ignore,
             "reserved": list(reserved),
             "categories": categories,
+            "text": text,
             "decimal": decimal,
             "described": described,
             "listener": listener,
@@ -127,6 +124,7 @@ def plan_columns(
     ignore: Names = (),
     reserved: Names = (),
     categories: Names = (),
+    text: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
     decimal: Decimal | None = None,
@@ -149,6 +147,8 @@ def plan_columns(
         Columns that are never features, such as labels.
     categories : sequence of str, default=()
         Columns whose values are codes, even if they look like numbers or anything else.
+    text : sequence of str, default=()
+        Columns of free text, even if they look like anything else.
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
@@ -176,11 +176,19 @@ def plan_columns(
         is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
+    codes, texts = set(_as_names(categories)), set(_as_names(text))
+    known, by_hand = set(labels), features is not None
     described, listener = described or DescribedColumns(), listener or FitListener()
     can_be_named = {*names, *_as_names(ignore)}
     _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
+    _check_kind(frame, _as_names(text), "a column of text", "text", can_be_named, names)
     _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
+    both = [name for name in _as_names(text) if name in codes]
+    if both:
+        raise TableError(
+            f"A column is either text or a category. {join_names(map(repr, both))} was chosen as "
+            "both: keep one."
+        )
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
@@ -191,11 +199,11 @@ def plan_columns(
     def look_at(name: str, column: Any, decimal: Decimal | None) -> None:
         try:
             cells = read_column(column)
-            kind = kinds[name] = describe_cells(cells, category=name in codes, decimal=decimal)
-            if name not in codes:
+            kind = kinds[name] = describe_cells(
+                cells, category=name in codes, text=name in texts, decimal=decimal
+            )
+            if name not in codes and name not in texts:
                 kind = kinds[name] = described_kind(cells, kind, described)
-            if kind.kind == "text":
-                raise UnusableColumnError(name, *_FREE_TEXT)
             if kind.kind == "image":
                 planned = plan_described(name, kind.kind, described)
                 read[name] = planned, read_described(cells, planned, described, listener)

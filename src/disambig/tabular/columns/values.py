@@ -43,6 +43,7 @@ from disambig.tabular.described.describers import DescribedBy
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
+_STRINGS = ("category", "text")
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
 
@@ -197,7 +198,7 @@ def column_values(
 
     Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing; the
     numbers of images are in single precision. Categories are strings in columns of objects, None
-    where missing. Rows are numbered from zero.
+    where missing; texts too, "" where missing. Rows are numbered from zero.
 
     Other columns of the table, and their order, do not matter. Missing columns, and cells that
     cannot be read as the plan says, raise ``TableError``.
@@ -257,17 +258,18 @@ def _parts_of(column: PlannedColumn) -> Sequence[str]:
 class ValueNames:
     """The names that ``value_names`` gives, by what may be done with the values."""
 
-    numbers: list[str]  # all that are not categories
+    numbers: list[str]  # all that are not strings
     marked: list[str]  # those that may have a mark for gaps: of several the first
     amounts: list[str]  # those that may have a heavy tail, or a value that stands out
     repeating: list[str]  # the parts of dates that begin again
     categories: list[str]
+    texts: list[str]
 
     @classmethod
     def of(cls, plan: ColumnPlan) -> Self:
         """Return the names of the values of a plan."""
         named = list(zip(plan.columns, value_names(plan), strict=True))
-        of_numbers = [names for column, names in named if column.kind != "category"]
+        of_numbers = [names for column, names in named if column.kind not in _STRINGS]
         of_dates = [names for column, names in named if column.kind == "date"]
         return cls(
             numbers=list(chain.from_iterable(of_numbers)),
@@ -280,6 +282,7 @@ class ValueNames:
                 if part in REPEATING_PARTS
             ],
             categories=[names[0] for column, names in named if column.kind == "category"],
+            texts=[names[0] for column, names in named if column.kind == "text"],
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
@@ -321,6 +324,10 @@ def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
             return list(date_parts(_moments(cells, column)).values())
         case "category":
             return [pd.Series(as_strings(cells), dtype=object)]
+        case "text":
+            strings = as_strings(cells)
+            strings[cells.missing] = ""
+            return [pd.Series(strings, dtype=object)]
         case "image":
             raise AssertionError("images are described")
 
