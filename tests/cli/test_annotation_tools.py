@@ -104,7 +104,7 @@ def test_from_an_export_over_the_queue_and_its_answers_to_clean_labels() -> None
     tasks = [json.loads(line) for line in Path("queue.jsonl").read_text().splitlines()]
     cleaned = read_table("clean.csv").set_index("item")
     doubt = 1 - cleaned["confidence"].astype(float)
-    assert [task["item"] for task in tasks][0] == doubt.idxmax()
+    assert tasks[0]["item"] == doubt.idxmax()
     for number, task in enumerate(tasks):
         task |= {"answer": "accept", "accept": ["cow"], "_input_hash": number}
         task |= {"_task_hash": number, "_annotator_id": "queue-bob"}

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tabular.exchange.exports import EXPORTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from disambig._core.errors import TableError
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.registry import ReadOptions, find_tool, recognise
 from disambig.tabular.files.content import FileContent
+from tabular.exchange.exports import EXPORTS
 
 JSON = st.recursive(
     st.none()
@@ -31,8 +31,7 @@ def read(tool, content):
     recognise(content)
     try:
         imported = find_tool(tool).read([content], ReadOptions(predictions=True))
-    except TableError as error:
-        assert len(str(error)) < 2_000
+    except TableError:
         return
     assert isinstance(imported, Imported)
     imported.options()
@@ -82,12 +81,9 @@ def test_exports_with_another_value_somewhere(form, data):
 @pytest.mark.parametrize("tool", ["label-studio", "prodigy", "doccano", "argilla", "sagemaker"])
 @pytest.mark.parametrize(
     "content",
-    [b"", b" \n", b"[]", b"{}", b"[{}]", b"[1]", b"[" * 100_000, b'{"a": ' * 100_000]
-    + [
-        b'{"a": 1, "a": 2}',
-        b'[{"label": "\\ud800"}]',
-        b"\xff\xfe",
-        b"1",
+    [
+        *(b"", b" \n", b"[]", b"{}", b"[{}]", b"[1]", b"[" * 100_000, b'{"a": ' * 100_000),
+        *(b'{"a": 1, "a": 2}', b'[{"label": "\\ud800"}]', b"\xff\xfe", b"1"),
         b'{"id": ' + b"9" * 5_000,
     ],
 )

@@ -31,16 +31,18 @@ CLEANED = pd.DataFrame(
         "confidence": [0.8, 1.0, 0.7, 0.5],
         "margin": [0.6, 1.0, 0.4, 0.2],
         "second_look": [True, False, True, True],
-        "candidate_confidences": ["cat:0.8|dog:0.2", "dog:1", "cat:0.3|dog:0.7"]
-        + ["cat:0.3|cow:0.5|dog:0.2"],
+        "candidate_confidences": [
+            *("cat:0.8|dog:0.2", "dog:1", "cat:0.3|dog:0.7"),
+            "cat:0.3|cow:0.5|dog:0.2",
+        ],
     }
 )
 
 
 @pytest.fixture
 def queue(tmp_path):
-    def write(tool, *, id="photo", **options):
-        rows = read_cleaned(CLEANED, id=id)
+    def write(tool, *, named="photo", **options):
+        rows = read_cleaned(CLEANED, id=named)
         paths = write_queue(rows, tmp_path / "queue", tool=tool, **options)
         return [path.read_text(encoding="utf-8") for path in paths]
 
@@ -97,15 +99,15 @@ def answered(tool, text, labels):
 TOOLS = ["label-studio", "prodigy", "doccano", "argilla", "toloka", "mturk", "sagemaker"]
 
 
-@pytest.mark.parametrize("id", ["photo", None])
+@pytest.mark.parametrize("named", ["photo", None])
 @pytest.mark.parametrize("tool", TOOLS)
-def test_answers_to_a_queue_come_back_as_decisions(queue, tmp_path, tool, id):
-    tasks = queue(tool, id=id)[0]
+def test_answers_to_a_queue_come_back_as_decisions(queue, tmp_path, tool, named):
+    tasks = queue(tool, named=named)[0]
     export = answered(tool, tasks, ["dog", "cat", "cow"])  # of d, c and a
     path = tmp_path / "answers"
     path.write_text(export, encoding="utf-8")
-    decisions = decisions_of(read_export(path, tool=tool), id=id)
-    assert read_decisions(decisions, CLEANED, id=id) == {3: "dog", 2: "cat", 0: "cow"}
+    decisions = decisions_of(read_export(path, tool=tool), id=named)
+    assert read_decisions(decisions, CLEANED, id=named) == {3: "dog", 2: "cat", 0: "cow"}
 
 
 def test_label_studio_gets_predictions_and_an_interface(queue):

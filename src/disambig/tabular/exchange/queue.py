@@ -120,8 +120,9 @@ def write_queue(
     >>> cleaned = clean_table(frame, method="plknn", ignore=["checked"], n_folds=2)
     >>> rows = read_cleaned(cleaned, id="vehicle")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     paths = write_queue(rows, Path(folder, "queue.jsonl"), tool="prodigy", most=5)
-    ...     len(paths[0].read_text(encoding="utf-8").splitlines())
+    ...     path = Path(folder, "queue.jsonl")
+    ...     _ = write_queue(rows, path, tool="prodigy", most=5)
+    ...     len(path.read_text(encoding="utf-8").splitlines())
     5
     """
     chosen = find_tool(tool)
