@@ -14,6 +14,7 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.cli.options import (
     CellOptions,
@@ -29,6 +30,7 @@ from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.exchange.decided import decisions_of
 from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
@@ -101,14 +103,16 @@ def load_table(
     if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
         # Nothing is learned from it, named or not.
         ignore = [*ignore, GROUPS_IN_ARRAYS]
+    of_columns, embeddings = load_features(features.features, frame, features.id, options)
     columns: dict[str, Any] = {
         "truth": labels.truth,
-        "features": features.features,
+        "features": of_columns,
         "ignore": ignore,
         "categories": features.category or (),
         "text": features.text or (),
         "decimal": None if features.decimal is None else features.decimal.value,
         "described": described_columns(file, features.image or (), features.image_model),
+        "embeddings": embeddings,
         "id": features.id,
         **group_parameters(groups),
     }
@@ -119,6 +123,26 @@ def load_table(
         labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
     columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     return frame, columns
+
+
+def load_features(
+    features: list[str] | None,
+    frame: pd.DataFrame,
+    id: str | None,  # noqa: A002
+    options: FileOptions,
+) -> tuple[list[str] | None, AnyArray | None]:
+    """Return the columns that --features names, if any, and the embeddings in its file."""
+    names = features or []
+    files = [name for name in names if name not in frame.columns and is_embedding_file(name)]
+    if not files:
+        return features, None
+    if len(files) > 1:
+        raise ParameterError(
+            f"--features takes one file of embeddings. Got {join_names(files)}: put the arrays "
+            "side by side, by numpy.hstack."
+        )
+    embeddings = read_embeddings(files[0], frame, id=id, max_memory=options.max_memory)
+    return [name for name in names if name not in files] or None, embeddings
 
 
 def described_columns(

@@ -9,6 +9,7 @@ from .exchange.decided import decisions_of as decisions_of
 from .exchange.imported import Imported as Imported
 from .exchange.queue import write_queue as write_queue
 from .exchange.reading import read_export as read_export
+from .files.embedding_files import read_embeddings as read_embeddings
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table
 from .fit_queue import FitWorkers as FitWorkers

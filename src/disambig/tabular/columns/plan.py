@@ -15,6 +15,7 @@ from disambig.tabular.columns.described_plan import (
     described_notices,
     plan_described,
 )
+from disambig.tabular.columns.embeddings import check_embeddings
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.numbers import PLAIN, Decimal, may_separate_thousands
 from disambig.tabular.columns.values import (
@@ -73,6 +74,7 @@ class FeatureColumns:
         group: str | None = None,
         decimal: Decimal | None = None,
         described: DescribedColumns | None = None,
+        embeddings: Any = None,
         listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
@@ -108,6 +110,7 @@ class FeatureColumns:
             "text": text,
             "decimal": decimal,
             "described": described,
+            "embeddings": embeddings,
             "listener": listener,
         }
 
@@ -129,6 +132,7 @@ def plan_columns(
     separator: str = LabelColumns.separator,
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
     """Decide which columns of a table are features and how each is read, and read them.
@@ -156,6 +160,8 @@ def plan_columns(
         What is before the decimals of numbers. By default what the numbers themselves say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers.
+    embeddings : array-like of shape (n_rows, n_numbers), optional
+        Numbers of every row that are not in the table.
     listener : FitListener, optional
         Is told how far that is.
 
@@ -231,11 +237,15 @@ def plan_columns(
     ]
     for name in leaking:
         del kinds[name], read[name]
-    if not read:
+    matrix = None if embeddings is None else check_embeddings(embeddings, len(frame))
+    if not read and matrix is None:
         raise TableError(_no_features_message(kinds, unusable))
     in_order = [read[name] for name in names if name in read]
-    plan = ColumnPlan(columns=tuple(planned for planned, _ in in_order))
-    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame))
+    plan = ColumnPlan(
+        columns=tuple(planned for planned, _ in in_order),
+        embeddings=0 if matrix is None else matrix.shape[1],
+    )
+    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
         *_leakage_notices(leaking, results),
         *_unusable_notices(unusable),
