@@ -1,5 +1,6 @@
 """Exports of annotation tools are input of every command, and queues go back to the tools."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -71,6 +72,15 @@ def test_an_export_needs_no_import() -> None:
         accepted("predict", model, file, "--out", f"{model}.csv")
     first, second = (read_table(f"{name}.csv")["predicted_label"] for name in ("model", "other"))
     assert first.tolist() == second.tolist()
+
+
+def test_a_packed_export_is_recognised_too() -> None:
+    prodigy_export("answers.jsonl")
+    Path("answers.jsonl.gz").write_bytes(gzip.compress(Path("answers.jsonl").read_bytes()))
+    run = accepted("audit", "answers.jsonl.gz", "--empty", "all")
+    assert "export of Prodigy" in run.err
+    accepted("import", "answers.jsonl.gz", "--out", "table.csv")
+    assert len(read_table("table.csv")) == 60
 
 
 def test_an_ignored_task_has_no_label() -> None:

@@ -250,8 +250,7 @@ def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
-    is_csv = path.suffix.lower() == ".csv"
-    alike = options if is_csv else FileOptions(max_memory=options.max_memory)
+    alike = options if _is_csv(path) else FileOptions(max_memory=options.max_memory)
     return read_file(str(path), replace(alike, format=None))
 
 
@@ -353,7 +352,7 @@ def check_output(
         raise ParameterError(
             "Standard output can carry the table or the JSON, not both. Give --out a file."
         )
-    delimiter = delimiter if to_stream or Path(out).suffix.lower() == ".csv" else None
+    delimiter = delimiter if to_stream or _is_csv(out) else None
     find_writer(out, delimiter=delimiter)
     read_from = [source for source in sources if source is not None and is_same_file(out, source)]
     if not read_from:
@@ -371,6 +370,11 @@ def check_output(
             "if it is to be replaced."
         )
     return delimiter
+
+
+def _is_csv(path: str | Path) -> bool:
+    file_format = find_format(path)
+    return file_format is not None and file_format.name == "csv"
 
 
 def is_same_file(one: str | Path, other: str | Path) -> bool:

@@ -9,9 +9,10 @@ from disambig._core.errors import TableError, warn_caller
 from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.reading import read_export
-from disambig.tabular.exchange.registry import TOOLS, Tool, recognise
+from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, recognise
 from disambig.tabular.exchange.tasks import OWN_COLUMNS
 from disambig.tabular.files.content import STANDARD_STREAM, FileContent
+from disambig.tabular.files.packed import open_unpacked, packing_of
 from disambig.tabular.labels.annotations import one_row_per_item
 
 
@@ -37,9 +38,12 @@ def _tool_of(file: str, options: FileOptions) -> Tool | None:
     if options.format is not None:
         return next((tool for tool in TOOLS if tool.name == options.format), None)
     path = Path(file)
-    # What comes through a pipe can be read once only.
-    is_file = file != STANDARD_STREAM and path.is_file()
-    return recognise(FileContent(file, path)) if is_file else None
+    if file == STANDARD_STREAM or not path.is_file():  # what comes through a pipe is read once
+        return None
+    if packing_of(path) is None:
+        return recognise(FileContent(file, path))
+    with open_unpacked(path) as (stream, _):
+        return recognise(FileContent(file, content=stream.read(MOST_LOOKED_AT)))
 
 
 def refuse_hidden_export(frame: pd.DataFrame, file: str, options: FileOptions) -> None:

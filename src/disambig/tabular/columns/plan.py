@@ -27,13 +27,14 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.content import DELIMITER
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
-    DELIMITER,
     MISS_COLUMNS,
+    UNNAMED,
     check_columns,
     find_column,
     is_blank,
@@ -55,6 +56,7 @@ _WHY_LEFT_OUT = {
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
+_NO_NAME = " (the first column, which has no name)"
 
 
 class FeatureColumns:
@@ -409,6 +411,12 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
             by_kind.setdefault(kind.kind, []).append(name)
     notices = [_left_out_notice(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
     remarks = [kind.remark for kind in kinds.values() if kind.remark]
+    remarks += [
+        f"The first column has no name, and is learned from as {name!r}: it does not number or "
+        "name the rows."
+        for name in kinds
+        if name.startswith(UNNAMED) and name in used
+    ]
     more = len(remarks) - _MOST_REMARKS
     if more > 0:
         remarks[_MOST_REMARKS:] = [f"The same, or similar, holds for {more:,} more columns."]
@@ -418,7 +426,8 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
 def _left_out_notice(kind: str, names: list[str]) -> str:
     one = len(names) == 1
     they, them = ("it", "it") if one else ("they", "them")
-    start = f"Left out {join_names(map(repr, names))}, which {_WHY_LEFT_OUT[kind][not one]}"
+    shown = (f"{name!r}{_NO_NAME if name.startswith(UNNAMED) else ''}" for name in names)
+    start = f"Left out {join_names(shown)}, which {_WHY_LEFT_OUT[kind][not one]}"
     if kind not in _LEAKING:
         return f"{start}: nothing can be learned from {them}."
     return (

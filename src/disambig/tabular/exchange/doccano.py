@@ -16,6 +16,7 @@ from disambig.tabular.exchange.records import (
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tasks import Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.formats import split_name
 
 _LABELS = ("label", "labels", "cats", "annotations")
 _NOT_DATA = (
@@ -29,7 +30,7 @@ def read_doccano(contents: Sequence[FileContent], options: ReadOptions) -> Impor
     reading = Reading(contents[0], options)
     for content in contents:
         # A project that is not shared exports a file for each user.
-        who = content.stem if len(contents) > 1 else None
+        who = split_name(content.name)[0] if len(contents) > 1 else None
         for place, record in read_records(content, options.encoding):
             reading.tasks.append(_task(record, place, who, options))
     return reading.imported()

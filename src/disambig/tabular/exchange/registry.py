@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _EXCHANGE = "disambig.tabular.exchange"
 # What an object at the beginning of a file may take: enough for a task with many annotations.
-_MOST_LOOKED_AT = 1 << 20
+MOST_LOOKED_AT = 1 << 20
 _DEFAULT_UNSURE = (
     "unsure", "not sure", "i'm not sure", "don't know", "i don't know", "do not know", "can't tell",
     "cannot tell",
@@ -172,7 +172,7 @@ def recognise(content: FileContent) -> Tool | None:
 def _first_keys(content: FileContent) -> list[str]:
     """Return the keys of the first object in a file, or else the cells of its first line."""
     with content.open() as stream:
-        text = stream.read(_MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
+        text = stream.read(MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
     if text.startswith(("{", "[")):
         try:
             value, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
