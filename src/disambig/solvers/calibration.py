@@ -15,11 +15,11 @@ the predicted label, stays as it is. Where the two come from depends on the ques
   should get little probability beside it. Where labels occur together, a model may confuse these
   more than others. Rows of a single label tell: if the truth gets less probability there than
   confidences in the ambiguous rows imply, these are made more even until both agree.
-- Votes on a row's candidates are multiplied with the probabilities, to the power that agrees best with these.
-  Beliefs are different, as those of a language model that was shown what the features describe: they rest
-  on the same evidence as a model that learned from them, and a product would count it twice. Power and
-  doubt are then those under which beliefs on rows that the model has not seen are likeliest, a proper
-  score, and a row gets the geometric mean of the two.
+- Votes on a row's candidates are multiplied with the probabilities, to the power that agrees best
+  with these. Beliefs are different, as those of a language model that was shown what the features
+  describe: they rest on the same evidence as a model that learned from them, and a product would
+  count it twice. Power and doubt are then those under which beliefs on rows that the model has not
+  seen are likeliest, a proper score, and a row gets the geometric mean of the two.
 """
 
 from collections.abc import Callable
