@@ -141,13 +141,6 @@ TAUGHT_NOTHING = {
         pd.DataFrame({"id": [f"u{n}" for n in range(60)], "label": ["cat", "dog"] * 30}), [],
         "'id' is an identifier",
     ),
-    "text": (
-        as_labels(["cat", "dog"] * 30).assign(
-            note=[f"these are {n} words about a thing {n % 7}" for n in range(60)]
-        ),
-        ["--features=note"],
-        "'note' holds free text",
-    ),
     "constants only": (
         pd.DataFrame({"a": ["1"] * 60, "label": ["cat", "dog"] * 30}), [], "one value in all rows"
     ),

@@ -145,6 +145,13 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+class Decimal(StrEnum):
+    """What is before the decimals of a number."""
+
+    point = "."
+    comma = ","
+
+
 class Promise(StrEnum):
     """What is known of a group of rows as a whole."""
 
@@ -337,9 +344,23 @@ class FeatureOptions:
             "like numbers; repeat the option."
         ),
     ] = None
+    text: Annotated[
+        list[str] | None,
+        _feature_option(
+            help="Column of free text, where it is not recognised as such; repeat the option."
+        ),
+    ] = None
     id: Annotated[
         str | None,
         _feature_option(help="Column that names the rows; nothing is learned from it."),
+    ] = None
+    decimal: Annotated[
+        Decimal | None,
+        typer.Option(
+            help="What is before the decimals of numbers, if they do not say so themselves, as "
+            "1,234 does not.",
+            rich_help_panel="The features",
+        ),
     ] = None
     image: Annotated[
         list[str] | None,

@@ -89,6 +89,8 @@ def load_table(
         "features": features.features,
         "ignore": ignore,
         "categories": features.category or (),
+        "text": features.text or (),
+        "decimal": None if features.decimal is None else features.decimal.value,
         "described": described_columns(file, features.image or (), features.image_model),
         "id": features.id,
         **group_parameters(groups),

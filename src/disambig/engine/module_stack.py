@@ -28,8 +28,11 @@ class ModuleStack(Stack):
     factory : callable
         Called once for every network as ``factory(n_inputs, n_outputs)``; returns a module that
         takes a tensor of shape (rows, n_inputs) and returns logits of shape (rows, n_outputs).
-    n_inputs, n_outputs : int
-        Number of features and of classes.
+    n_inputs : int or tuple of int
+        Number of features; or the shape of a row, such as (1, 8, 8): modules then take a tensor of
+        shape (rows, 1, 8, 8).
+    n_outputs : int
+        Number of classes.
     seeds : sequence of int
         One for every network: what its module draws from torch's global generators, when it is
         made and when it is trained, follows from it. Their own state is left as it was.
@@ -39,13 +42,14 @@ class ModuleStack(Stack):
 
     def __init__(
         self,
-        factory: Callable[[int, int], Any],
-        n_inputs: int,
+        factory: Callable[[Any, int], Any],
+        n_inputs: int | tuple[int, ...],
         n_outputs: int,
         *,
         seeds: Sequence[int],
     ) -> None:
         super().__init__()
+        self._row_shape = n_inputs if isinstance(n_inputs, tuple) else (n_inputs,)
         self._n_outputs = n_outputs
         self._streams = streams_of(seeds)
         self._outputs: list[Tensor] = []
@@ -67,8 +71,9 @@ class ModuleStack(Stack):
         for network, module in enumerate(self.members):
             # A module may normalise over its rows, so it never sees those that only fill up.
             n_rows = int(rows.counts[network])
+            of_network = features[network, :n_rows].reshape(n_rows, *self._row_shape)
             with torch.enable_grad(), _drawing_from(int(seeds[network]), features.device):
-                output = self._checked(module.train()(features[network, :n_rows]), n_rows)
+                output = self._checked(module.train()(of_network), n_rows)
             if not output.requires_grad:
                 raise ParameterError(
                     "'network' must return modules whose logits can be learned from. "
@@ -87,7 +92,8 @@ class ModuleStack(Stack):
 
     def infer(self, features: Tensor) -> Tensor:
         """Return the logits of every network for the same rows; see ``Stack``."""
-        logits = [module.eval()(features) for module in self.members]
+        shaped = features.reshape(len(features), *self._row_shape)
+        logits = [module.eval()(shaped) for module in self.members]
         return torch.stack([self._checked(output, len(features)) for output in logits])
 
     def multiplications_per_row(self) -> float:

@@ -110,6 +110,9 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
 
     card: ClassVar[MethodCard]
     accepts_sparse: ClassVar[bool] = False
+    # Whether the words of texts are better given to it in a few dense features: trees ask for one
+    # word at a time.
+    prefers_dense: ClassVar[bool] = False
     # Whether _fit uses candidates.row_weights: see RowWeightsMixin.
     uses_row_weights: ClassVar[bool] = False
     # Whether it is a member of a mix, or judges for one.

@@ -120,6 +120,7 @@ class DisambiguatingBoosting(CrossFittedClassifier):
         paper="this package",
     )
     accepts_sparse: ClassVar[bool] = True
+    prefers_dense: ClassVar[bool] = True
     _learned: ClassVar[Learned] = {
         "_scaler": SCALER,
         "_trees": TREES,

@@ -113,6 +113,7 @@ class DisambiguatingForest(RowWeightsMixin, PartialLabelClassifier):
         paper="this package",
     )
     accepts_sparse: ClassVar[bool] = True
+    prefers_dense: ClassVar[bool] = True
     # A fit leaves held_out_proba_ behind.
     judges_itself: ClassVar[bool] = True
     _learned: ClassVar[Learned] = {"_scaler": SCALER, "_trees": TREES}

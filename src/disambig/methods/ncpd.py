@@ -321,7 +321,7 @@ class NCPDClassifier(NetworkClassifier):
         activation: str = "relu",
         batch_norm: bool = True,
         scaling: Any = "half",
-        network: Callable[[int, int], Any] | None = None,
+        network: Callable[[Any, int], Any] | None = None,
         validation: Any = None,
         early_stopping: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,

@@ -22,6 +22,7 @@ from disambig.tabular.clean_details import (
     describe_cleaning,
     write_details,
 )
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import (
     DEFAULT_ERRORS_TO_FIND,
@@ -153,6 +154,8 @@ def clean_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
@@ -192,6 +195,10 @@ def clean_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers. By default those whose cells end
         like image files that are there, seen from the working directory.
@@ -299,6 +306,8 @@ def clean_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        decimal=decimal,
         described=described,
         id=id,
         decisions=decisions,

@@ -13,6 +13,7 @@ from disambig.candidates.groups import PromiseKind
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.audit.groups_noticed import warn_of_groups
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
@@ -51,6 +52,8 @@ def fit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
@@ -85,6 +88,10 @@ def fit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers. By default those whose cells end
         like image files that are there, seen from the working directory.
@@ -172,6 +179,8 @@ def fit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        decimal=decimal,
         described=described,
         id=id,
         decisions=decisions,

@@ -25,6 +25,8 @@ from disambig.candidates.checks import is_missing
 CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candidate_confidences")
 # And where it had folds, about the sets that may miss the right label.
 MISS_COLUMNS = ("miss_probability", "label_if_missed")
+# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
+DELIMITER = "delimiter"
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({

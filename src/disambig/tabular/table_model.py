@@ -27,7 +27,7 @@ from disambig._core.messages import join_names, option
 from disambig._core.parameters import check_integer
 from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.temporaries import find_moved_aside
-from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray
 from disambig._version import __version__
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
@@ -67,7 +67,7 @@ class TableModel:
     plan : ColumnPlan
         Which columns are features, and what they hold.
     transformer : FeatureTransformer
-        Fitted: fills in missing values, scales numbers, one-hot encodes categories.
+        Fitted: fills in missing values, scales numbers, one-hot encodes categories, counts words.
     classifier : PartialLabelClassifier
         Fitted to the features that the transformer makes.
     estimate : Estimate or None
@@ -304,12 +304,13 @@ def _possible_columns(probabilities: FloatArray, threshold: float) -> list[list[
 
 def untrained_model(
     plan: ColumnPlan, values: pd.DataFrame, classifier: "PartialLabelClassifier"
-) -> tuple[TableModel, FloatArray]:
+) -> tuple[TableModel, Features]:
     """Return a model whose transformer is fitted, and the features to fit its classifier on.
 
     Features are scaled once. Columns of a table have units of their own, so numbers are
     standardised here, columns of 0 and 1 are left alone, and the ``scaling`` of the classifier is
-    set to "none". One whose ``scaling`` is another than its default does it by itself.
+    set to "none". One whose ``scaling`` is another than its default does it by itself. Words of
+    texts stay sparse features where the classifier takes such.
     """
     scaling = classifier.get_params(deep=False).get("scaling", "none")
     parameter = inspect.signature(type(classifier)).parameters.get("scaling")
@@ -318,7 +319,12 @@ def untrained_model(
         classifier.set_params(scaling="none")
     by_table = by_default or (isinstance(scaling, str) and scaling == "none")
     kind: Literal["standard", "none"] = "standard" if by_table else "none"
-    transformer = FeatureTransformer.fit(values, plan, scaling=kind)
+    transformer = FeatureTransformer.fit(
+        values,
+        plan,
+        scaling=kind,
+        sparse=classifier.accepts_sparse and not classifier.prefers_dense,
+    )
     return TableModel(plan, transformer, classifier), transformer.transform(values)
 
 
@@ -590,10 +596,14 @@ def _check_predictions(model: TableModel) -> None:
     expected, given = model.classifier.n_features_in_, model.transformer.n_features
     if expected != given:
         raise ValueError(f"its method needs {expected} features, and gets {given}")
-    strange = ((model.transformer.numbers, 0.0), (model.transformer.categories, _UNKNOWN_CATEGORY))
+    transformer = model.transformer
+    strange: tuple[tuple[list[str], list[Any], type], ...] = (
+        (transformer.numbers, [None, 0.0], np.float64),
+        (transformer.categories, [None, _UNKNOWN_CATEGORY], object),
+        (list(transformer.texts), ["", _UNKNOWN_CATEGORY], object),
+    )
     parts = [
-        pd.DataFrame({name: [None, value] for name in names}, dtype=kind)
-        for (names, value), kind in zip(strange, (np.float64, object), strict=True)
+        pd.DataFrame(dict.fromkeys(names, cells), dtype=kind) for names, cells, kind in strange
     ]
     values = pd.concat(parts, axis=1)
     with warnings.catch_warnings():

@@ -14,6 +14,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.registry import get_method
 from disambig.solvers.annotator_model import AnnotatorModel
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
@@ -81,6 +82,8 @@ def prepare_task(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
@@ -103,6 +106,8 @@ def prepare_task(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        decimal=decimal,
         group=group,
         described=described,
         listener=listener,

@@ -11,8 +11,9 @@ from disambig._core.array_file import MODEL_KIND, MODEL_VERSION, read_arrays, wr
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods.auto.estimator import AutoDisambiguator as Estimator
-from disambig.methods.auto.learners import LEARNERS, can_learn, deal_judged_rows
+from disambig.methods.auto.learners import LEARNERS, can_learn, deal_judged_rows, suited
 from disambig.methods.ncpd_plus.selection import compare
+from disambig.solvers.reduction import Reduction
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
 from disambig.tabular.table_model import untrained_model
 
@@ -152,7 +153,7 @@ def test_a_time_budget_leaves_out_what_takes_too_long(quick, monkeypatch, data):
     seconds = {"em": 1.0, "plknn": 2.0, "sure": 40.0}
     monkeypatch.setattr(
         "disambig.methods.auto.estimator.seconds_of",
-        lambda learners, *_: {name: seconds[name] for name in learners},
+        lambda task: {name: seconds[name] for name in task.learners},
     )
     names = list(seconds)
 
@@ -167,15 +168,36 @@ def test_a_time_budget_leaves_out_what_takes_too_long(quick, monkeypatch, data):
 
 def test_what_cannot_learn_the_data_is_left_out():
     y = CandidateLabels.from_labels(["a", "b"] * 10)
-    X = np.zeros((20, 2))
-    assert all(can_learn(name, X, y) for name in LEARNERS)
-    able = [name for name in LEARNERS if can_learn(name, sparse.csr_array(X), y)]
-    assert able == ["em", "forest", "boosting"]
+    assert all(can_learn(name, y) for name in LEARNERS)
     weighted = y.with_row_weights(np.ones(20))
-    assert not can_learn("sure", X, weighted)
-    assert not can_learn("sure", X, y, class_weight="balanced")
+    assert not can_learn("sure", weighted)
+    assert not can_learn("sure", y, class_weight="balanced")
     many = CandidateLabels.from_labels(["a", "b"] * 3000)
-    assert not can_learn("sure", np.zeros((6000, 2)), many)
+    assert not can_learn("sure", many)
+
+
+def test_of_words_alone_trees_and_networks_do_not_learn_by_default():
+    words = np.eye(20, 40)
+    beside = np.column_stack([np.arange(1, 21), words])
+    assert suited(LEARNERS, sparse.csr_array(words)) == ["em", "sure"]
+    assert suited(LEARNERS, sparse.csr_array(beside)) == list(LEARNERS)
+    assert suited(LEARNERS, words) == list(LEARNERS)
+
+
+def test_of_sparse_features_each_learner_gets_what_it_takes(data, tmp_path):
+    words = sparse.random_array((150, 60), density=0.1, rng=np.random.default_rng(0))
+    X = sparse.csr_array(sparse.hstack([data.X, words]))
+    model = AutoDisambiguator(learners=["em", "sure"], random_state=0).fit(X, data.candidates)
+    assert set(model.members_) == {"em", "sure"}
+    reduction = Reduction.fit(X)
+    rows = {"em": X, "sure": reduction.apply(X)}
+    weights = model.selection_.weights
+    expected = sum(weights[n] * m.predict_proba(rows[n]) for n, m in model.members_.items())
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X.toarray()), expected, atol=1e-12)
+    model.save(tmp_path / "model")
+    loaded = AutoDisambiguator.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_if_nobody_can_learn_the_data_that_is_said(data):
@@ -245,8 +267,8 @@ def test_one_scaling_is_that_of_all_learners(data):
     scaled = AutoDisambiguator(learners=names, scaling="none", random_state=0)
     own = AutoDisambiguator(learners=names, random_state=0)
     for model, expected in ((scaled, {"none"}), (own, {"standard", "half", None})):
-        made = model._made_learners(*model._begin_fit(data.X, data.candidates))
-        assert {learner.scaling for learner in made.values()} == expected
+        task = model._task(*model._begin_fit(data.X, data.candidates))
+        assert {learner.scaling for learner in task.learners.values()} == expected
 
 
 def test_columns_of_a_table_are_scaled_once():

@@ -113,8 +113,23 @@ def test_long_values_are_free_text():
     assert kind_of([f"review number {i} of many" for i in range(100)] * 10) == "text"
 
 
-def test_many_different_values_of_which_some_repeat_are_free_text():
-    assert kind_of([f"w{i}" for i in range(30)] + ["w1"]) == "text"
+def test_many_different_values_of_which_some_repeat_are_names_or_titles():
+    assert kind_of([f"w{i}" for i in range(30)] + ["w1"]) == "names"
+    assert kind_of([f"part {i}" for i in range(30)] + ["part 1"]) == "text"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["第{}个包裹今天早上已经送到了", "ฉันได้รับพัสดุ {} ชิ้นเมื่อเช้านี้", "{}つの荷物が今朝届きました"],
+)
+def test_sentences_without_spaces_are_text(sentence):
+    numbers = "一二三四五六七八九十"
+    cells = [sentence.format(a + b) for a in numbers for b in numbers]
+    assert kind_of(cells) == "text"
+
+
+def test_names_of_a_script_without_spaces_are_identifiers():
+    assert kind_of(["张伟", "王秀英", "李娜", "刘洋"]) == "identifier"
     assert kind_of([f"w{i}" for i in range(15)] + ["w1"]) == "category"
 
 
@@ -233,11 +248,11 @@ def test_what_is_known_to_be_a_category_is_one(values):
     assert describe_cells(read_column(pd.Series(values)), category=True).kind == "category"
 
 
-def test_identifiers_and_counters_can_be_features_and_text_cannot():
+def test_identifiers_counters_and_text_can_be_features():
     assert described(["a", "b"]).feature == "category"
     assert described([5, 7], name="id").feature == "number"
     assert described(range(20)).feature == "number"
-    assert described(["four words at least", "and some more of them"]).feature is None
+    assert described(["four words at least", "and some more of them"]).feature == "text"
 
 
 @pytest.mark.parametrize("value", ["inf", "-Infinity", "1e400", "1e301", float("inf"), 10**400])
@@ -293,10 +308,11 @@ def test_types_that_no_feature_is_made_of_are_refused(column):
 
 
 def test_a_cell_that_spoils_a_column_of_numbers_is_pointed_to():
-    found = described(["1.5", "2", "?", "4", "2"], name="age")
+    found = described(["1.5", "2", "two", "4", "2"], name="age")
     assert found.kind == "category"
-    assert "Most cells of 'age' look like numbers, but '?' (row 3)" in found.remark
-    assert "'1,5' (row 1)" in described(["1,5", "2,5", "1,5"]).remark
+    assert "Most cells of 'age' look like numbers, but 'two' (row 3)" in found.remark
+    assert "'2.5' (row 2)" in described(["1,5", "2.5", "3,5", "1,5"]).remark
+    assert "'old' (row 3)" in described(["1,5", "?", "old", "2,5", "3,25"] * 2).remark
     assert described(["red", "green", "red"]).remark == ""
 
 

@@ -91,9 +91,8 @@ def test_several_writers_do_not_disturb_each_other(tmp_path):
         for one in some:
             DescribedCache(tmp_path, Lengths()).keep(described(one))
 
-    threads = [
-        threading.Thread(target=write, args=(contents[n::3] + contents[:5],)) for n in range(3)
-    ]
+    shares = [contents[start::3] + contents[:5] for start in range(3)]
+    threads = [threading.Thread(target=write, args=(share,)) for share in shares]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -90,7 +90,7 @@ def test_missing_and_broken_files_are_gaps_and_named(signs, tmp_path):
     frame.loc[7, "photo"] = "broken.png"
 
     with pytest.warns(UserWarning, match="2 of 59 images of column 'photo' cannot") as caught:
-        plan, values, _ = plan_columns(
+        _, values, _ = plan_columns(
             frame, reserved=["label", "truth"], described=DescribedColumns(folder=folder)
         )
 

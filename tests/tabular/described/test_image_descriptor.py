@@ -65,12 +65,7 @@ def test_numbers_of_a_version_do_not_change():
     numbers = numbers_of(draw("cross", seed=3))[0].astype(np.float64)
 
     assert BuiltInDescriptor.fingerprint == "1"
-    sums = [
-        numbers[:324].sum(),
-        numbers[324:388].sum(),
-        numbers[388:420].sum(),
-        numbers[420:].sum(),
-    ]
+    sums = [part.sum() for part in np.split(numbers, [324, 388, 420])]
     np.testing.assert_allclose(sums, STORED, rtol=1e-3)
 
 

@@ -1,5 +1,7 @@
 import io
 import os
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ def pixels_of(content: bytes) -> np.ndarray:
 
 
 PNG = content_of(Image.fromarray(COLOURS), "PNG")
+GIF = content_of(Image.fromarray(COLOURS), "GIF")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF", "PPM"])
@@ -110,34 +113,27 @@ def test_what_is_not_a_whole_image_is_refused_with_its_reason(content, reason):
         open_image(content, smallest=48)
 
 
-def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked():
+@pytest.mark.parametrize("side", [9_000, 30_000])
+def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked(side):
     header = content_of(Image.new("1", (1, 1)), "PNG")
     # The width and the height stand behind the signature and the name of the first chunk.
-    sides = (30_000).to_bytes(4, "big") * 2
-    import zlib
-
+    sides = side.to_bytes(4, "big") * 2
     chunk = b"IHDR" + sides + header[24:29]
     content = header[:12] + chunk + zlib.crc32(chunk).to_bytes(4, "big") + header[33:]
 
-    with pytest.raises(
-        UnreadableCellError, match=r"30,000 x 30,000 pixels|DecompressionBomb|exceeds"
-    ):
+    with pytest.raises(UnreadableCellError, match="more than 80,000,000 pixels"):
         open_image(content, smallest=48)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_bytes_give_an_image_or_a_reason_and_nothing_else(data):
-    content = bytearray(
-        data.draw(st.sampled_from([PNG, content_of(Image.fromarray(COLOURS), "GIF")]))
-    )
+    content = bytearray(data.draw(st.sampled_from([PNG, GIF])))
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
 
-    try:
+    with suppress(UnreadableCellError):
         assert open_image(bytes(content), smallest=48).mode == "RGB"
-    except UnreadableCellError as error:
-        assert "\n" not in str(error)
 
 
 def test_paths_begin_in_the_folder_or_are_whole(tmp_path):

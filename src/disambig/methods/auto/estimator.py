@@ -7,6 +7,8 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
 from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError
@@ -27,6 +29,8 @@ from disambig.methods.auto.learners import (
     deal_judged_rows,
     fit_mixes,
     seconds_of,
+    suited,
+    takes_sparse,
 )
 from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.class_weights import ClassWeight, check_class_weight
@@ -36,9 +40,11 @@ from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
 from disambig.methods.saving import plain_parameters
 from disambig.methods.scaling import fit_scaler
+from disambig.solvers.reduction import Reduction
 
 # They say how a fit is run, not what it gave; some are code.
 _NOT_KEPT = frozenset({"callbacks", "checkpoint", "device"})
+_REDUCTION = "reduction"
 
 
 class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
@@ -53,8 +59,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     Parameters
     ----------
     learners : sequence of str, default=("em", "sure", "forest", "boosting", "ncpd_plus")
-        Names of methods. Those that cannot learn the data at hand (sparse features, weights of rows
-        or classes, very many rows) are left out.
+        Names of methods. Those that cannot learn the data at hand (weights of rows or classes, very
+        many rows) are left out. Of sparse features, such as words, linear learners get all, and the
+        others a truncated SVD beside the columns that most rows fill. Where there are no such
+        columns, trees and networks are left out of the default.
     time_budget : float, optional
         Seconds that training may take. Before it starts, the time of every learner is estimated,
         and the quickest are taken as long as there is time; one is always trained. The result then
@@ -110,6 +118,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         paper="this package",
     )
     accepts_sparse: ClassVar[bool] = True
+    _reduction: Reduction | None = None  # of sparse features, where some members need it
 
     def __init__(
         self,
@@ -190,12 +199,31 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
         tasks = [
-            Task(X, candidates, method._folds(candidates), method._made_learners(X, candidates))
+            method._task(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
         for method, (selection, members) in zip(methods, fit_mixes(tasks), strict=True):
             method.selection_, method.members_ = selection, members
+            if all(map(takes_sparse, members)):
+                method._reduction = None
         return [method._mean_confidences() for method in methods]
+
+    def _task(self, X: Features, candidates: CandidateLabels) -> Task:
+        """Return what is to be learned, by all learners that can learn these rows in time."""
+        task = self._task_of_able(X, candidates)
+        if self.time_budget is None or len(task.learners) == 1:
+            return task
+        in_time = self._in_time(seconds_of(task))
+        return task._replace(learners={name: task.learners[name] for name in in_time})
+
+    def _task_of_able(self, X: Features, candidates: CandidateLabels) -> Task:
+        """Return what is to be learned, by all learners that can learn these rows."""
+        learners = self._able_learners(X, candidates)
+        self._reduction = reduced = None
+        if sparse.issparse(X) and not all(map(takes_sparse, learners)):
+            self._reduction = Reduction.fit(X)
+            reduced = self._reduction.apply(X)
+        return Task(X, candidates, self._folds(candidates), learners, reduced)
 
     def _folds(self, candidates: CandidateLabels) -> IntArray:
         return deal_judged_rows(candidates, self.n_folds, self._seeds()[0])
@@ -204,25 +232,19 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         """Return the seeds of the folds and of every learner."""
         return spawn_seeds(self.random_state, 1 + len(self.learners))
 
-    def _made_learners(self, X: Features, candidates: CandidateLabels) -> Learners:
-        """Return an unfitted classifier for every learner that can learn these rows in time."""
-        learners = self._able_learners(X, candidates)
-        if self.time_budget is None or len(learners) == 1:
-            return learners
-        in_time = self._in_time(seconds_of(learners, X, candidates, self._folds(candidates)))
-        return {name: learner for name, learner in learners.items() if name in in_time}
-
     def _able_learners(self, X: Features, candidates: CandidateLabels) -> Learners:
         """Return an unfitted classifier for every learner that can learn these rows."""
+        names = list(self.learners)
+        wanted = suited(names, X) if tuple(names) == LEARNERS else names
         learners = {
             name: self._made(name, seed)
-            for name, seed in zip(self.learners, self._seeds()[1:], strict=True)
-            if can_learn(name, X, candidates, class_weight=self.class_weight)
+            for name, seed in zip(names, self._seeds()[1:], strict=True)
+            if name in wanted and can_learn(name, candidates, class_weight=self.class_weight)
         }
         if not learners:
             raise ParameterError(
-                f"None of the learners {', '.join(self.learners)} can learn from such features, "
-                f"weights or numbers of rows: {candidates.shape[0]:,} rows, "
+                f"None of the learners {', '.join(self.learners)} can learn from such weights "
+                f"or numbers of rows: {candidates.shape[0]:,} rows, "
                 f"{candidates.shape[1]:,} classes. Name others, such as 'em'."
             )
         return learners
@@ -253,8 +275,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         return made
 
     def _estimate_seconds(self, X: Features, candidates: CandidateLabels) -> float:
-        learners = self._able_learners(X, candidates)
-        seconds = seconds_of(learners, X, candidates, self._folds(candidates))
+        seconds = seconds_of(clone(self)._task_of_able(X, candidates))
         return sum(seconds[name] for name in self._in_time(seconds))
 
     # ---- predicting
@@ -262,9 +283,11 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _predict_proba(self, X: Features) -> FloatArray:
         weights = self.selection_.weights
         total: FloatArray = np.zeros((X.shape[0], len(self.classes_)))
+        reduced = None if self._reduction is None else self._reduction.apply(X)
         for name, member in self.members_.items():
+            rows = X if reduced is None or takes_sparse(name) else reduced
             with member._threads():
-                total += weights[name] * member._predict_proba(X)
+                total += weights[name] * member._predict_proba(rows)
         total /= total.sum(axis=1, keepdims=True)
         return total
 
@@ -281,6 +304,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         for name, member in self.members_.items():
             of_member, members[name] = member._to_arrays()
             arrays |= {f"{name}.{part}": np.asarray(value) for part, value in of_member.items()}
+        if self._reduction is not None:
+            of_reduction = self._reduction.to_arrays().items()
+            arrays |= {f"{_REDUCTION}.{part}": value for part, value in of_reduction}
         parameters = self.get_params(deep=False)
         kept = {name: value for name, value in parameters.items() if name not in _NOT_KEPT}
         return arrays, {
@@ -293,6 +319,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
         self._fitted_on_sparse = bool(description["sparse"])
         self.selection_ = Selection.from_dict(description["selection"])
+        of_reduction = take_part(arrays, _REDUCTION)
+        self._reduction = (
+            Reduction.from_arrays(self.n_features_in_, of_reduction) if of_reduction else None
+        )
         weights = self.selection_.weights
         if set(weights) != set(description["members"]) or abs(sum(weights.values()) - 1) > 1e-6:
             raise ValueError("every member needs a weight, and weights must sum to one")
@@ -313,6 +343,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         given = on_device if method._framework == "torch" else {}
         member = method._with_parameters(description["parameters"], **given)
         member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
+        if self._reduction is not None and not takes_sparse(name):
+            member.n_features_in_ = self._reduction.width
         member.candidate_confidence_ = self.candidate_confidence_
         if method._framework == "torch":
             import torch  # heavy, and a mix may be without networks

@@ -16,9 +16,12 @@ from disambig.methods.cost import estimate_fit_seconds
 from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, compare
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fit_copies, judge_by_others
+from disambig.solvers.reduction import full_columns
 
 # Linear, kernel, trees of two kinds, networks.
 LEARNERS = ("em", "sure", "forest", "boosting", "ncpd_plus")
+# Of these by default, where features are nothing but words: the others learn less, and slowly.
+LEARNERS_OF_WORDS = ("em", "sure")
 # Learners whose time or memory grows too fast: rows, or rows times classes, at the most.
 _MOST_ROWS = {"sure": 5_000}
 _MOST_NUMBERS = {"boosting": 2_000_000, "forest": 50_000_000}
@@ -39,17 +42,31 @@ class Task(NamedTuple):
     candidates: CandidateLabels
     folds: IntArray  # of the rows that learners are compared on; -1 for the others
     learners: Learners  # not fitted yet
+    reduced: FloatArray | None = None  # dense rows, for learners that do not take sparse ones
+
+    def rows_for(self, name: str) -> Features:
+        """Return the features that a learner gets."""
+        return self.X if self.reduced is None or takes_sparse(name) else self.reduced
 
 
-def can_learn(
-    name: str, X: Features, candidates: CandidateLabels, *, class_weight: Any = None
-) -> bool:
-    """Return whether a method takes such features and weights, and is not too slow for them."""
+def takes_sparse(name: str) -> bool:
+    """Return whether a method learns from sparse features as they are."""
+    method = get_method(name)
+    return method.accepts_sparse and not method.prefers_dense
+
+
+def suited(names: Sequence[str], X: Features) -> list[str]:
+    """Return the learners that suit such features, of those that are taken by default."""
+    only_words = sparse.issparse(X) and not len(full_columns(X))
+    return [name for name in names if name in LEARNERS_OF_WORDS or not only_words]
+
+
+def can_learn(name: str, candidates: CandidateLabels, *, class_weight: Any = None) -> bool:
+    """Return whether a method takes such weights, and is not too slow for so many rows."""
     method = get_method(name)
     n_rows, n_classes = candidates.shape
     return (
-        (method.accepts_sparse or not sparse.issparse(X))
-        and (method.uses_row_weights or candidates.row_weights is None)
+        (method.uses_row_weights or candidates.row_weights is None)
         and (class_weight is None or "class_weight" in method().get_params(deep=False))
         and n_rows <= _MOST_ROWS.get(name, n_rows)
         and n_rows * n_classes <= _MOST_NUMBERS.get(name, n_rows * n_classes)
@@ -77,13 +94,12 @@ def deal_judged_rows(candidates: CandidateLabels, n_folds: int, seed: int) -> In
     return folds
 
 
-def seconds_of(
-    learners: Learners, X: Features, candidates: CandidateLabels, folds: IntArray
-) -> dict[str, float]:
+def seconds_of(task: Task) -> dict[str, float]:
     """Return about how long every learner will take, judging included."""
     return {
-        name: estimate_fit_seconds(learner, X, candidates) * (1 + _fits_of_judges(learner, folds))
-        for name, learner in learners.items()
+        name: estimate_fit_seconds(learner, task.rows_for(name), task.candidates)
+        * (1 + _fits_of_judges(learner, task.folds))
+        for name, learner in task.learners.items()
     }
 
 
@@ -123,7 +139,7 @@ def _names(tasks: Sequence[Task]) -> list[str]:
 
 
 def _fit_to_all_rows(name: str, tasks: Sequence[Task]) -> None:
-    data = [(task.X, task.candidates) for task in tasks]
+    data = [(task.rows_for(name), task.candidates) for task in tasks]
     fit_copies([task.learners[name] for task in tasks], data)
 
 
@@ -147,7 +163,7 @@ def judge(tasks: Sequence[Task], *, even_alone: bool = False) -> list[dict[str, 
             continue
         for judges in _judges(learners, tasks):
             tables = [
-                (judge, tasks[n].X, tasks[n].candidates, tasks[n].folds)
+                (judge, tasks[n].rows_for(name), tasks[n].candidates, tasks[n].folds)
                 for n, judge in judges.items()
             ]
             for n, probabilities in zip(judges, judge_by_others(tables), strict=True):
@@ -167,7 +183,7 @@ def _judges(
 
     numbers = list(copies)
     methods = [copies[n].set_params(checkpoint=None) for n in numbers]
-    data = [(tasks[n].X, tasks[n].candidates) for n in numbers]
+    data = [(tasks[n].rows_for("ncpd_plus"), tasks[n].candidates) for n in numbers]
     for of_one_kind in make_judges(methods, data).values():
         yield {numbers[place]: judge for place, judge in of_one_kind.items()}
 

@@ -86,7 +86,9 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     network : callable, optional
         Makes your own networks: called as ``network(n_features, n_classes)`` once for each, it
         returns a ``torch.nn.Module`` from rows to logits. ``hidden``, ``dropout``, ``activation``
-        and ``batch_norm`` are then ignored.
+        and ``batch_norm`` are then ignored. With it ``X`` may have more dimensions, such as images
+        of shape (n_samples, channels, height, width): ``n_features`` is then the shape of a row,
+        and ``scaling`` scales all places of a channel alike.
     validation : float or (X, y), optional
         Validation rows with candidate sets: a share of the rows given to ``fit``, which are then
         not trained on, or other rows. Their covering rate is in ``history_``.
@@ -178,7 +180,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         activation: str = "relu",
         batch_norm: bool = True,
         scaling: Any = "half",
-        network: Callable[[int, int], Any] | None = None,
+        network: Callable[[Any, int], Any] | None = None,
         validation: Any = None,
         early_stopping: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -261,7 +263,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             Features.
         """
         check_is_fitted(self)
-        return self._per_network(validate_data(self, X, reset=False))
+        return self._per_network(self._checked_features(X, reset=False))
 
     # ---- what the base class of all methods calls
 
@@ -304,6 +306,16 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             check_callbacks(self.callbacks)
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, minimum=0)
+
+    def _checked_features(self, X: Any, *, reset: bool) -> Features:
+        if np.ndim(X) <= 2:
+            return super()._checked_features(X, reset=reset)
+        if self.network is None:
+            raise ParameterError(
+                "Rows of more than one dimension, such as images, need a network of your own "
+                f"('network'). Got {np.ndim(X)} dimensions: X.reshape(len(X), -1) has two."
+            )
+        return validate_data(self, X, reset=reset, allow_nd=True)
 
     @classmethod
     def _threads(cls) -> AbstractContextManager[None]:
@@ -414,7 +426,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         """Return the training of a stack, and say what users should know before it begins."""
         device = choose_device(self.device)
         problems = [plan.data for plan in plans]
-        n_features, n_classes = problems[0].features.shape[1], plans[0].n_classes
+        n_features = plans[0].views.input_shape or problems[0].features.shape[1]
+        n_classes = plans[0].n_classes
         seeds = [seed for plan in plans for seed in plan.seeds[2:]]
         noise, noise_from = self._swap_noise()
         settings = TrainingSettings(
@@ -478,10 +491,13 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             return tuple(hidden)
         return (hidden,)
 
-    def _make_networks(self, n_features: int, n_classes: int, seeds: Sequence[int]) -> Stack:
+    def _make_networks(
+        self, n_features: int | tuple[int, ...], n_classes: int, seeds: Sequence[int]
+    ) -> Stack:
         """Return untrained networks, one for every seed."""
         if self.network is not None:
             return ModuleStack(self.network, n_features, n_classes, seeds=seeds)
+        assert isinstance(n_features, int)
         return NetworkStack(
             n_features,
             n_classes,

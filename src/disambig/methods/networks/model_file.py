@@ -20,6 +20,7 @@ from disambig.methods.saving import SaveLoadMixin, plain_parameters, scaler_kind
 _NOT_KEPT = frozenset(
     {"callbacks", "checkpoint", "device", "early_stopping", "network", "validation"}
 )
+_LONGEST_SIDE, _MOST_DIMENSIONS = 1_000_000, 8
 
 
 class SavedNetworks(SaveLoadMixin):
@@ -27,7 +28,7 @@ class SavedNetworks(SaveLoadMixin):
 
     # Modules of the user may hold numbers of types that NumPy does not have.
     _framework: ClassVar[Literal["numpy", "torch"]] = "torch"
-    network: Callable[[int, int], Any] | None
+    network: Callable[[Any, int], Any] | None
     history_: History
     _networks: Any
     _views: FeatureViews
@@ -43,7 +44,9 @@ class SavedNetworks(SaveLoadMixin):
     def _scalings(self) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _make_networks(self, n_features: int, n_classes: int, seeds: Sequence[int]) -> Any: ...
+    def _make_networks(
+        self, n_features: int | tuple[int, ...], n_classes: int, seeds: Sequence[int]
+    ) -> Any: ...
 
     @classmethod
     def load(
@@ -51,7 +54,7 @@ class SavedNetworks(SaveLoadMixin):
         path: str | os.PathLike[str],
         *,
         device: str = "auto",
-        network: Callable[[int, int], Any] | None = None,
+        network: Callable[[Any, int], Any] | None = None,
     ) -> Self:
         """Load a classifier that ``save`` wrote; a file of another method is refused.
 
@@ -105,6 +108,8 @@ class SavedNetworks(SaveLoadMixin):
         for name, kind in zip(self._scalings(), kinds, strict=True):
             if name in description["parameters"]:  # a subclass may leave it out
                 description["parameters"][name] = kind
+        if self._views.row_shape is not None:
+            description["row_shape"] = list(self._views.row_shape)
         state = self._networks.state_dict()
         tensors = {f"networks.{name}": value for name, value in state.items()}
         views = {f"views.{name}": array for name, array in self._views.to_arrays().items()}
@@ -113,17 +118,33 @@ class SavedNetworks(SaveLoadMixin):
     def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
         self.history_ = History(description["history"])
         scalings = list(self._scalings().values())
-        self._views = FeatureViews.from_arrays(scalings, take_part(arrays, "views"))
+        shape = _read_row_shape(description.get("row_shape"), self.n_features_in_)
+        self._views = FeatureViews.from_arrays(scalings, take_part(arrays, "views"), shape)
         if self._views.n_features_in_ != self.n_features_in_:
             raise ValueError(f"{self.n_features_in_} features need as many scales")
-        n_inputs = self._views.transform(np.zeros((1, self.n_features_in_))).shape[1]
+        n_inputs = self._views.input_shape
+        if n_inputs is None:
+            n_inputs = self._views.transform(np.zeros((1, self.n_features_in_))).shape[1]
         state, count = take_part(arrays, "networks"), self._network_count()
         if self.network is None:
             # Before memory is taken for what the file says, it must be what the file holds.
+            if not isinstance(n_inputs, int):
+                raise ValueError("rows of a shape need a network of somebody's own")
             sizes = (n_inputs, *self._hidden_layers(), len(self.classes_))
             _check_network_state(state, [(count, *ends) for ends in pairwise(sizes)])
         self._networks = self._make_networks(n_inputs, len(self.classes_), [0] * count)
         self._networks.load_state_dict(state)
+
+
+def _read_row_shape(found: Any, n_channels: int) -> tuple[int, ...] | None:
+    """Return the shape of rows that are not vectors; refuse what no fit can have written."""
+    if found is None:
+        return None
+    sizes = found if isinstance(found, list) else []
+    is_shape = all(type(size) is int and 0 < size <= _LONGEST_SIDE for size in sizes)
+    if not is_shape or not 2 <= len(sizes) <= _MOST_DIMENSIONS or sizes[0] != n_channels:
+        raise ValueError("the shape of its rows is none")
+    return tuple(sizes)
 
 
 def _check_network_state(state: Mapping[str, Tensor], expected: list[tuple[int, ...]]) -> None:

@@ -20,19 +20,36 @@ from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
 class FeatureViews:
     """Features scaled in one way or several, the results one after the other.
 
+    Rows may be images, or anything else of more than one dimension. The first one has the features
+    (the channels of an image), and all places of an image are scaled alike.
+
     Parameters
     ----------
     scalers : sequence of transformer
         Fitted on the same rows.
+    row_shape : tuple of int, optional
+        The shape of a row of more than one dimension, such as (1, 8, 8).
     """
 
-    def __init__(self, scalers: Sequence[Any]) -> None:
+    def __init__(self, scalers: Sequence[Any], row_shape: tuple[int, ...] | None = None) -> None:
         self.scalers = list(scalers)
+        self.row_shape = row_shape
 
     @classmethod
     def fitted(cls, scalings: Sequence[Any], X: Features) -> Self:
         """Fit one view for each scaling, a kind of ``FeatureScaler`` or a transformer."""
-        return cls([fit_scaler(scaling, X) for scaling in scalings])
+        row_shape = _row_shape(X)
+        if row_shape is not None:
+            X = _places(X)
+        return cls([fit_scaler(scaling, X) for scaling in scalings], row_shape)
+
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """The shape of a row of all views, one behind the other; None where it is a vector."""
+        if self.row_shape is None:
+            return None
+        n_channels, *rest = self.row_shape
+        return (len(self.scalers) * n_channels, *rest)
 
     @property
     def n_features_in_(self) -> int:
@@ -43,9 +60,20 @@ class FeatureViews:
         return int(counts.pop())
 
     def transform(self, X: Features) -> FloatArray:
-        """Return all views as networks take them: dense, and in memory of their own."""
-        views = [apply_scaler(scaler, X) for scaler in self.scalers]
+        """Return all views as networks take them: dense vectors, in memory of their own."""
+        row_shape = _row_shape(X)
+        if row_shape != self.row_shape:
+            raise ParameterError(
+                "Rows must have the shape of those that were trained on, "
+                f"{self.row_shape or (self.n_features_in_,)}. Got "
+                f"{row_shape or X.shape[1:]}."
+            )
+        views = [
+            apply_scaler(scaler, X if row_shape is None else _places(X)) for scaler in self.scalers
+        ]
         dense = [view.toarray() if sparse.issparse(view) else view for view in views]
+        if row_shape is not None:
+            dense = [_put_back(view, len(X), row_shape) for view in dense]
         features = dense[0] if len(dense) == 1 else np.hstack(dense)
         return np.require(features, requirements=["C", "W"])
 
@@ -70,12 +98,33 @@ class FeatureViews:
         }
 
     @classmethod
-    def from_arrays(cls, kinds: Sequence[str], arrays: dict[str, Any]) -> Self:
+    def from_arrays(
+        cls,
+        kinds: Sequence[str],
+        arrays: dict[str, Any],
+        row_shape: tuple[int, ...] | None = None,
+    ) -> Self:
         """Rebuild views of these kinds from what ``to_arrays`` returned."""
         numbered = enumerate(kinds)
         return cls(
-            [FeatureScaler.from_arrays(kind, take_part(arrays, str(n))) for n, kind in numbered]
+            [FeatureScaler.from_arrays(kind, take_part(arrays, str(n))) for n, kind in numbered],
+            row_shape,
         )
+
+
+def _row_shape(X: Features) -> tuple[int, ...] | None:
+    return tuple(X.shape[1:]) if X.ndim > 2 else None
+
+
+def _places(X: FloatArray) -> FloatArray:
+    """Return images as one row for each of their places, with a feature for each channel."""
+    return np.moveaxis(X, 1, -1).reshape(-1, X.shape[1])
+
+
+def _put_back(places: FloatArray, n_rows: int, row_shape: tuple[int, ...]) -> FloatArray:
+    """Return what ``_places`` took apart, each image as one vector."""
+    n_channels, *rest = row_shape
+    return np.moveaxis(places.reshape(n_rows, *rest, n_channels), -1, 1).reshape(n_rows, -1)
 
 
 class Start(NamedTuple):

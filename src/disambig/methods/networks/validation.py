@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
@@ -113,7 +112,7 @@ def split_rows(
             f"Got {type(validation).__name__}."
         )
     held_out_X, held_out_y = validation
-    held_out_X = validate_data(classifier, held_out_X, reset=False)
+    held_out_X = classifier._checked_features(held_out_X, reset=False)
     sets = as_candidates(held_out_y, classes=candidates.classes)
     if len(held_out_X) != len(sets):
         raise CandidateError(

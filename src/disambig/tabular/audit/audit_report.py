@@ -19,6 +19,7 @@ _KINDS = {
     "category": ("category", "categories"),
     "boolean": ("yes or no", "yes or no"),
     "date": ("date", "dates"),
+    "text": ("text", "texts"),
     "image": ("image", "images"),
 }
 _MOST_SIZES = 8

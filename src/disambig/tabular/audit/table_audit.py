@@ -23,6 +23,7 @@ from disambig.tabular.audit.judged_sets import (
     judged_sets,
 )
 from disambig.tabular.audit.suspicious import find_suspicious
+from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
@@ -48,6 +49,8 @@ def audit_table(
     features: Names | None = None,
     ignore: Names = (),
     categories: Names = (),
+    text: Names = (),
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
@@ -72,6 +75,10 @@ def audit_table(
         Columns to learn from (by default all usable ones); columns to leave out.
     categories : str or sequence of str, optional
         Columns of categories, even if their values look like numbers.
+    text : str or sequence of str, optional
+        Columns of free text, where they are not recognised as such.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers, as in ``fit_table``.
     id : str, optional
@@ -114,6 +121,8 @@ def audit_table(
         features=features,
         ignore=ignore,
         categories=categories,
+        text=text,
+        decimal=decimal,
         group=group,
         described=described,
         listener=listener,

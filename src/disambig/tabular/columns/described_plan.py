@@ -23,7 +23,7 @@ def described_kind(
         return kind
     if cells.name in described.image_columns:
         return _IMAGE
-    if cells.form != "strings" or kind.kind not in ("identifier", "text", "category"):
+    if cells.form != "strings" or kind.kind not in ("identifier", "names", "text", "category"):
         return kind
     found = described.find_images(distinct_strings(cells)[1])
     if found is None:

@@ -1,97 +1,45 @@
 """What a column holds, judged by its cells and, for identifiers, its name."""
 
-import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
-from disambig._core.messages import quote_value, row_name
-from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig._core.messages import describe_table_rows, join_names, option, quote_value, row_name
+from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.tabular.columns.cells import (
     ColumnValues,
     are_codes,
     check_sizes,
     distinct_strings,
-    is_number,
+)
+from disambig.tabular.columns.dates import (
+    DIGITS,
+    ISO_FORMAT,
+    DateFormat,
+    are_dates_of_digits,
+    date_formats_of,
+    example_of,
+    most_frequent_format,
+    parse_dates,
+    remark_on_dates,
+)
+from disambig.tabular.columns.numbers import (
+    GAP_WORDS,
+    PLAIN,
+    Decimal,
+    Writing,
+    are_written_like_most,
+    as_written,
+    find_writing,
+    may_separate_thousands,
+    without_gap_words,
 )
 from disambig.tabular.table_cells import LARGEST_EXACT_INTEGER
 
-# ---- dates: the formats that are read, and the parts that are learned from
-
-DateFormat = Literal["ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"]
-ISO_FORMAT: DateFormat = "ISO8601"
-MONTH_FIRST: DateFormat = "%m/%d/%Y"
-DATE_PARTS = ("days", "day of year", "weekday", "hour")
-# The first counts on; the others begin again.
-REPEATING_PARTS = DATE_PARTS[1:]
-
-_TICKS_OF_HOUR = {"s": 3_600, "ms": 3_600 * 10**3, "us": 3_600 * 10**6, "ns": 3_600 * 10**9}
-_TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
-_ZONE = r"( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?"
-# pandas would also read others, such as a plain year, which is a number.
-_PATTERNS: dict[DateFormat, re.Pattern[str]] = {
-    ISO_FORMAT: re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_TIME}{_ZONE})?"),
-    "%Y/%m/%d": re.compile(r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"),
-    "%d.%m.%Y": re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"),
-    MONTH_FIRST: re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
-    "%d/%m/%Y": re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}"),
-}
-
-
-def date_formats_of(strings: list[str]) -> list[DateFormat]:
-    """Return the formats in which every string is a date, month first before day first."""
-    return [name for name in _PATTERNS if _all_are_dates(strings, name)]
-
-
-def parse_dates(strings: list[str], date_format: DateFormat) -> AnyArray:
-    """Return moments in UTC, at midnight if no time is given; NaT for what is not a date."""
-    pattern = _PATTERNS[date_format]
-    matching = [text if pattern.fullmatch(text) else None for text in strings]
-    parsed = pd.to_datetime(
-        np.array(matching, dtype=object), format=date_format, utc=True, errors="coerce"
-    )
-    moments: AnyArray = parsed.tz_localize(None).to_numpy()
-    return moments
-
-
-def example_of(date_format: DateFormat) -> str:
-    """Return an example of a date in a format."""
-    pattern = "%Y-%m-%d" if date_format == ISO_FORMAT else date_format
-    return datetime.date(2024, 12, 31).strftime(pattern)
-
-
-def date_parts(moments: AnyArray) -> dict[str, FloatArray]:
-    """Return the parts of moments that are learned from, NaN for NaT.
-
-    Days are counted from 1970, with the time of day as a fraction.
-    """
-    missing = np.isnat(moments)
-    midnights = moments.astype("datetime64[D]")
-    day_numbers = midnights.astype(np.int64)
-    ticks = _TICKS_OF_HOUR[np.datetime_data(moments.dtype)[0]]
-    hours = moments.astype(np.int64) % (24 * ticks) / ticks
-    days_of_year = (midnights - midnights.astype("datetime64[Y]")).astype(np.int64) + 1
-    weekdays = (day_numbers + 3) % 7  # from Monday, 0; the first day of 1970 was a Thursday
-    parts = (day_numbers + hours / 24, days_of_year, weekdays, hours)
-    return {
-        name: np.where(missing, np.nan, part) for name, part in zip(DATE_PARTS, parts, strict=True)
-    }
-
-
-def _all_are_dates(strings: list[str], date_format: DateFormat) -> bool:
-    # The first string is enough to exclude most columns.
-    if not _PATTERNS[date_format].fullmatch(strings[0]):
-        return False
-    return not np.isnat(parse_dates(strings, date_format)).any()
-
-
-# ---- kinds
-
-FeatureKind = Literal["number", "category", "boolean", "date", "image"]
-Kind = Literal[FeatureKind, "text", "identifier", "counter", "constant", "empty"]
+FeatureKind = Literal["number", "category", "boolean", "date", "text", "image"]
+Kind = Literal[FeatureKind, "identifier", "names", "counter", "constant", "empty"]
 
 # A column of booleans uses the words of one pair, in upper or lower case.
 _BOOLEAN_PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
@@ -100,7 +48,16 @@ BOOLEAN_WORDS = {word: float(word == pair[0]) for pair in _BOOLEAN_PAIRS for wor
 MOST_CATEGORIES = 50
 
 _FEWEST_WORDS_OF_TEXT = 4
+_FEWEST_WORDS_OF_TITLES = 2
 _FEWEST_VALUES_OF_TEXT = 20
+# Of scripts without spaces: about how many letters a word has, Chinese and Japanese, and Thai, Lao,
+# Khmer, Burmese and Tibetan.
+_LETTERS_OF_WORD = {
+    re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"): 2,
+    re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"): 4,
+}
+# The beginning of a cell tells what it is.
+_MOST_LETTERS_LOOKED_AT = 1_000
 _FEWEST_ROWS_OF_COUNTER = 10
 _MOST_LOOKED_AT = 1_000
 
@@ -112,6 +69,7 @@ _OWNERS = {
 }
 _IDENTIFIER_WORDS = {"id", "ids", "uid", "uuid", "guid", "pk", *(f"{owner}id" for owner in _OWNERS)}
 _IDENTIFIER_NAMES = {"index", "idx", "key", "row", "rownum", "rownames", "no", "nr", "serial"}
+_DATE_NAMES = {"date", "dates", "day", "datum", "dt", "ymd", "yyyymmdd"}
 _NUMBERED = {"row", "record", "sample", "line", "serial"}
 _NUMBERS = {"number", "num", "no", "nr", "index", "idx", "key"}
 
@@ -124,24 +82,38 @@ class ColumnKind:
     feature: FeatureKind | None  # what it is read as if it becomes a feature; None if it cannot
     date_format: DateFormat | None = None  # of dates only
     remark: str = ""  # what people should know about how it was read
+    writing: Writing | None = None  # of numbers that are not plain; of dates, whether gaps are
+    both_decimals: bool = False  # whether commas may be before decimals, or between thousands
 
 
-def describe_cells(cells: ColumnValues, *, category: bool = False) -> ColumnKind:
+def describe_cells(
+    cells: ColumnValues,
+    *,
+    category: bool = False,
+    text: bool = False,
+    decimal: Decimal | None = None,
+) -> ColumnKind:
     """Say what a column holds, the same for strings and for typed cells.
 
     Numbers are categories if pandas has them as such, if leading zeros say that they are codes, or
-    with ``category=True``. Infinite numbers raise ``TableError``.
+    with ``category=True``; anything is text with ``text=True``. ``decimal`` is what is before
+    decimals, where numbers can be read in two ways. Infinite numbers raise ``UnusableColumnError``.
     """
     if cells.missing.all():
         return ColumnKind("empty", None)
-    numbers = None if category else cells.numbers
+    numbers = None if category or text else cells.numbers
     if numbers is not None and not (cells.is_category or are_codes(cells)):
+        if _is_named_like_date(cells.name) and are_dates_of_digits(distinct_strings(cells)[1]):
+            return ColumnKind("date", "date", DIGITS)
+        if decimal == "," and may_separate_thousands(cells):
+            return _kind_of_written(cells, Writing("1.234,5"))
         return _kind_of_numbers(cells, numbers)
     codes, strings = distinct_strings(cells)
     if len(strings) == 1 and not cells.missing.any():
         return ColumnKind("constant", None)
-    if category:
-        return ColumnKind("category", "category")
+    if category or text:
+        chosen: FeatureKind = "text" if text else "category"
+        return ColumnKind(chosen, chosen)
     if numbers is not None:
         all_differ = 1 < len(strings) == (codes >= 0).sum()
         return ColumnKind("identifier" if all_differ else "category", "category")
@@ -149,10 +121,34 @@ def describe_cells(cells: ColumnValues, *, category: bool = False) -> ColumnKind
         return ColumnKind("date", "date", ISO_FORMAT)
     if _are_booleans(strings):
         return ColumnKind("boolean", "boolean")
-    formats = date_formats_of(strings)
-    if formats:
-        return ColumnKind("date", "date", formats[0], _remark_on_dates(cells.name, formats))
-    return _kind_of_strings(cells, codes, strings)
+    found = find_writing(strings, decimal=decimal)
+    if found is not None and not cells.is_category:
+        writing, both = found
+        kind = _kind_of_written(cells, writing)
+        remark = _remark_on_commas(cells) if both and decimal is None else ""
+        return replace(kind, both_decimals=both, remark=f"{remark} {kind.remark}".strip())
+    return _kind_of_dates(cells, strings) or _kind_of_strings(cells, codes, strings)
+
+
+def _kind_of_written(cells: ColumnValues, writing: Writing) -> ColumnKind:
+    """Say what numbers are that are not plain."""
+    numbers = as_written(cells, writing)
+    kind = _kind_of_numbers(numbers, numbers.values)
+    remark = _remark_on_gap_words(cells, "numbers") if writing.gap_words else ""
+    return replace(kind, writing=writing, remark=remark)
+
+
+def _kind_of_dates(cells: ColumnValues, strings: list[str]) -> ColumnKind | None:
+    """Say how dates are written, or return None if the strings are not dates."""
+    present = [text for text in strings if text not in GAP_WORDS]
+    formats = date_formats_of(present) if present else []
+    if not formats:
+        return None
+    remark = remark_on_dates(cells.name, formats)
+    if len(present) == len(strings):
+        return ColumnKind("date", "date", formats[0], remark)
+    remark = f"{remark} {_remark_on_gap_words(cells, 'dates')}".strip()
+    return ColumnKind("date", "date", formats[0], remark, Writing(PLAIN, gap_words=True))
 
 
 def _is_named_like_identifier(name: str) -> bool:
@@ -167,6 +163,10 @@ def _is_named_like_identifier(name: str) -> bool:
     if words[0] in _NUMBERED and words[-1] in _NUMBERS:
         return True
     return words[-1] == "key" or (len(words) == 1 and words[0] in _IDENTIFIER_NAMES)
+
+
+def _is_named_like_date(name: str) -> bool:
+    return any(word.lower() in _DATE_NAMES for word in _WORDS_OF_NAME.findall(name))
 
 
 def _kind_of_numbers(cells: ColumnValues, numbers: FloatArray) -> ColumnKind:
@@ -210,43 +210,86 @@ def _are_booleans(strings: list[str]) -> bool:
     return any(words <= set(pair) for pair in _BOOLEAN_PAIRS)
 
 
-def _remark_on_dates(name: str, formats: list[DateFormat]) -> str:
-    if formats[0] != MONTH_FIRST or len(formats) == 1:
-        return ""
-    return (
-        f"The dates in {name!r} can be read with the month first or the day first: the month is "
-        f"taken to be first. Write them as 2024-12-31 if that is wrong."
-    )
-
-
 def _kind_of_strings(cells: ColumnValues, codes: IntArray, strings: list[str]) -> ColumnKind:
     n_present = int((codes >= 0).sum())
-    remark = _remark_on_numbers(cells, strings)
-    n_words = sum(len(text.split()) for text in strings) / len(strings)
+    dates = _remark_on_mixed_dates(cells, codes, strings)
+    remark = dates or _remark_on_numbers(cells, codes, strings)
+    n_words = sum(map(_number_of_words, strings)) / len(strings)
     mostly_distinct = len(strings) > n_present / 2
     # A few long answers that many rows share are a category.
     shared = len(strings) <= MOST_CATEGORIES and not mostly_distinct
     if n_words >= _FEWEST_WORDS_OF_TEXT and not shared:
-        return ColumnKind("text", None, remark=remark)
+        return ColumnKind("text", "text", remark=remark)
     if len(strings) == n_present and n_present > 1:
         return ColumnKind("identifier", "category", remark=remark)
     if mostly_distinct and len(strings) > _FEWEST_VALUES_OF_TEXT:
-        return ColumnKind("text", None, remark=remark)
+        kind: Kind = "names" if remark or n_words < _FEWEST_WORDS_OF_TITLES else "text"
+        return ColumnKind(kind, "text", remark=remark)
     return ColumnKind("category", "category", remark=remark)
 
 
-def _remark_on_numbers(cells: ColumnValues, strings: list[str]) -> str:
+def _number_of_words(text: str) -> float:
+    """Return about how many words a text has, also in a script that puts no spaces between them."""
+    text = text[:_MOST_LETTERS_LOOKED_AT]
+    n_words = float(len(text.split()))
+    if not text.isascii():
+        n_words += sum(len(each.findall(text)) / n for each, n in _LETTERS_OF_WORD.items())
+    return n_words
+
+
+def _remark_on_numbers(cells: ColumnValues, codes: IntArray, strings: list[str]) -> str:
     """Name the first cell that keeps a column from being read as numbers."""
     looked_at = strings[:_MOST_LOOKED_AT]
     like_numbers = sum(_NUMBER_LIKE.fullmatch(text) is not None for text in looked_at)
     if like_numbers <= len(looked_at) / 2:
         return ""
-    for row in np.flatnonzero(~cells.missing):
-        text = str(cells.values[row])
-        if not is_number(text):
-            break
+    odd = _first_odd(codes, strings, are_written_like_most(strings))
+    if odd is None:
+        return ""
     return (
-        f"Most cells of {cells.name!r} look like numbers, but {quote_value(text)} "
-        f"({row_name(int(row))}) cannot be read as one, so the column is not read as numbers. "
-        f"Numbers need a decimal point and no other signs; leave cells empty where none is known."
+        f"Most cells of {cells.name!r} look like numbers, but "
+        f"{quote_value(str(cells.column.iloc[odd]))} ({row_name(odd)}) cannot be read like the "
+        "others, so the column is not read as numbers. Write all of them alike, and leave cells "
+        "empty where none is known."
+    )
+
+
+def _remark_on_mixed_dates(cells: ColumnValues, codes: IntArray, strings: list[str]) -> str:
+    """Name the first cell that keeps a column from being read as dates."""
+    date_format = most_frequent_format(strings)
+    if date_format is None:
+        return ""
+    odd = _first_odd(codes, strings, ~np.isnat(parse_dates(strings, date_format)))
+    if odd is None:
+        return ""
+    return (
+        f"Most cells of {cells.name!r} look like dates, but "
+        f"{quote_value(str(cells.column.iloc[odd]))} ({row_name(odd)}) is not a date like "
+        f"{example_of(date_format)}, so the column is not read as dates. Write all of them alike, "
+        "and leave cells empty where none is known."
+    )
+
+
+def _first_odd(codes: IntArray, strings: list[str], fits: BoolArray) -> int | None:
+    """Return the first row with a string that does not fit; words for gaps do."""
+    is_word = np.fromiter(map(GAP_WORDS.__contains__, strings), bool, len(strings))
+    rows = np.flatnonzero(np.append(~fits & ~is_word, False)[codes])
+    return int(rows[0]) if rows.size else None
+
+
+def _remark_on_gap_words(cells: ColumnValues, others: str) -> str:
+    is_gap = without_gap_words(cells).missing & ~cells.missing
+    words = dict.fromkeys(cells.values[is_gap])
+    return (
+        f"In {cells.name!r} {join_names(map(quote_value, words))} counts as a gap "
+        f"({describe_table_rows(is_gap)}), because all other cells are {others}."
+    )
+
+
+def _remark_on_commas(cells: ColumnValues) -> str:
+    row = next(row for row in np.flatnonzero(~cells.missing) if "," in str(cells.values[row]))
+    return (
+        f"Commas in {cells.name!r}, such as {quote_value(cells.values[row])} "
+        f"({row_name(int(row))}), can be between thousands or before decimals: they are taken to "
+        f"be between thousands. If that is wrong, use {option('decimal', ',')}."
     )

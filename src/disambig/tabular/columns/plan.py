@@ -1,10 +1,12 @@
 """Which columns of a table are features, how each is read, and what they hold."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 from disambig._core.errors import TableError
 from disambig._core.messages import did_you_mean, join_names, option, printable
+from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.cells import UnusableColumnError, read_column
@@ -14,6 +16,7 @@ from disambig.tabular.columns.described_plan import (
     plan_described,
 )
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
+from disambig.tabular.columns.numbers import PLAIN, Decimal, may_separate_thousands
 from disambig.tabular.columns.values import (
     ColumnPlan,
     PlannedColumn,
@@ -28,6 +31,7 @@ from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
+    DELIMITER,
     MISS_COLUMNS,
     check_columns,
     find_column,
@@ -41,20 +45,15 @@ _MOST_VALUES = 1000
 _FEWEST_LABELS = 2
 _MOST_REMARKS = 5
 # They can give the label away.
-_LEAKING = ("identifier", "counter")
+_LEAKING = ("identifier", "names", "counter")
 # Why a column is left out, said of one and of several.
 _WHY_LEFT_OUT = {
     "identifier": ("is an identifier", "are identifiers"),
+    "names": ("holds names or codes", "hold names or codes"),
     "counter": ("counts the rows", "count the rows"),
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
-# What such columns hold, in no rows in particular, and what to do about it.
-_FREE_TEXT = (
-    "free text, values of many words or too many different ones for a category",
-    "",
-    "give embeddings of the text instead, one number per column",
-)
 
 
 class FeatureColumns:
@@ -70,11 +69,15 @@ class FeatureColumns:
         features: Names | None,
         ignore: Names,
         categories: Names,
+        text: Names = (),
         group: str | None = None,
+        decimal: Decimal | None = None,
         described: DescribedColumns | None = None,
         listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
+        if decimal is not None:
+            check_choice("decimal", decimal, get_args(Decimal))
         described = described or DescribedColumns()
         reserved = dict.fromkeys(label_column_names(labels, frame), "the candidate labels")
         others = (
@@ -102,6 +105,8 @@ class FeatureColumns:
             "ignore": ignore,
             "reserved": list(reserved),
             "categories": categories,
+            "text": text,
+            "decimal": decimal,
             "described": described,
             "listener": listener,
         }
@@ -119,8 +124,10 @@ def plan_columns(
     ignore: Names = (),
     reserved: Names = (),
     categories: Names = (),
+    text: Names = (),
     labels: Collection[str] = (),
     separator: str = LabelColumns.separator,
+    decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
@@ -140,9 +147,13 @@ def plan_columns(
         Columns that are never features, such as labels.
     categories : sequence of str, default=()
         Columns whose values are codes, even if they look like numbers or anything else.
+    text : sequence of str, default=()
+        Columns of free text, even if they look like anything else.
     labels, separator : collection of str, str
         A column whose values are some of these, or several with the separator between, holds
         labels.
+    decimal : {".", ","}, optional
+        What is before the decimals of numbers. By default what the numbers themselves say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers.
     listener : FitListener, optional
@@ -165,35 +176,51 @@ def plan_columns(
         is left.
     """
     names = chosen_columns(frame, features=features, ignore=ignore, reserved=reserved)
-    codes, known, by_hand = set(_as_names(categories)), set(labels), features is not None
+    codes, texts = set(_as_names(categories)), set(_as_names(text))
+    known, by_hand = set(labels), features is not None
     described, listener = described or DescribedColumns(), listener or FitListener()
     can_be_named = {*names, *_as_names(ignore)}
     _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
+    _check_kind(frame, _as_names(text), "a column of text", "text", can_be_named, names)
     _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
+    both = [name for name in _as_names(text) if name in codes]
+    if both:
+        raise TableError(
+            f"A column is either text or a category. {join_names(map(repr, both))} was chosen as "
+            "both: keep one."
+        )
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
     read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
     unusable: list[UnusableColumnError] = []
     wanted = set(names) - set(results)
-    for name, column in frame.items():
-        if name in wanted:
-            try:
-                cells = read_column(column)
-                kind = kinds[name] = describe_cells(cells, category=name in codes)
-                if name not in codes:
-                    kind = kinds[name] = described_kind(cells, kind, described)
-                if kind.kind == "text":
-                    raise UnusableColumnError(name, *_FREE_TEXT)
-            except UnusableColumnError as error:
-                unusable.append(error)
-                continue
+
+    def look_at(name: str, column: Any, decimal: Decimal | None) -> None:
+        try:
+            cells = read_column(column)
+            kind = kinds[name] = describe_cells(
+                cells, category=name in codes, text=name in texts, decimal=decimal
+            )
+            if name not in codes and name not in texts:
+                kind = kinds[name] = described_kind(cells, kind, described)
             if kind.kind == "image":
                 planned = plan_described(name, kind.kind, described)
                 read[name] = planned, read_described(cells, planned, described, listener)
             elif kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
-                planned = PlannedColumn(name=name, kind=kind.feature, date_format=kind.date_format)
+                planned = PlannedColumn.of(name, kind)
                 read[name] = planned, read_values(cells, planned)
+        except UnusableColumnError as error:
+            unusable.append(error)
+
+    for name, column in frame.items():
+        if name in wanted:
+            look_at(name, column, decimal)
+    if decimal is None and _has_decimal_commas(frame, kinds):
+        for name in [name for name, kind in kinds.items() if kind.both_decimals]:
+            read.pop(name, None)
+            look_at(name, frame[name], ",")
+        _remark_on_points(frame, kinds)
     if unusable and by_hand:
         raise TableError(_unusable_message(unusable, kinds))
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
@@ -206,11 +233,13 @@ def plan_columns(
         del kinds[name], read[name]
     if not read:
         raise TableError(_no_features_message(kinds, unusable))
-    plan = ColumnPlan(columns=tuple(planned for planned, _ in read.values()))
-    values = values_frame(plan, [arrays for _, arrays in read.values()], len(frame))
+    in_order = [read[name] for name in names if name in read]
+    plan = ColumnPlan(columns=tuple(planned for planned, _ in in_order))
+    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame))
     notices = [
         *_leakage_notices(leaking, results),
         *_unusable_notices(unusable),
+        *_writing_notices(kinds, plan.names),
         *_notices(kinds, set(plan.names)),
         *described_notices(plan),
     ]
@@ -311,6 +340,42 @@ def _no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableCo
         f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
         f"{option('features')}.{remark}"
     )
+
+
+def _has_decimal_commas(frame: Any, kinds: dict[str, ColumnKind]) -> bool:
+    """Tell whether numbers of a table are sure to be written with decimal commas, if with commas.
+
+    Where commas are before decimals, spreadsheets put semicolons between the cells of a text file.
+    """
+    written = [kind.writing for kind in kinds.values() if not kind.both_decimals]
+    commas = any(writing is not None and writing.decimal == "," for writing in written)
+    return commas or frame.attrs.get(DELIMITER) == ";"
+
+
+def _remark_on_points(frame: Any, kinds: dict[str, ColumnKind]) -> None:
+    """Remark on points that may be between thousands, as others have commas before decimals."""
+    for name, kind in kinds.items():
+        plain = kind.feature == "number" and kind.writing is None
+        if plain and may_separate_thousands(read_column(frame[name])):
+            remark = (
+                f"Points in {name!r} are taken to be before decimals, but may be between "
+                f"thousands: other columns have decimal commas. If so, use {option('decimal', ',')}"
+                "."
+            )
+            kinds[name] = replace(kind, remark=remark)
+
+
+def _writing_notices(kinds: dict[str, ColumnKind], used: Sequence[str]) -> list[str]:
+    """Say which numbers are written in another way than 1234.5."""
+    by_example: dict[str, list[str]] = {}
+    for name in used:
+        writing = kinds[name].writing
+        if writing is not None and writing.example != PLAIN:
+            by_example.setdefault(writing.example, []).append(repr(name))
+    if not by_example:
+        return []
+    clauses = (f"in {join_names(names)} like {example}" for example, names in by_example.items())
+    return [f"Numbers are read as they are written: {'; '.join(clauses)}."]
 
 
 def _leakage_notices(leaking: Sequence[str], results: Sequence[str]) -> list[str]:

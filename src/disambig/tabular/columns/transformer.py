@@ -1,16 +1,20 @@
 """Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy import sparse
 
-from disambig._core.typing import AnyArray, FloatArray, IntArray
+from disambig._core.array_file import take_part
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray, Sparse
 from disambig.methods.feature_scales import FeatureScale
+from disambig.solvers.reduction import Reduction
+from disambig.tabular.columns.text_features import TextFeatures
 from disambig.tabular.columns.values import CategoryCodes, ColumnPlan, Record, ValueNames
 
 _SCALER = "scaler."
@@ -28,6 +32,10 @@ _TIMES_THE_NEXT = 5
 # The skewness of an exponential distribution; that of the normal one is 0.
 _HEAVY_TAIL = 2.0
 _MOST_QUANTILES = 1000
+# The length of the row of a text, where that of a number is about 1: a text tells as much as many
+# numbers, and linear methods with their usual penalties learn the most from it.
+_LENGTH_OF_TEXT = 8.0
+_TEXT, _REDUCTION = "text", "reduction"
 
 
 class TransformerState(Record):
@@ -39,6 +47,9 @@ class TransformerState(Record):
     # Models of version 0.2.0 have neither.
     tails: list[str] = Field(default_factory=list)  # numbers with a normal score beside them
     spikes: dict[str, float] = Field(default_factory=dict)  # numbers with a mark for this value
+    # Models before texts were read have none.
+    texts: list[str] = Field(default_factory=list)
+    sparse: bool = False  # whether words stay features, as methods for sparse features take them
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +62,8 @@ class FeatureTransformer:
     number with a heavy tail has the normal score of its rank beside it. Columns of 0 and 1 say
     where a number has the one value that stands out in the rows of the fit, such as 0, and what was
     missing, if anything was there. Categories are columns of 0 and 1, what is missing being a
-    category too; the rarer of more than ``MOST_CATEGORIES`` share a column.
+    category too; the rarer of more than ``MOST_CATEGORIES`` share a column. Texts are TF-IDF of
+    words and pieces of words, which are sparse, or their main directions.
 
     Networks, kernels and linear models see how far a number is from the mean: not that it did not
     rain at all, and hardly that a small company is ten times as large as another.
@@ -67,12 +79,22 @@ class FeatureTransformer:
     scale: FeatureScale | None  # of the numbers, where there are any
     ranks: FeatureScale | None  # of the numbers with heavy tails, where there are any
     state: TransformerState
+    texts: dict[str, TextFeatures] = field(default_factory=dict)  # by column
+    reduction: Reduction | None = None  # of all texts, where features must be dense
 
     @classmethod
     def fit(
-        cls, values: pd.DataFrame, plan: ColumnPlan, *, scaling: Literal["standard", "none"]
+        cls,
+        values: pd.DataFrame,
+        plan: ColumnPlan,
+        *,
+        scaling: Literal["standard", "none"],
+        sparse: bool = False,
     ) -> Self:
-        """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers."""
+        """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers.
+
+        With ``sparse``, features are sparse if there are texts among them.
+        """
         names = ValueNames.of(plan)
         with_gaps = values[names.numbers].to_numpy(np.float64)
         missing = np.isnan(with_gaps)
@@ -97,6 +119,8 @@ class FeatureTransformer:
             },
             tails=[names.amounts[place] for place in tails],
             spikes={names.amounts[place]: value for place, value in spikes.items()},
+            texts=names.texts,
+            sparse=sparse,
         )
         scale = FeatureScale.fit(scaling, X) if X.size else None
         if scale is not None and scaling == "standard":
@@ -105,7 +129,11 @@ class FeatureTransformer:
         if tails:
             quantiles = _quantiles(with_gaps[:, names.places(state.tails)])
             ranks = FeatureScale("quantile", {"quantiles_": quantiles})
-        return cls(names.numbers, medians, low, high, scale, ranks, state)
+        texts = {name: TextFeatures.fit(values[name].tolist()) for name in names.texts}
+        made = cls(names.numbers, medians, low, high, scale, ranks, state, texts)
+        if not texts or sparse:
+            return made
+        return replace(made, reduction=Reduction.fit(made._of_texts(values)))
 
     @property
     def categories(self) -> list[str]:
@@ -115,14 +143,37 @@ class FeatureTransformer:
     @property
     def n_features(self) -> int:
         """Number of features."""
+        if self.reduction is not None:
+            return self._n_beside_texts + self.reduction.width
+        return self._n_beside_texts + sum(texts.n_features for texts in self.texts.values())
+
+    @property
+    def _n_beside_texts(self) -> int:
         state = self.state
         of_numbers = len(self.numbers) + len(state.tails)
         of_marks = len(state.spikes) + len(state.gaps)
-        return of_numbers + of_marks + sum(codes.width for codes in state.categories.values())
+        of_categories = sum(codes.width for codes in state.categories.values())
+        return of_numbers + of_marks + of_categories
 
-    def transform(self, values: pd.DataFrame) -> FloatArray:
-        """Return the features of rows: numbers, scores, marks, categories."""
-        features = np.zeros((len(values), self.n_features))
+    def transform(self, values: pd.DataFrame) -> Features:
+        """Return the features of rows: numbers, scores, marks, categories, texts.
+
+        An array of doubles; in CSR if there are texts, and the fit was told that it may be sparse.
+        """
+        dense = self._without_texts(values)
+        if not self.texts:
+            return dense
+        texts = self._of_texts(values)
+        if self.reduction is not None:
+            return np.hstack([dense, self.reduction.apply(texts)])
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(dense), texts], format="csr"))
+
+    def _of_texts(self, values: pd.DataFrame) -> Sparse:
+        parts = [texts.transform(values[name].tolist()) for name, texts in self.texts.items()]
+        return sparse.csr_array(sparse.hstack(parts, format="csr")) * _LENGTH_OF_TEXT
+
+    def _without_texts(self, values: pd.DataFrame) -> FloatArray:
+        features = np.zeros((len(values), self._n_beside_texts))
         column = 0
         for part in self._of_numbers(values) if self.numbers else ():
             features[:, column : column + part.shape[1]] = part
@@ -167,6 +218,13 @@ class FeatureTransformer:
         for prefix, scale in ((_SCALER, self.scale), (_RANKS, self.ranks)):
             if scale is not None:
                 arrays |= {prefix + name: array for name, array in scale.learned.items()}
+        parts: dict[str, TextFeatures | Reduction] = {
+            f"{_TEXT}{n}": texts for n, texts in enumerate(self.texts.values())
+        }
+        if self.reduction is not None:
+            parts[_REDUCTION] = self.reduction
+        for part, learned in parts.items():
+            arrays |= {f"{part}.{name}": array for name, array in learned.to_arrays().items()}
         return arrays
 
     @classmethod
@@ -179,6 +237,15 @@ class FeatureTransformer:
         """
         names = ValueNames.of(plan)
         _check_state(state, names)
+        arrays = dict(arrays)
+        texts = {
+            name: TextFeatures.from_arrays(take_part(arrays, f"{_TEXT}{n}"))
+            for n, name in enumerate(names.texts)
+        }
+        reduction = None
+        if texts and not state.sparse:
+            n_terms = sum(each.n_features for each in texts.values())
+            reduction = Reduction.from_arrays(n_terms, take_part(arrays, _REDUCTION))
         ranges = [arrays.get(name) for name in ("medians", "low", "high")]
         if any(
             array is None or array.dtype != np.float64 or array.shape != (len(names.numbers),)
@@ -193,7 +260,7 @@ class FeatureTransformer:
             raise ValueError("it has arrays that do not belong to a transformer")
         scale = _rebuilt(state.scaling, of_scaler, len(names.numbers), "number")
         ranks = _rebuilt("quantile", of_ranks, len(state.tails), "number with a heavy tail")
-        return cls(names.numbers, medians, low, high, scale, ranks, state)
+        return cls(names.numbers, medians, low, high, scale, ranks, state, texts, reduction)
 
 
 def _check_state(state: TransformerState, names: ValueNames) -> None:
@@ -205,6 +272,8 @@ def _check_state(state: TransformerState, names: ValueNames) -> None:
     ):
         if not set(some) <= set(known) or len(set(some)) < len(some):
             raise ValueError(what)
+    if state.texts != names.texts:
+        raise ValueError("its texts are not those of its plan")
     if list(state.categories) != names.categories:
         raise ValueError("its categories are not those of its plan")
     for codes in state.categories.values():

@@ -22,22 +22,28 @@ from disambig.tabular.columns.cells import (
     is_number,
     read_column,
 )
-from disambig.tabular.columns.kinds import (
-    BOOLEAN_WORDS,
+from disambig.tabular.columns.dates import (
     DATE_PARTS,
-    MOST_CATEGORIES,
     REPEATING_PARTS,
     DateFormat,
-    FeatureKind,
     date_parts,
     example_of,
     parse_dates,
+)
+from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
+from disambig.tabular.columns.numbers import (
+    PLAIN,
+    NumberFormat,
+    Writing,
+    as_written,
+    without_gap_words,
 )
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.described.describers import DescribedBy
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
+_STRINGS = ("category", "text")
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
 
@@ -56,6 +62,30 @@ class PlannedColumn(Record):
     name: str
     kind: FeatureKind
     date_format: DateFormat | None = None
+    # Models of version 0.2.0 have plain numbers only.
+    number_format: NumberFormat = PLAIN
+    unit: str = Field(default="", max_length=1)  # of every number
+    gap_words: bool = False  # whether words such as "-" stand for gaps
+
+    @classmethod
+    def of(cls, name: str, kind: ColumnKind) -> Self:
+        """Return how a column is read that was described."""
+        assert kind.feature is not None
+        writing = kind.writing or Writing(PLAIN)
+        return cls(
+            name=name,
+            kind=kind.feature,
+            date_format=kind.date_format,
+            number_format=writing.number_format,
+            unit=writing.unit,
+            gap_words=writing.gap_words,
+        )
+
+    @property
+    def writing(self) -> Writing:
+        """How its numbers are written."""
+        return Writing(self.number_format, self.unit, self.gap_words)
+
     # Models of version 0.2.0 have none.
     described_by: DescribedBy | None = None
 
@@ -168,7 +198,7 @@ def column_values(
 
     Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing; the
     numbers of images are in single precision. Categories are strings in columns of objects, None
-    where missing. Rows are numbered from zero.
+    where missing; texts too, "" where missing. Rows are numbered from zero.
 
     Other columns of the table, and their order, do not matter. Missing columns, and cells that
     cannot be read as the plan says, raise ``TableError``.
@@ -228,17 +258,18 @@ def _parts_of(column: PlannedColumn) -> Sequence[str]:
 class ValueNames:
     """The names that ``value_names`` gives, by what may be done with the values."""
 
-    numbers: list[str]  # all that are not categories
+    numbers: list[str]  # all that are not strings
     marked: list[str]  # those that may have a mark for gaps: of several the first
     amounts: list[str]  # those that may have a heavy tail, or a value that stands out
     repeating: list[str]  # the parts of dates that begin again
     categories: list[str]
+    texts: list[str]
 
     @classmethod
     def of(cls, plan: ColumnPlan) -> Self:
         """Return the names of the values of a plan."""
         named = list(zip(plan.columns, value_names(plan), strict=True))
-        of_numbers = [names for column, names in named if column.kind != "category"]
+        of_numbers = [names for column, names in named if column.kind not in _STRINGS]
         of_dates = [names for column, names in named if column.kind == "date"]
         return cls(
             numbers=list(chain.from_iterable(of_numbers)),
@@ -251,6 +282,7 @@ class ValueNames:
                 if part in REPEATING_PARTS
             ],
             categories=[names[0] for column, names in named if column.kind == "category"],
+            texts=[names[0] for column, names in named if column.kind == "text"],
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
@@ -285,23 +317,34 @@ def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
     """Return the values of a column that nothing describes, of which dates have several."""
     match column.kind:
         case "number":
-            return [_numbers(cells)]
+            return [_numbers(cells, column.writing)]
         case "boolean":
             return [_booleans(cells)]
         case "date":
             return list(date_parts(_moments(cells, column)).values())
         case "category":
             return [pd.Series(as_strings(cells), dtype=object)]
+        case "text":
+            strings = as_strings(cells)
+            strings[cells.missing] = ""
+            return [pd.Series(strings, dtype=object)]
         case "image":
             raise AssertionError("images are described")
 
 
-def _numbers(cells: ColumnValues) -> FloatArray:
-    numbers = cells.numbers
-    if numbers is None:
-        codes, strings = distinct_strings(cells)
-        bad = np.array([not is_number(text) for text in strings] + [False])[codes]
-        raise _misfit_error(cells, bad, "numbers", "write them as digits with a decimal point")
+def _numbers(cells: ColumnValues, writing: Writing) -> FloatArray:
+    if writing == Writing(PLAIN) or cells.form != "strings":
+        numbers = cells.numbers
+        if numbers is None:
+            codes, strings = distinct_strings(cells)
+            bad = np.array([not is_number(text) for text in strings] + [False])[codes]
+            raise _misfit_error(cells, bad, "numbers", "write them as digits with a decimal point")
+    else:
+        written = as_written(cells, writing)
+        numbers = written.values
+        bad = np.isnan(numbers) & ~written.missing
+        if bad.any():
+            raise _misfit_error(cells, bad, "numbers", f"write them like {writing.example}")
     check_sizes(cells, numbers)
     return numbers
 
@@ -322,6 +365,8 @@ def _moments(cells: ColumnValues, column: PlannedColumn) -> AnyArray:
     if cells.form == "dates":
         return cells.values
     assert column.date_format is not None
+    if column.gap_words:
+        cells = without_gap_words(cells)
     codes, strings = distinct_strings(cells)
     moments = np.append(parse_dates(strings, column.date_format), np.datetime64("NaT"))[codes]
     bad = np.isnat(moments) & ~cells.missing

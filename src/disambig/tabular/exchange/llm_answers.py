@@ -5,7 +5,7 @@ with weights (``said_in``); wordings are matched to labels; weights of an item a
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import pandas as pd
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names, row_count, row_name
 from disambig.tabular.exchange.imported import Imported, LongLabels
+from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.said import ANSWER_KEYS, SCORE_KEYS, Said, said_in
 from disambig.tabular.exchange.wordings import MatchedWordings, match_wordings
 from disambig.tabular.files.content import FileContent, find_content
@@ -88,7 +89,15 @@ def read_llm_answers(
     ['cat:0.666667|dog:0.333333', 'dog:1']
     """
     content = source if isinstance(source, FileContent) else find_content(source)
-    lines = read_json_lines(content, encoding=None)
+    options = ReadOptions(labels=labels, predictions=by_model)
+    return read_llm_export([content], options)
+
+
+def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
+    """Read answers of language models from several files as one; the reader of the tool "llm"."""
+    content, labels, by_model = contents[0], options.labels, options.predictions
+    every_line = [read_json_lines(each, encoding=options.encoding) for each in contents]
+    lines = every_line[0] if len(every_line) == 1 else pd.concat(every_line, ignore_index=True)
     items, id_column = _items_of(lines, content.name)
     every = [
         (item.row, each) for item in items.values() for said in item.said.values() for each in said

@@ -28,7 +28,7 @@ def read_json_lines(source: FileContent, *, encoding: str | None) -> Any:
     n_rows = 0
     # In JSON a lone CR is a space.
     with decode_lines(source, encoding, _place, newline="\n") as lines:
-        records = _records(lines, source.name)
+        records = json_records(lines, source.name)
         for some in _batches(records):
             new = _new_keys(some, columns)
             n_columns, n_rows_then = len(columns) + len(new), n_rows + len(some)
@@ -44,7 +44,7 @@ def read_json_lines(source: FileContent, *, encoding: str | None) -> Any:
     if not n_rows:
         raise TableError(f"{source.name} needs at least one JSON object. It is empty.")
     check_names(columns, source.name)
-    arrays = {name: _as_array(column) for name, column in columns.items()}
+    arrays = {name: column_of(column) for name, column in columns.items()}
     return pd.DataFrame(arrays, copy=False)
 
 
@@ -82,7 +82,8 @@ def _new_keys(records: list[dict[str, Any]], known: Mapping[str, Any]) -> dict[s
     return new
 
 
-def _records(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+def json_records(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+    """Yield the object of every line that is not blank; ``name`` is what messages call the file."""
     decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
@@ -106,11 +107,11 @@ def _read_line(line: str, decoder: json.JSONDecoder, place: str) -> dict[str, An
     # Seldom: characters can be written as two halves, and brackets be in each other.
     if "\\ud" in line or "\\uD" in line or line.count("[") + line.count("{") > DEEPEST:
         for name, value in record.items():
-            _check_cell(name, value, place)
+            check_cell(name, value, place)
     return record
 
 
-def _check_cell(name: str, value: Any, place: str) -> None:
+def check_cell(name: str, value: Any, place: str) -> None:
     """Refuse what could be read, and not be worked with and written."""
     if is_too_deep(value):
         raise TableError(
@@ -137,7 +138,7 @@ def _advice(line: str) -> str:
     return 'It needs to look like {"name": "value"}.'
 
 
-def _as_array(values: list[Any]) -> Any:
+def column_of(values: list[Any]) -> Any:
     """Return a column of numbers or strings where that changes no value, else one of objects."""
     kinds = set(map(type, values))
     if kinds == {bool}:

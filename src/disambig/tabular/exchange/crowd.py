@@ -1,0 +1,127 @@
+"""Crowds: result files of Toloka and of Mechanical Turk, and files of tasks for them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.records import label_text, texts_in, wrong
+from disambig.tabular.exchange.registry import ReadOptions
+from disambig.tabular.exchange.tables import choose_field, read_rows
+from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.files.content import FileContent
+
+_TOLOKA_STATUSES = ("", "SUBMITTED", "ACCEPTED", "APPROVED")
+_TASK_ANSWERS = "taskAnswers"  # of Mechanical Turk, for tasks made of crowd elements
+
+
+def read_toloka(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
+    """Read the TSV of assignments of a pool; control tasks have a true label."""
+    reading = Reading(contents[0], options)
+    for content in contents:
+        rows = list(read_rows(content, options))
+        outputs = _fields(rows[0][1], "OUTPUT:")
+        field = choose_field(list(outputs), options, content.name)
+        for place, row in rows:
+            data = _fields(row, "INPUT:")
+            name = row.get("ASSIGNMENT:task_id") or _name(data)
+            truth = texts_in(_value(row.get(f"GOLDEN:{field}")), place, "GOLDEN")
+            task = Task(name, data, truth=truth[0] if len(truth) == 1 else None)
+            reading.tasks.append(task)
+            status = row.get("ASSIGNMENT:status") or ""
+            if status.upper() not in _TOLOKA_STATUSES:
+                reading.left_out["unaccepted assignment"] += 1
+                continue
+            labels = texts_in(_value(row[f"OUTPUT:{field}"]), place, repr(field))
+            task.answers.append(Answer(row.get("ASSIGNMENT:worker_id") or None, labels))
+    return reading.imported()
+
+
+def read_mturk(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
+    """Read the CSV of the results of a batch; rejected assignments are left out."""
+    reading = Reading(contents[0], options)
+    for content in contents:
+        rows = [
+            (place, row, _mturk_answers(row, place))
+            for place, row in read_rows(content, options, delimiter=",")
+        ]
+        questions = list(dict.fromkeys(name for _, _, answers in rows for name in answers))
+        field = choose_field(questions, options, content.name)
+        for place, row, answers in rows:
+            data = _fields(row, "Input.")
+            # The same item may come in several HITs.
+            task = Task(_name(data) if data else row.get("HITId") or None, data)
+            reading.tasks.append(task)
+            if (row.get("AssignmentStatus") or "").lower() == "rejected":
+                reading.left_out["rejected assignment"] += 1
+                continue
+            labels = texts_in(answers.get(field), place, repr(field))
+            task.answers.append(Answer(row.get("WorkerId") or None, labels))
+    return reading.imported()
+
+
+def _fields(row: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the cells of the columns with a prefix, by their names without it."""
+    return {
+        name.removeprefix(prefix): value or None
+        for name, value in row.items()
+        if name.startswith(prefix) and name != prefix
+    }
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    """Return a name for an item that has none: it is known by what people were shown."""
+    cells = [label_text(value) for value in data.values()]
+    return cells[0] if len(cells) == 1 else json.dumps(cells, ensure_ascii=False)
+
+
+def _value(cell: Any) -> Any:
+    """Return what a cell holds: a list where it is written as one."""
+    if isinstance(cell, str) and cell.startswith("["):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell
+
+
+def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return the answers of an assignment by question."""
+    answers: dict[str, Any] = {}
+    for name, cell in _fields(row, "Answer.").items():
+        question, _, option = name.rpartition(".")
+        if name == _TASK_ANSWERS:
+            answers |= _task_answers(cell, place)
+        elif question and (cell or "").lower() in ("true", "false", "on", ""):
+            # A column for each radio button or checkbox, one of them true.
+            chosen = answers.setdefault(question, [])
+            if (cell or "").lower() in ("true", "on"):
+                chosen.append(option)
+        else:
+            answers[name] = cell.split("|") if cell and "|" in cell else cell  # boxes checked
+    return answers
+
+
+def _task_answers(cell: str | None, place: str) -> dict[str, Any]:
+    if cell is None:
+        return {}
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        raise wrong(place, "JSON in 'Answer.taskAnswers'", cell) from None
+    value = value[0] if isinstance(value, list) and value else value
+    if not isinstance(value, dict):
+        raise wrong(place, "an object in 'Answer.taskAnswers'", value)
+    return {name: of_element(said) for name, said in value.items()}
+
+
+def of_element(said: Any) -> Any:
+    """Return the label, or labels, in what a crowd element of Amazon says."""
+    if not isinstance(said, dict):
+        return said
+    for key in ("label", "labels"):
+        if key in said:
+            return said[key]
+    if said and all(isinstance(value, bool) for value in said.values()):  # radio buttons
+        return [name for name, value in said.items() if value]
+    return said

@@ -1,0 +1,98 @@
+"""The records of a JSON file: a list of objects, one object, or an object a line."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from disambig._core.errors import TableError
+from disambig._core.messages import printable
+from disambig._core.parsing import parse_json
+from disambig.tabular.files.content import FileContent, decode_lines
+from disambig.tabular.files.json_lines import check_cell, json_records
+
+_LONGEST = 60
+
+
+def read_records(
+    content: FileContent, encoding: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every record, and before it what messages call it."""
+    with decode_lines(content, encoding, lambda _: "", newline="\n") as decoded:
+        lines = list(decoded)
+    first = next((line.strip() for line in lines if not line.isspace()), "")
+    if not first:
+        raise TableError(f"{content.name} needs at least one JSON object. It is empty.")
+    if first.startswith("[") or first == "{":  # otherwise an object begins and ends in one line
+        yield from _listed("".join(lines), content.name)
+        return
+    for number, record in enumerate(json_records(lines, content.name), start=1):
+        yield f"Record {number:,} of {content.name}", record
+
+
+def _listed(text: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def refuse(reason: str) -> TableError:
+        return TableError(
+            f"{name} needs to be a JSON list of objects. It cannot be read: {reason}."
+        )
+
+    value = parse_json(text, refuse)
+    records = value if isinstance(value, list) else [value]
+    if not records:
+        raise TableError(f"{name} needs at least one JSON object. It is an empty list.")
+    has_halves = "\\ud" in text or "\\uD" in text
+    for number, record in enumerate(records, start=1):
+        place = f"Record {number:,} of {name}"
+        if not isinstance(record, dict):
+            raise wrong(place, "an object", record)
+        if has_halves:
+            for key, cell in record.items():
+                check_cell(key, cell, place)
+        yield place, record
+
+
+def wrong(place: str, needed: str, found: Any) -> TableError:
+    """Return the error that a part of a record is not what it should be."""
+    shown = "nothing" if found is None else printable(found, _LONGEST)
+    return TableError(
+        f"{place} needs {needed}. Got {shown}. Check that the file is the export of the tool named "
+        "by --from (in Python tool=), and complete."
+    )
+
+
+def objects_in(record: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
+    """Return the list of objects that a record has under a key; empty where it has none."""
+    value = record.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise wrong(place, f"a list of objects in {key!r}", value)
+    return value
+
+
+def object_in(record: dict[str, Any], key: str, place: str) -> dict[str, Any]:
+    """Return the object that a record has under a key; empty where it has none."""
+    value = record.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise wrong(place, f"an object in {key!r}", value)
+    return value
+
+
+def texts_in(value: Any, place: str, what: str) -> tuple[str, ...]:
+    """Return one label, or a list of them, as strings; refuse what is no label."""
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for each in values:
+        if isinstance(each, dict | list):
+            raise wrong(place, f"labels of the whole item in {what}, and no spans or objects", each)
+    return tuple(dict.fromkeys(text for text in map(label_text, values) if text))
+
+
+def label_text(value: Any) -> str:
+    """Return a label as a string; empty where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()

@@ -1,0 +1,50 @@
+"""The rows of a delimited export as records, and which of its columns hold the answers."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from disambig._core.errors import TableError
+from disambig._core.messages import join_names
+from disambig.tabular.exchange.registry import ReadOptions
+from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.text import read_delimited
+
+_MOST_LOOKED_AT = 1 << 16
+
+
+def read_rows(
+    content: FileContent, options: ReadOptions, *, delimiter: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every row, and before it what messages call it; empty cells are left out."""
+    if delimiter is None:
+        with content.open() as stream:
+            header = stream.read(_MOST_LOOKED_AT).partition(b"\n")[0]
+        delimiter = "\t" if header.count(b"\t") > header.count(b",") else ","
+    frame = read_delimited(
+        content,
+        delimiter=options.delimiter or delimiter,
+        encoding=options.encoding,
+        check_delimiter=False,
+    )
+    names = list(frame.columns)
+    rows = zip(*(column.tolist() for _, column in frame.items()), strict=True)
+    for number, row in enumerate(rows, start=1):
+        yield f"Row {number:,} of {content.name}", dict(zip(names, row, strict=True))
+
+
+def choose_field(fields: Sequence[str], options: ReadOptions, name: str) -> str:
+    """Return the one field of answers, or the one that was asked for."""
+    if options.field is not None:
+        if options.field not in fields:
+            raise TableError(
+                f"{name} has no answers {options.field!r}. It has {join_names(fields)}: name one "
+                "of them by --field (in Python field=)."
+            )
+        return options.field
+    if len(fields) != 1:
+        found = f"answers to several questions: {join_names(fields)}" if fields else "no answers"
+        raise TableError(
+            f"{name} has {found}. Name the one whose answers are the labels: --field (in Python "
+            "field=)."
+        )
+    return fields[0]

@@ -1,0 +1,295 @@
+"""What tools export becomes a table whose labels commands read."""
+
+import json
+
+import pytest
+from exports import EXPORTS, LABEL_STUDIO, PRODIGY, annotation, choice
+
+from disambig._core.errors import TableError
+from disambig.tabular import read_export
+from disambig.tabular.exchange.registry import recognise
+from disambig.tabular.files.content import FileContent
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write_and_read(export, **options):
+        if not isinstance(export, str | bytes):
+            export = json.dumps(export)
+        path = tmp_path / "export.txt"
+        path.write_bytes(export.encode() if isinstance(export, str) else export)
+        return read_export(path, **options)
+
+    return write_and_read
+
+
+def rows_of(imported, *names):
+    """Return the rows of a table, missing cells as None."""
+    frame = imported.frame.astype(object)
+    frame = frame.where(frame.notna(), None)
+    return [tuple(row) for row in frame[list(names)].itertuples(index=False)]
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_every_export_is_recognised_by_its_content(form):
+    content = EXPORTS[form].encode()
+    found = recognise(FileContent("export", content=content))
+    assert found is not None
+    assert found.name == form[0]
+    # Also with a byte order mark, and indented.
+    assert recognise(FileContent("export", content=b"\xef\xbb\xbf\n " + content)).name == form[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "size,label\n1,cat\n",
+        '{"text": "meow", "label": "cat"}\n',
+        '[{"text": "meow", "label": "cat"}]',
+        '{"data": "x", "label": "cat"}',
+        "",
+        "[",
+        '{"a": ' * 100_000,
+        "\0\0",
+    ],
+)
+def test_other_files_are_not_taken_for_the_export_of_a_tool(text):
+    assert recognise(FileContent("export", content=text.encode())) is None
+
+
+def test_label_studio_has_a_row_for_each_answer_of_each_annotator(read):
+    imported = read(EXPORTS["label-studio", "json"])
+    assert rows_of(imported, "item", "annotator", "label", "truth", "source.page") == [
+        ("11", "ann@example.org", "cat", None, 3),
+        ("11", "bob@example.org", "cat|dog", None, 3),
+        ("12", None, None, "dog", None),  # unsure, skipped, and a ground truth
+        ("13", None, None, None, None),
+    ]
+    assert imported.options() == {
+        "item": "item",
+        "annotator": "annotator",
+        "label": "label",
+        "truth": "truth",
+    }
+    notices = " ".join(imported.notices)
+    assert "1 skipped annotation" in notices
+    assert "1 model prediction" in notices
+    assert "1 answer 'Unsure' counted as no answer" in notices
+
+
+def test_models_count_as_annotators_if_asked_for(read):
+    imported = read(EXPORTS["label-studio", "json"], predictions=True)
+    assert ("11", "model m1", "dog") in rows_of(imported, "item", "annotator", "label")
+
+
+def test_a_word_for_unsure_can_be_a_label(read):
+    imported = read(EXPORTS["label-studio", "json"], unsure=["cat"])
+    assert rows_of(imported, "item", "label") == [("11", "dog"), ("12", "Unsure"), ("13", None)]
+    assert imported.options() == {"labels": ["label"], "id": "item", "truth": "truth"}
+
+
+def test_several_questions_need_a_name(read):
+    task = {"id": 1, "data": {"text": "x"}}
+    both = [choice("cat"), choice("loud", name="tone")]
+    export = [task | {"annotations": [annotation(*both)]}]
+    with pytest.raises(TableError, match="answers to several questions: animal, tone.*--field"):
+        read(export)
+    assert rows_of(read(export, field="tone"), "label") == [("loud",)]
+    with pytest.raises(TableError, match="no question 'colour'.*animal, tone"):
+        read(export, field="colour")
+
+
+def test_regions_are_refused_with_what_was_found(read):
+    region = {"from_name": "tag", "type": "rectanglelabels", "value": {"x": 1}}
+    export = [{"id": 1, "data": {"image": "x"}, "annotations": [annotation(region)]}]
+    with pytest.raises(TableError, match=r"only tag \(rectanglelabels\)"):
+        read(export)
+
+
+def test_a_taxonomy_and_a_rating_are_labels(read):
+    taxonomy = choice() | {"type": "taxonomy", "value": {"taxonomy": [["pet", "cat"], ["pet"]]}}
+    rating = choice() | {"type": "rating", "value": {"rating": 4}}
+    for result, label in ((taxonomy, "pet/cat|pet"), (rating, "4")):
+        export = [{"id": 1, "data": {"text": "x"}, "annotations": [annotation(result)]}]
+        assert rows_of(read(export), "label") == [(label,)]
+
+
+def test_tasks_without_any_answer_are_a_table_with_empty_labels(read):
+    imported = read([{"id": 1, "data": {"text": "x", "size": 3}, "predictions": []}])
+    assert rows_of(imported, "item", "text", "size", "label") == [("1", "x", 3, None)]
+
+
+def test_flat_exports_of_label_studio(read):
+    imported = read(EXPORTS["label-studio", "min"])
+    assert rows_of(imported, "item", "text", "annotator", "label") == [
+        ("11", "meow", "1", "cat"),
+        ("11", "meow", "2", "cat|dog"),
+    ]
+    imported = read(EXPORTS["label-studio", "csv"])
+    assert rows_of(imported, "item", "text", "label") == [
+        ("11", "meow, loud", "cat"),
+        ("12", "woof", "cat|dog"),
+    ]
+    single = "animal,annotation_id,annotator,id,lead_time,text\ncat,5,1,11,2.5,meow\n"
+    with pytest.raises(TableError, match="side by side: animal, text.*--field"):
+        read(single)
+    assert rows_of(read(single, field="animal"), "label") == [("cat",)]
+
+
+def test_hashes_of_prodigy_are_no_columns_and_ignored_tasks_have_no_label(read):
+    imported = read(EXPORTS["prodigy", "labels"])
+    assert list(imported.frame) == ["item", "text", "label"]
+    assert rows_of(imported, "text", "label") == [
+        ("meow", "cat"),
+        ("woof", "dog|!cat"),
+        ("moo", "!cat"),
+        ("hiss", None),
+    ]
+    assert "Left out: 1 ignored task." in imported.notices
+
+
+def test_choices_of_prodigy_by_annotator(read):
+    imported = read(EXPORTS["prodigy", "choices"])
+    assert rows_of(imported, "item", "source", "annotator", "label") == [
+        ("21", "farm", "pets-ann", "cat"),
+        ("21", "farm", "pets-bob", "cat|dog"),
+        ("22", "farm", "pets-ann", "dog"),
+        ("23", "farm", None, None),
+        ("24", "farm", None, None),
+    ]
+
+
+def test_yes_and_no_to_one_label_are_two_labels(read):
+    lines = [record | {"label": "spam"} for record in PRODIGY[:2]]
+    imported = read("\n".join(map(json.dumps, lines)))
+    assert rows_of(imported, "label") == [("spam",), ("not spam",)]
+    assert "a no is the label 'not spam'" in imported.notices[-1]
+
+
+def test_spans_of_prodigy_are_refused(read):
+    line = {"text": "x", "spans": [{"start": 0, "end": 1, "label": "A"}], "answer": "accept"}
+    with pytest.raises(TableError, match="only spans"):
+        read(json.dumps(line | {"_task_hash": 1}))
+
+
+def test_doccano_in_one_file_or_one_for_each_annotator(read, tmp_path):
+    imported = read(EXPORTS["doccano", "lines"])
+    assert rows_of(imported, "item", "page", "label") == [
+        ("1", 3, "cat"),
+        ("2", 4, "cat|dog"),
+        ("3", 4, None),
+    ]
+    paths = [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"]
+    for path, label in zip(paths, ("cat", "dog"), strict=True):
+        path.write_text(json.dumps({"id": 1, "text": "meow", "label": [label]}), encoding="utf-8")
+    imported = read_export(paths, tool="doccano")
+    assert rows_of(imported, "annotator", "label") == [("ann", "cat"), ("bob", "dog")]
+
+
+def test_spans_of_doccano_are_refused(read):
+    line = {"id": 1, "text": "meow", "label": [[0, 4, "SOUND"]], "Comments": []}
+    with pytest.raises(TableError, match="Record 1 of .*no spans"):
+        read(json.dumps(line))
+
+
+@pytest.mark.parametrize("form", ["records", "flat"])
+def test_responses_of_argilla_by_user(read, form):
+    imported = read(EXPORTS["argilla", form])
+    assert rows_of(imported, "item", "text", "annotator", "label")[:2] == [
+        ("a", "meow", "u1", "cat"),
+        ("a", "meow", "u2", "dog"),
+    ]
+    assert "1 suggestion" in " ".join(imported.notices)
+    suggested = read(EXPORTS["argilla", form], predictions=True)
+    assert ("model m1", "dog") in rows_of(suggested, "annotator", "label")
+
+
+def test_records_of_argilla_1(read):
+    assert rows_of(read(EXPORTS["argilla", "feedback"]), "item", "text", "label") == [
+        ("a", "meow", "cat")
+    ]
+    imported = read(EXPORTS["argilla", "texts"])
+    assert rows_of(imported, "item", "page", "label") == [("a", 3, "cat"), ("b", None, None)]
+
+
+def test_toloka_leaves_out_rejected_assignments_and_knows_control_tasks(read):
+    imported = read(EXPORTS["toloka", "tsv"])
+    assert rows_of(imported, "item", "image", "truth", "annotator", "label") == [
+        ("1.jpg", "1.jpg", None, "w1", "cat"),
+        ("1.jpg", "1.jpg", None, "w2", "dog"),
+        ("2.jpg", "2.jpg", "dog", "w1", "dog"),
+    ]
+    assert imported.truth == "truth"
+    assert "1 unaccepted assignment" in imported.notices[0]
+
+
+def test_mturk_answers_of_forms_and_of_crowd_elements(read):
+    assert rows_of(read(EXPORTS["mturk", "csv"]), "item", "image_url", "annotator", "label") == [
+        ("1.jpg", "1.jpg", "W1", "cat"),
+        ("1.jpg", "1.jpg", "W2", "cat|dog"),
+        ("2.jpg", "2.jpg", "W1", "dog"),
+    ]
+    assert rows_of(read(EXPORTS["mturk", "crowd"]), "annotator", "label") == [
+        ("W1", "cat"),
+        ("W2", "dog"),
+    ]
+    boxes = "HITId,WorkerId,AssignmentStatus,Answer.pet.cat,Answer.pet.dog\nH1,W1,Submitted,true,false\n"
+    assert rows_of(read(boxes), "label") == [("cat",)]
+
+
+def test_sagemaker_manifests_and_votes(read):
+    assert rows_of(read(EXPORTS["sagemaker", "manifest"]), "source-ref", "label") == [
+        ("s3://b/1.jpg", "cat"),
+        ("s3://b/2.jpg", "dog"),
+        ("s3://b/3.jpg", None),
+    ]
+    assert rows_of(read(EXPORTS["sagemaker", "several"]), "source", "label") == [
+        ("meow", "cat|dog")
+    ]
+    assert rows_of(read(EXPORTS["sagemaker", "workers"]), "source", "annotator", "label") == [
+        ("meow", "w1", "cat"),
+        ("meow", "w2", "dog"),
+        ("woof", "w1", "dog"),
+    ]
+
+
+def test_a_field_item_of_all_tasks_names_them(read):
+    export = json.loads(json.dumps(LABEL_STUDIO))
+    for number, task in enumerate(export):
+        task["data"]["item"] = number // 2
+    imported = read(export)
+    assert [name for (name,) in rows_of(imported, "item")] == ["0", "0", "1"]
+
+
+def test_fields_with_the_names_of_our_columns_are_renamed(read):
+    export = [{"id": 1, "data": {"label": "old"}, "annotations": [annotation(choice("cat"))]}]
+    assert rows_of(read(export), "data_label", "label") == [("old", "cat")]
+
+
+def test_lists_and_embedded_files_are_left_out_with_a_notice(read):
+    data = {"text": "x", "tokens": [1, 2], "image": "data:image/png;base64,AAAA"}
+    imported = read([{"id": 1, "data": data, "annotations": [annotation(choice("cat"))]}])
+    assert list(imported.frame) == ["item", "text", "label"]
+    assert "tokens, image" in imported.notices[0]
+
+
+def test_labels_with_signs_of_their_own_are_written_literally(read):
+    names = ["a|b", "12:30", "!x", "NA", "plain"]
+    export = [
+        {"id": number, "data": {"text": "t"}, "annotations": [annotation(choice(*labels))]}
+        for number, labels in enumerate(([names[0], names[1]], names[2:4], names[4:]))
+    ]
+    imported = read(export)
+    assert imported.options()["literal_labels"] is True
+    sets = imported.labels.read(imported.frame)
+    assert sets.classes.tolist() == sorted(names)
+    assert [sorted(row) for row in sets.to_sets()] == [
+        sorted(names[:2]),
+        sorted(names[2:4]),
+        ["plain"],
+    ]
+
+
+def test_a_file_of_no_tool_needs_a_name(read):
+    with pytest.raises(TableError, match="not recognised.*label-studio, doccano, prodigy"):
+        read("size,label\n1,cat\n")
