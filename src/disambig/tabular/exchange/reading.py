@@ -35,7 +35,8 @@ def read_export(
         The export, or its files, such as one for each annotator.
     tool : str, optional
         The tool: "label-studio", "doccano", "prodigy", "argilla", "toloka", "mturk", "sagemaker"
-        or "llm" (answers of language models, see ``read_llm_answers``). By default it is recognised by what only its exports hold.
+        or "llm" (answers of language models, see ``read_llm_answers``). By default it is
+        recognised by what only its exports hold.
     field : str, optional
         The question whose answers are the labels, where the export has answers to several.
     unsure : iterable of str, optional
