@@ -30,6 +30,7 @@ GROUPS = {
         "misses",
         "groups",
         "annotators",
+        "llm_answers",
         "conformal",
         "calibration",
         "row_order",

@@ -144,7 +144,28 @@ def usual_wordings(answers: Iterable[str]) -> list[str]:
 
 
 def read_label_list(path: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
-    """Read labels, one a line; other words for it may follow: ``New York: NYC, new york city``."""
+    r"""Read labels, one a line; other words for one may follow: ``New York: NYC, new york city``.
+
+    Parameters
+    ----------
+    path : str or path
+        A text file in UTF-8.
+
+    See Also
+    --------
+    match_wordings : Takes what this returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from disambig.tabular import read_label_list
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labels.txt")
+    ...     _ = path.write_text("New York: NYC, new york city\nRome\n")
+    ...     read_label_list(path)
+    {'New York': ('NYC', 'new york city'), 'Rome': ()}
+    """
     content = read_small_file(path, ParameterError, largest=_LARGEST_LIST)
     try:
         text = content.decode("utf-8-sig")
