@@ -358,7 +358,14 @@ def test_a_header_that_is_too_short_is_refused(path: Path) -> None:
         DatasetFormatError,
         match=r"as many cells as the header, 2\. Row 1 \(line 2\) has 3\. .*a name missing in the",
     ):
-        read(path, "a,label\n1,2,cat\n3,4,dog\n")
+        read(path, "a,label\n1,2,cat\n1,4,dog\n")
+
+
+@pytest.mark.parametrize("header", [",a,label", "a,label"])
+@pytest.mark.filterwarnings("ignore:.*one cell more:UserWarning")
+def test_an_index_is_no_feature_of_a_dataset(path: Path, header: str) -> None:
+    with pytest.raises(DatasetFormatError, match="first one has no name.*'Unnamed: 0': an index"):
+        read(path, f"{header}\n1,2,cat\n3,4,dog\n")
 
 
 def test_a_row_that_is_too_short_is_refused(path: Path) -> None:

@@ -95,7 +95,7 @@ def test_another_version_is_refused(folder, version):
         ("classes", "cat", "classes: "),
         ("classes", [["cat"]], "classes.0"),
         ("plan", None, "plan: "),
-        ("plan", {"columns": []}, "plan.columns: "),
+        ("plan", {"columns": []}, "plan: .*nothing is planned"),
         ("estimate", {"covering_rate": 3}, "estimate."),
         ("files", [], "files: "),
         ("scikit_learn", "1.9\nrm -rf", "scikit_learn: "),

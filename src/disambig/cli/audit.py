@@ -16,7 +16,7 @@ from disambig.cli.options import (
     option_words,
     with_option_groups,
 )
-from disambig.tabular.files.formats import find_format
+from disambig.tabular.files.formats import find_format, split_name
 
 if TYPE_CHECKING:
     from disambig.cli.console import Terminal
@@ -100,9 +100,10 @@ def _as_advised(
 
 def _name_for_cleaned(file: str) -> str:
     """Return a name for the cleaned table, in the format of the file where that can be written."""
-    path, file_format = Path(file), find_format(file)
+    file_format = find_format(file)
     can_be_written = file_format is not None and file_format.writer is not None
-    return f"{path.stem}-clean{path.suffix if can_be_written else '.csv'}"
+    stem, suffixes = split_name(file)
+    return f"{stem}-clean{suffixes if can_be_written else '.csv'}"
 
 
 def print_audit(audit: "TableAudit", console: "Terminal") -> None:

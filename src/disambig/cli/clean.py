@@ -1,6 +1,5 @@
 """``disambig clean``: choose a label for every row of your own table."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +30,7 @@ from disambig.cli.options import (
     with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
+from disambig.tabular.files.formats import split_name
 from disambig.tabular.fit_queue import FitWorkers
 
 
@@ -161,7 +161,7 @@ def clean(
 
 def _say_next(out: str, delimiter: str | None) -> None:
     given = [path_word(out), *option_words(FileOptions(delimiter=delimiter))]
-    page = path_word(f"{Path(out).stem}.html")
+    page = path_word(f"{split_name(out)[0]}.html")
     say_next(
         ("make a page with charts", ["report", *given, "--out", page]),
         ("settle the doubtful rows in the browser", ["review", *given]),

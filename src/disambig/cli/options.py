@@ -87,7 +87,7 @@ _label_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="The l
 _long_option: Callable[..., Any] = partial(
     typer.Option, rich_help_panel="The labels, in a long table with a row for each annotation"
 )
-_feature_option: Callable[..., Any] = partial(
+feature_option: Callable[..., Any] = partial(
     typer.Option, metavar="COLUMN", rich_help_panel="The features"
 )
 _group_option: Callable[..., Any] = partial(typer.Option, rich_help_panel="Rows that come together")
@@ -122,7 +122,7 @@ Overwrite = Annotated[
 
 ImageModel = Annotated[
     str | None,
-    _feature_option(
+    feature_option(
         help="What turns images into numbers: built-in, which needs no weights, or a pretrained "
         "network such as torchvision:resnet18 or timm:NAME:WEIGHTS-FILE.",
         metavar="NAME",
@@ -330,29 +330,31 @@ class FeatureOptions:
 
     features: Annotated[
         list[str] | None,
-        _feature_option(
-            help="Column to learn from; repeat the option for several. By default all usable ones."
+        feature_option(
+            help="Column to learn from; repeat the option for several. By default all usable ones. "
+            "Or a .npy or .npz file of embeddings, numbers for every row that are used beside the "
+            "columns."
         ),
     ] = None
     ignore: Annotated[
-        list[str] | None, _feature_option(help="Column to leave out; repeat the option.")
+        list[str] | None, feature_option(help="Column to leave out; repeat the option.")
     ] = None
     category: Annotated[
         list[str] | None,
-        _feature_option(
+        feature_option(
             help="Column of codes, such as postal codes, that are categories even if they look "
             "like numbers; repeat the option."
         ),
     ] = None
     text: Annotated[
         list[str] | None,
-        _feature_option(
+        feature_option(
             help="Column of free text, where it is not recognised as such; repeat the option."
         ),
     ] = None
     id: Annotated[
         str | None,
-        _feature_option(help="Column that names the rows; nothing is learned from it."),
+        feature_option(help="Column that names the rows; nothing is learned from it."),
     ] = None
     decimal: Annotated[
         Decimal | None,
@@ -364,7 +366,7 @@ class FeatureOptions:
     ] = None
     image: Annotated[
         list[str] | None,
-        _feature_option(
+        feature_option(
             help="Column of image files; repeat the option. Paths begin in the folder of FILE. Not "
             "needed where cells end like image files that are there."
         ),

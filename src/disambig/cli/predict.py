@@ -24,6 +24,7 @@ from disambig.cli.options import (
     Overwrite,
     Prefix,
     TableFile,
+    feature_option,
     with_option_groups,
 )
 
@@ -42,6 +43,18 @@ def predict(
     groups: GroupOptions,
     file_options: FileOptions,
     image_model: ImageModel = None,
+    features: Annotated[
+        Path | None,
+        feature_option(
+            help="The .npy or .npz file of embeddings of the new rows, if the model was trained "
+            "with some.",
+            metavar="FILE",
+        ),
+    ] = None,
+    id: Annotated[  # noqa: A002
+        str | None,
+        feature_option(help="Column that names the rows in a .npz file of embeddings."),
+    ] = None,
     top: Annotated[
         int,
         typer.Option(
@@ -80,6 +93,7 @@ def predict(
         read_file,
     )
     from disambig.tabular.files.content import STANDARD_STREAM
+    from disambig.tabular.files.embedding_files import read_embeddings
     from disambig.tabular.files.formats import write_table
     from disambig.tabular.table_cells import append_columns
     from disambig.tabular.table_model import load_model
@@ -91,12 +105,17 @@ def predict(
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
         frame = read_file(file, file_options, with_groups=with_groups)
+        embeddings = None
+        if features is not None:
+            limit = file_options.max_memory
+            embeddings = read_embeddings(features, frame, id=id, max_memory=limit)
         predictions = fitted.predict(
             frame,
             top=top,
             labels=new_sets(labels, file_options),
             **group_parameters(groups),
             described=described_columns(file, image_model=image_model),
+            embeddings=embeddings,
             listener=view,
         )
     result = append_columns(frame, predictions, prefix)

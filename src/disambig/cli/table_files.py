@@ -14,6 +14,7 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
+from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.cli.options import (
     CellOptions,
@@ -27,6 +28,7 @@ from disambig.cli.options import (
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
 from disambig.tabular.files.formats import find_format, find_writer, read_table
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
@@ -84,14 +86,16 @@ def load_table(
     if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
         # Nothing is learned from it, named or not.
         ignore = [*ignore, GROUPS_IN_ARRAYS]
+    of_columns, embeddings = load_features(features.features, frame, features.id, options)
     columns: dict[str, Any] = {
         "truth": labels.truth,
-        "features": features.features,
+        "features": of_columns,
         "ignore": ignore,
         "categories": features.category or (),
         "text": features.text or (),
         "decimal": None if features.decimal is None else features.decimal.value,
         "described": described_columns(file, features.image or (), features.image_model),
+        "embeddings": embeddings,
         "id": features.id,
         **group_parameters(groups),
     }
@@ -102,6 +106,26 @@ def load_table(
         labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
     columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     return frame, columns
+
+
+def load_features(
+    features: list[str] | None,
+    frame: pd.DataFrame,
+    id: str | None,  # noqa: A002
+    options: FileOptions,
+) -> tuple[list[str] | None, AnyArray | None]:
+    """Return the columns that --features names, if any, and the embeddings in its file."""
+    names = features or []
+    files = [name for name in names if name not in frame.columns and is_embedding_file(name)]
+    if not files:
+        return features, None
+    if len(files) > 1:
+        raise ParameterError(
+            f"--features takes one file of embeddings. Got {join_names(files)}: put the arrays "
+            "side by side, by numpy.hstack."
+        )
+    embeddings = read_embeddings(files[0], frame, id=id, max_memory=options.max_memory)
+    return [name for name in names if name not in files] or None, embeddings
 
 
 def described_columns(
@@ -206,8 +230,7 @@ def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
-    is_csv = path.suffix.lower() == ".csv"
-    alike = options if is_csv else FileOptions(max_memory=options.max_memory)
+    alike = options if _is_csv(path) else FileOptions(max_memory=options.max_memory)
     return read_file(str(path), replace(alike, format=None))
 
 
@@ -309,7 +332,7 @@ def check_output(
         raise ParameterError(
             "Standard output can carry the table or the JSON, not both. Give --out a file."
         )
-    delimiter = delimiter if to_stream or Path(out).suffix.lower() == ".csv" else None
+    delimiter = delimiter if to_stream or _is_csv(out) else None
     find_writer(out, delimiter=delimiter)
     read_from = [source for source in sources if source is not None and _is_same_file(out, source)]
     if not read_from:
@@ -327,6 +350,11 @@ def check_output(
             "if it is to be replaced."
         )
     return delimiter
+
+
+def _is_csv(path: str | Path) -> bool:
+    file_format = find_format(path)
+    return file_format is not None and file_format.name == "csv"
 
 
 def _is_same_file(one: str | Path, other: str | Path) -> bool:

@@ -60,7 +60,7 @@ def load_dataset(
     ----------
     source : str or path
         A name from ``list_datasets``, or the path of a ``.mat`` or ``.npz``, or of a table:
-        ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.xlsx``.
+        ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.xlsx``.
     folder : path, optional
         Folder with the file of a real-world dataset. By default the folder named by the
         environment variable ``DISAMBIG_DATA``, then the download cache.

@@ -20,7 +20,7 @@ from disambig.tabular.files.arrays import as_features
 from disambig.tabular.files.formats import read_table
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.labels.row_groups import RowGroups
-from disambig.tabular.table_cells import texts_of
+from disambig.tabular.table_cells import UNNAMED, texts_of
 
 
 def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:
@@ -74,6 +74,12 @@ def read_labelled_table(
                 f"{path} needs a column {column!r}.{did_you_mean(column, frame.columns)} "
                 f"It has {join_names(frame.columns)}."
             )
+    if frame.columns[0].startswith(UNNAMED):
+        raise DatasetFormatError(
+            f"Every column of {path} besides the labels is a feature. The first one has no name, "
+            f"or is called {frame.columns[0]!r}: an index, as pandas and R write it. Take it out "
+            "of the file, or name it if it is a feature."
+        )
     true_labels = None
     try:
         row_groups = RowGroups(group=group)

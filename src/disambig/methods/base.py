@@ -325,7 +325,9 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             copy._end_fit(of_rows[1], copy._fit(*of_rows))
 
         n_rows, n_classes = candidates.shape
-        return extrapolated_seconds(fit, n_rows, n_classes=n_classes, power=self._growth)
+        return extrapolated_seconds(
+            fit, n_rows, n_classes=n_classes, power=self._growth, is_sparse=sparse.issparse(X)
+        )
 
     @classmethod
     def _fit_side_by_side(

@@ -18,7 +18,7 @@ _MOST_AT_FIRST = 3.0
 # So many seconds nobody minds, however quick the fit.
 _SMALL_CHANGE = 0.3
 # Rows to begin with, or this share of them if that is less.
-_FIRST_ROWS = 64
+_FIRST_ROWS, _FIRST_SPARSE_ROWS = 64, 256
 _ROWS_OF_A_CLASS = 2
 _FIRST_SHARE = 1 / 8
 # No method here grows faster than the third power of the rows.
@@ -33,7 +33,12 @@ Measured = list[tuple[int, float]]
 
 
 def extrapolated_seconds(
-    fit: Callable[[IntArray], None], n_rows: int, *, n_classes: int = 2, power: int | None = None
+    fit: Callable[[IntArray], None],
+    n_rows: int,
+    *,
+    n_classes: int = 2,
+    power: int | None = None,
+    is_sparse: bool = False,
 ) -> float:
     """Return the seconds that ``fit`` would take for all rows.
 
@@ -49,9 +54,11 @@ def extrapolated_seconds(
     power : int, optional
         The power of the rows that a large fit grows with, where that is known; 3 if a matrix of all
         rows is factored.
+    is_sparse : bool, default=False
+        Whether features are sparse: few rows fill few of them, and say little of many rows.
     """
     order = make_generator(0).permutation(n_rows)  # tables are often sorted
-    few = max(_FIRST_ROWS, _ROWS_OF_A_CLASS * n_classes)
+    few = max(_FIRST_SPARSE_ROWS if is_sparse else _FIRST_ROWS, _ROWS_OF_A_CLASS * n_classes)
     size = max(1, min(few, math.ceil(_FIRST_SHARE * n_rows)))
     product = _seconds_per_multiplication() if power == 3 else 0.0
 

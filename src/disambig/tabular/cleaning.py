@@ -157,6 +157,7 @@ def clean_table(
     text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -202,6 +203,8 @@ def clean_table(
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers. By default those whose cells end
         like image files that are there, seen from the working directory.
+    embeddings : array-like of shape (n_rows, n_numbers), optional
+        Numbers of every row that are not in the table, such as ``read_embeddings`` gives.
     id : str, optional
         Column that names the rows; it is not a feature.
     decisions : mapping of int to str, optional
@@ -309,6 +312,7 @@ def clean_table(
         text=text,
         decimal=decimal,
         described=described,
+        embeddings=embeddings,
         id=id,
         decisions=decisions,
         use_truth=use_truth,

@@ -25,8 +25,8 @@ from disambig.candidates.checks import is_missing
 CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candidate_confidences")
 # And where it had folds, about the sets that may miss the right label.
 MISS_COLUMNS = ("miss_probability", "label_if_missed")
-# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
-DELIMITER = "delimiter"
+# What a first column without a name is called, as in pandas: that of an index.
+UNNAMED = "Unnamed: 0"
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with
 # any version of pandas.
 MISSING_TEXTS = frozenset({
@@ -219,4 +219,6 @@ def append_columns(frame: Any, added: Any, prefix: str = "") -> Any:
 
     check_new_columns(frame, added.columns, prefix)
     renamed = added.add_prefix(prefix).set_axis(frame.index, axis=0)
-    return pd.concat([frame, renamed], axis=1)
+    joined = pd.concat([frame, renamed], axis=1)
+    joined.attrs.update(frame.attrs)
+    return joined

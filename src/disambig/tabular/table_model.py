@@ -109,10 +109,15 @@ class TableModel:
         return self.classifier.classes_
 
     def predict_proba(
-        self, frame: pd.DataFrame, *, described: DescribedColumns | None = None
+        self,
+        frame: pd.DataFrame,
+        *,
+        described: DescribedColumns | None = None,
+        embeddings: Any = None,
     ) -> FloatArray:
         """Return the probability of every label for every row of a table."""
-        return self.probabilities_of(column_values(frame, self.plan, described))
+        values = column_values(frame, self.plan, described, embeddings=embeddings)
+        return self.probabilities_of(values)
 
     def predict(
         self,
@@ -124,6 +129,7 @@ class TableModel:
         promise: PromiseKind | None = None,
         promise_strength: float = DEFAULT_PROMISE_STRENGTH,
         described: DescribedColumns | None = None,
+        embeddings: Any = None,
         listener: FitListener | None = None,
     ) -> pd.DataFrame:
         """Return the most probable label of every row, or the ``top`` most probable ones.
@@ -149,6 +155,8 @@ class TableModel:
             Share of the groups for which the promise is believed.
         described : DescribedColumns, optional
             Where the images of these rows are, and where their numbers are kept.
+        embeddings : array-like of shape (n_rows, n_numbers), optional
+            Those of these rows, if the model was trained with some.
         listener : FitListener, optional
             Is told how far the images are read.
 
@@ -166,7 +174,7 @@ class TableModel:
             labels,
             RowGroups(group=group, promise=promise, promise_strength=promise_strength),
         )
-        values = column_values(frame, self.plan, described, listener)
+        values = column_values(frame, self.plan, described, listener, embeddings)
         for name, unseen in self.transformer.unseen_categories(values).items():
             warn_caller(
                 f"Column {name!r} has values that the training table did not have; they are "

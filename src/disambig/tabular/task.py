@@ -85,6 +85,7 @@ def prepare_task(
     text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     id: str | None = None,  # noqa: A002  # as people call it
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
@@ -110,6 +111,7 @@ def prepare_task(
         decimal=decimal,
         group=group,
         described=described,
+        embeddings=embeddings,
         listener=listener,
     )
     given, annotators, notices = _read_labels(frame, labels)

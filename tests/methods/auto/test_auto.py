@@ -9,10 +9,13 @@ from sklearn.base import clone
 from disambig import AutoDisambiguator, CandidateLabels, get_method
 from disambig._core.array_file import MODEL_KIND, MODEL_VERSION, read_arrays, write_arrays
 from disambig._core.errors import ModelFileError, ParameterError
+from disambig._core.parameters import spawn_seeds
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods.auto.estimator import AutoDisambiguator as Estimator
-from disambig.methods.auto.learners import LEARNERS, can_learn, deal_judged_rows, suited
+from disambig.methods.auto.learners import LEARNERS, can_learn, deal_judged_rows, default_learners
 from disambig.methods.ncpd_plus.selection import compare
+from disambig.methods.side_by_side import judge_by_others
+from disambig.solvers.calibration import calibrate_predictions
 from disambig.solvers.reduction import Reduction
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
 from disambig.tabular.table_model import untrained_model
@@ -177,22 +180,30 @@ def test_what_cannot_learn_the_data_is_left_out():
 
 
 def test_of_words_alone_trees_and_networks_do_not_learn_by_default():
+    y = CandidateLabels.from_labels(["a", "b"] * 10)
     words = np.eye(20, 40)
     beside = np.column_stack([np.arange(1, 21), words])
-    assert suited(LEARNERS, sparse.csr_array(words)) == ["em", "sure"]
-    assert suited(LEARNERS, sparse.csr_array(beside)) == list(LEARNERS)
-    assert suited(LEARNERS, words) == list(LEARNERS)
+    assert default_learners(sparse.csr_array(words), y) == ("clpl", "sure")
+    assert default_learners(sparse.csr_array(beside), y) == ("clpl", *LEARNERS[1:])
+    assert default_learners(words, y) == LEARNERS
+    weighted = y.with_row_weights(np.ones(20))
+    assert default_learners(sparse.csr_array(words), weighted) == ("em", "sure")
 
 
 def test_of_sparse_features_each_learner_gets_what_it_takes(data, tmp_path):
     words = sparse.random_array((150, 60), density=0.1, rng=np.random.default_rng(0))
     X = sparse.csr_array(sparse.hstack([data.X, words]))
-    model = AutoDisambiguator(learners=["em", "sure"], random_state=0).fit(X, data.candidates)
-    assert set(model.members_) == {"em", "sure"}
+    model = AutoDisambiguator(learners=["clpl", "sure"], random_state=0).fit(X, data.candidates)
+    assert set(model.members_) == {"clpl", "sure"}
     reduction = Reduction.fit(X)
-    rows = {"em": X, "sure": reduction.apply(X)}
+    rows = {"clpl": X, "sure": reduction.apply(X)}
     weights = model.selection_.weights
-    expected = sum(weights[n] * m.predict_proba(rows[n]) for n, m in model.members_.items())
+    folds = deal_judged_rows(data.candidates, 5, spawn_seeds(0, 1)[0])
+    expected = 0
+    for name, member in model.members_.items():
+        [judged] = judge_by_others([(clone(member), rows[name], data.candidates, folds)])
+        calibration = calibrate_predictions(judged, data.candidates)
+        expected += weights[name] * calibration.apply(member.predict_proba(rows[name]))
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(X.toarray()), expected, atol=1e-12)
     model.save(tmp_path / "model")

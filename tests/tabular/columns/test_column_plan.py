@@ -109,9 +109,9 @@ def test_one_notice_names_all_columns_that_cannot_be_learned_from_and_the_others
     assert notices[0] == (
         "Left out 4 columns that cannot be learned from: 'meta' (3 rows, the first is row 1), "
         "'spans' (4 rows, the first is row 1) hold lists or mappings: embeddings and other lists "
-        "must be spread out, one number per column; 'ratio' holds numbers that are infinite or above "
-        "1e+300 in size (2 rows, the first is row 2: 'inf'): leave such cells empty; 'raw' holds "
-        "bytes (row 2): turn them into text or numbers."
+        "must be spread out, one number per column; 'ratio' holds numbers that are infinite or "
+        "above 1e+300 in size (2 rows, the first is row 2: 'inf'): leave such cells empty; 'raw' "
+        "holds bytes (row 2): turn them into text or numbers."
     )
 
 

@@ -96,7 +96,7 @@ def test_a_mark_and_characters_in_two_halves_are_understood(read):
             f'{{"a": 1, "b": {"[" * 67}{"]" * 67}}}',
             "may lie 64 deep in each other. Line 2 .* column 'b'",
         ),
-        ("[1, 2]", r"Line 2 of .* is a list\. A file that is one list needs to be rewritten"),
+        ("[1, 2]", r"Line 2 of .* is a list\. It needs to look like"),
         ('"x"', 'Line 2 of .* is a string. It needs to look like {"name": "value"}'),
         ("null", "Line 2 of .* is null"),
         ("true", "Line 2 of .* is true or false"),

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -44,9 +45,20 @@ def tables_of_text(draw):
 def test_any_text_is_read_back_as_it_was_written(frame, suffix, folder):
     path = folder / f"any{suffix}"
     write_table(frame, path)
-    back = read_table(path, delimiter={".csv": ",", ".tsv": "\t"}.get(suffix))
+    rows = frame.to_numpy(dtype=object).tolist()
+    if suffix != ".jsonl" and len(frame.columns) > 1:  # spreadsheets write blank rows at the end
+        while rows and not any(map(str.strip, rows[-1])):
+            rows.pop()
+    options = {"delimiter": {".csv": ",", ".tsv": "\t"}.get(suffix)}
+    if not rows:
+        with pytest.raises(TableError, match="at least one row"):
+            read_table(path, **options)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # says how many
+        back = read_table(path, **options)
     assert list(back.columns) == list(frame.columns)
-    assert back.to_numpy(dtype=object).tolist() == frame.to_numpy(dtype=object).tolist()
+    assert back.to_numpy(dtype=object).tolist() == rows
 
 
 def mixed():

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,13 +24,14 @@ from disambig._core.typing import Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.auto.learners import (
     LEARNERS,
+    LINEAR_OF_WORDS,
     Learners,
     Task,
     can_learn,
     deal_judged_rows,
+    default_learners,
     fit_mixes,
     seconds_of,
-    suited,
     takes_sparse,
 )
 from disambig.methods.base import MethodCard, PartialLabelClassifier
@@ -40,6 +42,7 @@ from disambig.methods.registry import all_methods, get_method
 from disambig.methods.row_weights import RowWeightsMixin
 from disambig.methods.saving import plain_parameters
 from disambig.methods.scaling import fit_scaler
+from disambig.solvers.calibration import Calibration
 from disambig.solvers.reduction import Reduction
 
 # They say how a fit is run, not what it gave; some are code.
@@ -61,8 +64,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     learners : sequence of str, default=("em", "sure", "forest", "boosting", "ncpd_plus")
         Names of methods. Those that cannot learn the data at hand (weights of rows or classes, very
         many rows) are left out. Of sparse features, such as words, linear learners get all, and the
-        others a truncated SVD beside the columns that most rows fill. Where there are no such
-        columns, trees and networks are left out of the default.
+        others a truncated SVD beside the columns that most rows fill. By default "clpl" then takes
+        the place of "em", and where most rows fill no column, trees and networks are left out.
     time_budget : float, optional
         Seconds that training may take. Before it starts, the time of every learner is estimated,
         and the quickest are taken as long as there is time; one is always trained. The result then
@@ -119,6 +122,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     )
     accepts_sparse: ClassVar[bool] = True
     _reduction: Reduction | None = None  # of sparse features, where some members need it
+    _calibrations: Mapping[str, Calibration] = MappingProxyType({})  # of members, where needed
 
     def __init__(
         self,
@@ -146,8 +150,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
+        known = {*LEARNERS, LINEAR_OF_WORDS}
         names = set() if isinstance(self.learners, str) else set(self.learners)
+        if not names or not names <= known:  # to look at all of them imports torch
+            known = {n for n, m in all_methods().items() if m.card.role == "method"} - {"auto"}
         if not names or not names <= known:
             raise ParameterError(
                 f"'learners' must be names of methods: a list of some of {', '.join(sorted(known))}"
@@ -202,9 +208,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             method._task(X, candidates)
             for method, (X, candidates) in zip(methods, data, strict=True)
         ]
-        for method, (selection, members) in zip(methods, fit_mixes(tasks), strict=True):
-            method.selection_, method.members_ = selection, members
-            if all(map(takes_sparse, members)):
+        for method, mix in zip(methods, fit_mixes(tasks), strict=True):
+            method.selection_, method.members_ = mix.selection, mix.members
+            method._calibrations = mix.calibrations
+            if all(map(takes_sparse, mix.members)):
                 method._reduction = None
         return [method._mean_confidences() for method in methods]
 
@@ -234,12 +241,13 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
 
     def _able_learners(self, X: Features, candidates: CandidateLabels) -> Learners:
         """Return an unfitted classifier for every learner that can learn these rows."""
-        names = list(self.learners)
-        wanted = suited(names, X) if tuple(names) == LEARNERS else names
+        names = tuple(self.learners)
+        if names == LEARNERS:
+            names = default_learners(X, candidates, class_weight=self.class_weight)
         learners = {
             name: self._made(name, seed)
-            for name, seed in zip(names, self._seeds()[1:], strict=True)
-            if name in wanted and can_learn(name, candidates, class_weight=self.class_weight)
+            for name, seed in zip(names, self._seeds()[1:], strict=False)
+            if can_learn(name, candidates, class_weight=self.class_weight)
         }
         if not learners:
             raise ParameterError(
@@ -287,7 +295,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         for name, member in self.members_.items():
             rows = X if reduced is None or takes_sparse(name) else reduced
             with member._threads():
-                total += weights[name] * member._predict_proba(rows)
+                probabilities = member._predict_proba(rows)
+            calibration = self._calibrations.get(name, Calibration())
+            total += weights[name] * calibration.apply(probabilities)
         total /= total.sum(axis=1, keepdims=True)
         return total
 
@@ -314,6 +324,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
             "sparse": self._fitted_on_sparse,
             "members": members,
             "selection": self.selection_.to_dict(),
+            "calibrations": {name: list(each) for name, each in self._calibrations.items()},
         }
 
     def _from_arrays(self, arrays: dict[str, Any], description: Mapping[str, Any]) -> None:
@@ -326,8 +337,13 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         weights = self.selection_.weights
         if set(weights) != set(description["members"]) or abs(sum(weights.values()) - 1) > 1e-6:
             raise ValueError("every member needs a weight, and weights must sum to one")
-        if not set(weights) <= set(self.learners):
+        if not set(weights) <= {*self.learners, LINEAR_OF_WORDS}:
             raise ValueError("a member is none of the learners")
+        # Models of version 0.2.0 have none.
+        calibrations = description.get("calibrations", {})
+        self._calibrations = {name: Calibration(*each) for name, each in calibrations.items()}
+        if not all(0 < power <= 100 and 0 <= doubt <= 1 for power, doubt in calibrations.values()):
+            raise ValueError("a calibration has a power up to 100, and a doubt from 0 to 1")
         self.members_ = {
             name: self._member_of_file(name, take_part(arrays, name), description["members"][name])
             for name in weights

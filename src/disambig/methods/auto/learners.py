@@ -16,12 +16,14 @@ from disambig.methods.cost import estimate_fit_seconds
 from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, compare
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fit_copies, judge_by_others
+from disambig.solvers.calibration import Calibration, calibrate_predictions
 from disambig.solvers.reduction import full_columns
 
 # Linear, kernel, trees of two kinds, networks.
 LEARNERS = ("em", "sure", "forest", "boosting", "ncpd_plus")
-# Of these by default, where features are nothing but words: the others learn less, and slowly.
-LEARNERS_OF_WORDS = ("em", "sure")
+# What is taken instead of the first where features are sparse, such as words: as good or better,
+# and several times as quick.
+LINEAR_OF_WORDS = "clpl"
 # Learners whose time or memory grows too fast: rows, or rows times classes, at the most.
 _MOST_ROWS = {"sure": 5_000}
 _MOST_NUMBERS = {"boosting": 2_000_000, "forest": 50_000_000}
@@ -55,10 +57,19 @@ def takes_sparse(name: str) -> bool:
     return method.accepts_sparse and not method.prefers_dense
 
 
-def suited(names: Sequence[str], X: Features) -> list[str]:
-    """Return the learners that suit such features, of those that are taken by default."""
-    only_words = sparse.issparse(X) and not len(full_columns(X))
-    return [name for name in names if name in LEARNERS_OF_WORDS or not only_words]
+def default_learners(
+    X: Features, candidates: CandidateLabels, *, class_weight: Any = None
+) -> tuple[str, ...]:
+    """Return the learners that suit such features.
+
+    Of words alone trees and networks learn less than the others, and take minutes.
+    """
+    if not sparse.issparse(X):
+        return LEARNERS
+    takes_all = can_learn(LINEAR_OF_WORDS, candidates, class_weight=class_weight)
+    linear = LINEAR_OF_WORDS if takes_all else LEARNERS[0]
+    only_words = not len(full_columns(X))
+    return (linear, LEARNERS[1]) if only_words else (linear, *LEARNERS[1:])
 
 
 def can_learn(name: str, candidates: CandidateLabels, *, class_weight: Any = None) -> bool:
@@ -118,9 +129,25 @@ def _is_mix_of_networks(learner: PartialLabelClassifier) -> bool:
     return learner.card.name == "ncpd_plus"
 
 
-def fit_mixes(tasks: Sequence[Task]) -> list[tuple[Selection, Learners]]:
-    """Return for every task what its learners weigh, and those of the mix, fitted to all rows."""
-    selections = [weigh(*judged) for judged in zip(tasks, judge(tasks), strict=True)]
+class Mix(NamedTuple):
+    """What learners weigh; those of the mix, fitted to all rows; what their probabilities need."""
+
+    selection: Selection
+    members: Learners
+    calibrations: dict[str, Calibration]
+
+
+def fit_mixes(tasks: Sequence[Task]) -> list[Mix]:
+    """Return for every task the mix of its learners."""
+    judged = list(zip(tasks, judge(tasks), strict=True))
+    calibrations = [calibrate(task, said) for task, said in judged]
+    selections = [
+        weigh(
+            task,
+            {name: of_task[name].apply(p) if name in of_task else p for name, p in said.items()},
+        )
+        for (task, said), of_task in zip(judged, calibrations, strict=True)
+    ]
     for name in _names(tasks):
         to_fit = [
             task
@@ -129,9 +156,26 @@ def fit_mixes(tasks: Sequence[Task]) -> list[tuple[Selection, Learners]]:
         ]
         _fit_to_all_rows(name, to_fit)
     return [
-        (selection, {name: task.learners[name] for name in selection.weights})
-        for task, selection in zip(tasks, selections, strict=True)
+        Mix(
+            selection,
+            {name: task.learners[name] for name in selection.weights},
+            {name: each for name, each in of_task.items() if name in selection.weights},
+        )
+        for task, selection, of_task in zip(tasks, selections, calibrations, strict=True)
     ]
+
+
+def calibrate(task: Task, said: Mapping[str, FloatArray]) -> dict[str, Calibration]:
+    """Return what makes probabilities comparable, by learner, where features are sparse.
+
+    The linear learner of words gives scores rather than probabilities: as they are, it would weigh
+    little in the mix, however right it is.
+    """
+    if not sparse.issparse(task.X):
+        return {}
+    rows = np.flatnonzero(task.folds >= 0)
+    sets = task.candidates[rows]
+    return {name: calibrate_predictions(of_all[rows], sets) for name, of_all in said.items()}
 
 
 def _names(tasks: Sequence[Task]) -> list[str]:

@@ -21,6 +21,7 @@ _KINDS = {
     "date": ("date", "dates"),
     "text": ("text", "texts"),
     "image": ("image", "images"),
+    "embedding": ("embedding", "embeddings"),
 }
 _MOST_SIZES = 8
 _MOST_LABELS = 12

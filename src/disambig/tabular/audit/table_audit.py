@@ -1,6 +1,7 @@
 """``audit_table``: look at a table before anything is trained on it."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,7 @@ def audit_table(
     text: Names = (),
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     id: str | None = None,  # noqa: A002  # as people call it
     group: str | None = None,
     promise: PromiseKind | None = None,
@@ -81,6 +83,8 @@ def audit_table(
         What is before the decimals of numbers that are text. By default what the numbers say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers, as in ``fit_table``.
+    embeddings : array-like of shape (n_rows, n_numbers), optional
+        Numbers of every row that are not in the table.
     id : str, optional
         Column that names the rows; it is not a feature.
     group : str, optional
@@ -125,6 +129,7 @@ def audit_table(
         decimal=decimal,
         group=group,
         described=described,
+        embeddings=embeddings,
         listener=listener,
     )
     row_groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)

@@ -158,6 +158,8 @@ def _is_named_like_identifier(name: str) -> bool:
         return False
     if words[0] == "unnamed" and all(word.isdigit() for word in words[1:]):
         return True
+    if words[:2] == ["index", "level"]:  # of a frame whose index has no name, in Parquet
+        return True
     if words[0] in _IDENTIFIER_WORDS or words[-1] in _IDENTIFIER_WORDS:
         return True
     if words[0] in _NUMBERED and words[-1] in _NUMBERS:

@@ -15,6 +15,7 @@ from disambig.tabular.columns.described_plan import (
     described_notices,
     plan_described,
 )
+from disambig.tabular.columns.embeddings import check_embeddings
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.numbers import PLAIN, Decimal, may_separate_thousands
 from disambig.tabular.columns.values import (
@@ -26,13 +27,14 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.content import DELIMITER
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
-    DELIMITER,
     MISS_COLUMNS,
+    UNNAMED,
     check_columns,
     find_column,
     is_blank,
@@ -54,6 +56,7 @@ _WHY_LEFT_OUT = {
     "constant": ("has one value in all rows", "have one value in all rows"),
     "empty": ("is empty", "are empty"),
 }
+_NO_NAME = " (the first column, which has no name)"
 
 
 class FeatureColumns:
@@ -73,6 +76,7 @@ class FeatureColumns:
         group: str | None = None,
         decimal: Decimal | None = None,
         described: DescribedColumns | None = None,
+        embeddings: Any = None,
         listener: FitListener | None = None,
     ) -> None:
         check_column_names(frame)
@@ -108,6 +112,7 @@ class FeatureColumns:
             "text": text,
             "decimal": decimal,
             "described": described,
+            "embeddings": embeddings,
             "listener": listener,
         }
 
@@ -129,6 +134,7 @@ def plan_columns(
     separator: str = LabelColumns.separator,
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
+    embeddings: Any = None,
     listener: FitListener | None = None,
 ) -> tuple[ColumnPlan, Any, list[str]]:
     """Decide which columns of a table are features and how each is read, and read them.
@@ -156,6 +162,8 @@ def plan_columns(
         What is before the decimals of numbers. By default what the numbers themselves say.
     described : DescribedColumns, optional
         Which columns are images, and how these become numbers.
+    embeddings : array-like of shape (n_rows, n_numbers), optional
+        Numbers of every row that are not in the table.
     listener : FitListener, optional
         Is told how far that is.
 
@@ -231,11 +239,15 @@ def plan_columns(
     ]
     for name in leaking:
         del kinds[name], read[name]
-    if not read:
+    matrix = None if embeddings is None else check_embeddings(embeddings, len(frame))
+    if not read and matrix is None:
         raise TableError(_no_features_message(kinds, unusable))
     in_order = [read[name] for name in names if name in read]
-    plan = ColumnPlan(columns=tuple(planned for planned, _ in in_order))
-    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame))
+    plan = ColumnPlan(
+        columns=tuple(planned for planned, _ in in_order),
+        embeddings=0 if matrix is None else matrix.shape[1],
+    )
+    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
         *_leakage_notices(leaking, results),
         *_unusable_notices(unusable),
@@ -399,6 +411,12 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
             by_kind.setdefault(kind.kind, []).append(name)
     notices = [_left_out_notice(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
     remarks = [kind.remark for kind in kinds.values() if kind.remark]
+    remarks += [
+        f"The first column has no name, and is learned from as {name!r}: it does not number or "
+        "name the rows."
+        for name in kinds
+        if name.startswith(UNNAMED) and name in used
+    ]
     more = len(remarks) - _MOST_REMARKS
     if more > 0:
         remarks[_MOST_REMARKS:] = [f"The same, or similar, holds for {more:,} more columns."]
@@ -408,7 +426,8 @@ def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
 def _left_out_notice(kind: str, names: list[str]) -> str:
     one = len(names) == 1
     they, them = ("it", "it") if one else ("they", "them")
-    start = f"Left out {join_names(map(repr, names))}, which {_WHY_LEFT_OUT[kind][not one]}"
+    shown = (f"{name!r}{_NO_NAME if name.startswith(UNNAMED) else ''}" for name in names)
+    start = f"Left out {join_names(shown)}, which {_WHY_LEFT_OUT[kind][not one]}"
     if kind not in _LEAKING:
         return f"{start}: nothing can be learned from {them}."
     return (

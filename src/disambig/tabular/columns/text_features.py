@@ -16,7 +16,8 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 # The beginning of a text says what it is about.
 MOST_CHARACTERS = 10_000
-_MOST_CHARACTERS_IN_PIECES = 2_000
+# Pieces are many: those of the first words do, unless nothing else tells words apart.
+_MOST_IN_PIECES, _MOST_IN_PIECES_WITHOUT_SPACES = 300, 1_500
 # Terms are learned from so many characters at the most: of rows that are evenly spaced.
 _MOST_LEARNED_FROM = 20_000_000
 _CHARACTERS_AT_A_TIME = 1_000_000
@@ -153,7 +154,9 @@ def _words(text: str) -> list[str]:
 def _pieces(text: str) -> list[str]:
     """Return the pieces of every word of a text, white space before and after it included."""
     pieces: list[str] = []
-    for word in text[:_MOST_CHARACTERS_IN_PIECES].split(" "):
+    spaced = text.isascii() or not _WITHOUT_SPACES.search(text)
+    most = _MOST_IN_PIECES if spaced else _MOST_IN_PIECES_WITHOUT_SPACES
+    for word in text[:most].split(" "):
         padded = f" {word} "
         spaced = word.isascii() or not _WITHOUT_SPACES.search(word)
         for size in _SIZES if spaced else _SIZES_WITHOUT_SPACES:

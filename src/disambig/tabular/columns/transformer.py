@@ -11,7 +11,7 @@ from pydantic import Field
 from scipy import sparse
 
 from disambig._core.array_file import take_part
-from disambig._core.typing import AnyArray, Features, FloatArray, IntArray, Sparse
+from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray, IntArray, Sparse
 from disambig.methods.feature_scales import FeatureScale
 from disambig.solvers.reduction import Reduction
 from disambig.tabular.columns.text_features import TextFeatures
@@ -32,6 +32,7 @@ _TIMES_THE_NEXT = 5
 # The skewness of an exponential distribution; that of the normal one is 0.
 _HEAVY_TAIL = 2.0
 _MOST_QUANTILES = 1000
+_COLUMNS_AT_A_TIME = 128
 # The length of the row of a text, where that of a number is about 1: a text tells as much as many
 # numbers, and linear methods with their usual penalties learn the most from it.
 _LENGTH_OF_TEXT = 8.0
@@ -96,17 +97,12 @@ class FeatureTransformer:
         With ``sparse``, features are sparse if there are texts among them.
         """
         names = ValueNames.of(plan)
-        with_gaps = values[names.numbers].to_numpy(np.float64)
-        missing = np.isnan(with_gaps)
-        empty = missing.all(axis=0)
-        medians = np.zeros(len(names.numbers))
-        medians[~empty] = np.nanmedian(with_gaps[:, ~empty], axis=0)
-        X = np.where(missing, medians, with_gaps)
-        low, high = X.min(axis=0), X.max(axis=0)
-        have_gaps = set(compress(names.numbers, missing.any(axis=0).tolist()))
-        amounts = names.places(names.amounts)
-        tails = _heavy_tails(with_gaps[:, amounts], X[:, amounts])
-        spikes = _spikes(with_gaps[:, amounts])
+        learned = _learn_numbers(values, names.numbers, scaling)
+        have_gaps = set(compress(names.numbers, learned["gaps"].tolist()))
+        with_gaps = values[names.amounts].to_numpy(np.float64)
+        middle = learned["medians"][names.places(names.amounts)]
+        tails = _heavy_tails(with_gaps, np.where(np.isnan(with_gaps), middle, with_gaps))
+        spikes = _spikes(with_gaps)
         state = TransformerState(
             scaling=scaling,
             # One column for a date: its parts are missing together.
@@ -122,14 +118,15 @@ class FeatureTransformer:
             texts=names.texts,
             sparse=sparse,
         )
-        scale = FeatureScale.fit(scaling, X) if X.size else None
+        scale = FeatureScale(scaling, _prefixed(learned, _SCALER)) if names.numbers else None
         if scale is not None and scaling == "standard":
             scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
         ranks = None
         if tails:
-            quantiles = _quantiles(with_gaps[:, names.places(state.tails)])
+            quantiles = _quantiles(with_gaps[:, tails])
             ranks = FeatureScale("quantile", {"quantiles_": quantiles})
         texts = {name: TextFeatures.fit(values[name].tolist()) for name in names.texts}
+        medians, low, high = learned["medians"], learned["low"], learned["high"]
         made = cls(names.numbers, medians, low, high, scale, ranks, state, texts)
         if not texts or sparse:
             return made
@@ -189,17 +186,27 @@ class FeatureTransformer:
         """Yield the features that are made of numbers, a few columns at a time."""
         state = self.state
         place_of = {name: place for place, name in enumerate(self.numbers)}
-        X = values[self.numbers].to_numpy(np.float64)
-        missing = np.isnan(X)
-        X = np.clip(np.where(missing, self.medians, X), self.low, self.high)
-        yield X if self.scale is None else self.scale.apply(X)
+        for places in _blocks(len(self.numbers)):
+            X, _ = self._filled(values, places)
+            if self.scale is not None:
+                learned = {name: array[places] for name, array in self.scale.learned.items()}
+                X = FeatureScale(self.scale.kind, learned).apply(X)
+            yield X
         if self.ranks is not None:
-            scores = self.ranks.apply(X[:, [place_of[name] for name in state.tails]])
-            yield np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+            X, _ = self._filled(values, [place_of[name] for name in state.tails])
+            yield np.clip(self.ranks.apply(X), -_LARGEST_SCORE, _LARGEST_SCORE)
         # Marks are not scaled: what is rare would outweigh everything else.
-        spikes = [place_of[name] for name in state.spikes]
-        yield (X[:, spikes] == list(state.spikes.values())) & ~missing[:, spikes]
-        yield missing[:, [place_of[name] for name in state.gaps]]
+        X, missing = self._filled(values, [place_of[name] for name in state.spikes])
+        marked = np.array(list(state.spikes.values()))
+        yield (marked == X) & ~missing
+        yield np.isnan(values[state.gaps].to_numpy(np.float64))
+
+    def _filled(self, values: pd.DataFrame, places: list[int]) -> tuple[FloatArray, BoolArray]:
+        """Return numbers within what the fit has seen, gaps filled, and where these were."""
+        X = values[[self.numbers[place] for place in places]].to_numpy(np.float64)
+        missing = np.isnan(X)
+        filled = np.where(missing, self.medians[places], X)
+        return np.clip(filled, self.low[places], self.high[places]), missing
 
     def unseen_categories(self, values: pd.DataFrame) -> dict[str, list[str]]:
         """Return the categories that were not seen in training, by column, sorted."""
@@ -261,6 +268,45 @@ class FeatureTransformer:
         scale = _rebuilt(state.scaling, of_scaler, len(names.numbers), "number")
         ranks = _rebuilt("quantile", of_ranks, len(state.tails), "number with a heavy tail")
         return cls(names.numbers, medians, low, high, scale, ranks, state, texts, reduction)
+
+
+def _learn_numbers(
+    values: pd.DataFrame, names: list[str], scaling: Literal["standard", "none"]
+) -> dict[str, AnyArray]:
+    """Return medians, ranges, gaps and the scale of numbers, by name.
+
+    Some columns at a time: embeddings may be mapped from a file, and doubles are not.
+    """
+    parts = []
+    for places in _blocks(len(names)):
+        with_gaps = values[[names[place] for place in places]].to_numpy(np.float64)
+        missing = np.isnan(with_gaps)
+        medians = _medians(with_gaps, missing)
+        X = np.where(missing, medians, with_gaps)
+        learned = FeatureScale.fit(scaling, X).learned
+        part = {"medians": medians, "low": X.min(axis=0), "high": X.max(axis=0)}
+        part |= {"gaps": missing.any(axis=0)}
+        parts.append(part | {_SCALER + name: array for name, array in learned.items()})
+    if not parts:
+        return dict.fromkeys(("medians", "low", "high", "gaps"), np.zeros(0))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _medians(X: FloatArray, missing: BoolArray) -> FloatArray:
+    """Return the median of every column, 0 where it is empty; NaN is a gap."""
+    medians = np.zeros(X.shape[1])
+    whole, empty = ~missing.any(axis=0), missing.all(axis=0)
+    # Many times faster than to look for gaps in every column.
+    medians[whole] = np.median(np.ascontiguousarray(X.T[whole]), axis=1, overwrite_input=True)
+    holed = ~whole & ~empty
+    medians[holed] = np.nanmedian(X[:, holed], axis=0)
+    return medians
+
+
+def _blocks(count: int) -> list[list[int]]:
+    """Return the places of some columns at a time, all together if they are few."""
+    n_blocks = max(1, count // _COLUMNS_AT_A_TIME)
+    return [part.tolist() for part in np.array_split(np.arange(count), n_blocks) if len(part)]
 
 
 def _check_state(state: TransformerState, names: ValueNames) -> None:

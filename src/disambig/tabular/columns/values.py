@@ -30,6 +30,7 @@ from disambig.tabular.columns.dates import (
     example_of,
     parse_dates,
 )
+from disambig.tabular.columns.embeddings import check_planned_embeddings
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
 from disambig.tabular.columns.numbers import (
     PLAIN,
@@ -43,6 +44,7 @@ from disambig.tabular.described.describers import DescribedBy
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
+_MOST_EMBEDDINGS = 1_000_000
 _STRINGS = ("category", "text")
 _BOOLEAN_STRINGS = {**BOOLEAN_WORDS, "1": 1.0, "0": 0.0}
 
@@ -99,9 +101,11 @@ class PlannedColumn(Record):
 
 
 class ColumnPlan(Record):
-    """The columns that are features, in the order of the table."""
+    """The columns that are features, in the order of the table, and what comes beside them."""
 
-    columns: tuple[PlannedColumn, ...] = Field(min_length=1)
+    columns: tuple[PlannedColumn, ...]
+    # How many numbers each row has beside the table. Models of version 0.2.0 have none.
+    embeddings: int = Field(default=0, ge=0, le=_MOST_EMBEDDINGS)
 
     @property
     def names(self) -> list[str]:
@@ -109,16 +113,20 @@ class ColumnPlan(Record):
         return [column.name for column in self.columns]
 
     def by_kind(self) -> dict[str, list[str]]:
-        """Return the names of the columns of each kind."""
+        """Return the names of the columns of each kind; embeddings have none but their number."""
         kinds: dict[str, list[str]] = {}
         for column in self.columns:
             kinds.setdefault(column.kind, []).append(column.name)
+        if self.embeddings:
+            kinds["embedding"] = [f"{self.embeddings:,} numbers beside the table"]
         return kinds
 
     @model_validator(mode="after")
     def _check_names_differ(self) -> Self:
         if len(set(self.names)) < len(self.names):
             raise ValueError("a column is planned twice")
+        if not self.columns and not self.embeddings:
+            raise ValueError("nothing is planned")
         return self
 
 
@@ -193,18 +201,21 @@ def column_values(
     plan: ColumnPlan,
     described: DescribedColumns | None = None,
     listener: FitListener | None = None,
+    embeddings: Any = None,
 ) -> Any:
     """Return the features of a table.
 
     Numbers, booleans (as 0 and 1) and the parts of dates are doubles, NaN where missing; the
-    numbers of images are in single precision. Categories are strings in columns of objects, None
-    where missing; texts too, "" where missing. Rows are numbered from zero.
+    numbers of images are in single precision, embeddings are what they were. Categories are strings
+    in columns of objects, None where missing; texts too, "" where missing. Rows are numbered from
+    zero.
 
     Other columns of the table, and their order, do not matter. Missing columns, and cells that
     cannot be read as the plan says, raise ``TableError``.
     """
     check_column_names(frame)
     check_columns(frame, plan.names, "a feature of the model", "features of the model")
+    matrix = check_planned_embeddings(embeddings, len(frame), plan.embeddings)
     described, listener = described or DescribedColumns(), listener or FitListener()
     arrays = [
         read_values(cells, column)
@@ -213,10 +224,15 @@ def column_values(
         for column in plan.columns
         for cells in [read_column(frame[column.name])]
     ]
-    return values_frame(plan, arrays, len(frame))
+    return values_frame(plan, arrays, len(frame), matrix)
 
 
-def values_frame(plan: ColumnPlan, arrays: Sequence[list[Any] | AnyArray], n_rows: int) -> Any:
+def values_frame(
+    plan: ColumnPlan,
+    arrays: Sequence[list[Any] | AnyArray],
+    n_rows: int,
+    embeddings: AnyArray | None = None,
+) -> Any:
     """Return what ``column_values`` returns, of what was read of every column.
 
     That is what ``read_values`` gave, or the matrix of ``read_described``.
@@ -225,9 +241,12 @@ def values_frame(plan: ColumnPlan, arrays: Sequence[list[Any] | AnyArray], n_row
     matrices = []
     for names, read in zip(value_names(plan), arrays, strict=True):
         if isinstance(read, np.ndarray):
-            matrices.append(pd.DataFrame(read, columns=names))
+            matrices.append(pd.DataFrame(read, columns=names, copy=False))
         else:
             values.update(zip(names, read, strict=True))
+    if embeddings is not None:  # which may be mapped from a file, and stay there
+        names = embedding_names(plan)
+        matrices.append(pd.DataFrame(np.asarray(embeddings), columns=names, copy=False))
     # Built at once: adding thousands of columns one by one is slow.
     frame = pd.DataFrame(values, index=pd.RangeIndex(n_rows))
     return pd.concat([frame, *matrices], axis=1) if matrices else frame
@@ -246,6 +265,12 @@ def value_names(plan: ColumnPlan) -> list[list[str]]:
         else [column.name]
         for column in plan.columns
     ]
+
+
+def embedding_names(plan: ColumnPlan) -> list[str]:
+    """Return the names that ``column_values`` gives to embeddings, such as ``"embedding (1)"``."""
+    taken = set(chain.from_iterable(value_names(plan)))
+    return [_free_name(f"embedding ({n})", taken) for n in range(1, plan.embeddings + 1)]
 
 
 def _parts_of(column: PlannedColumn) -> Sequence[str]:
@@ -272,7 +297,7 @@ class ValueNames:
         of_numbers = [names for column, names in named if column.kind not in _STRINGS]
         of_dates = [names for column, names in named if column.kind == "date"]
         return cls(
-            numbers=list(chain.from_iterable(of_numbers)),
+            numbers=[*chain.from_iterable(of_numbers), *embedding_names(plan)],
             marked=[names[0] for names in of_numbers],
             amounts=[names[0] for column, names in named if column.kind == "number"],
             repeating=[

@@ -11,5 +11,6 @@ def find_image_describer(name: str | None) -> Describer:
     if name is None or name == BuiltInDescriptor.name:
         return BuiltInDescriptor()
     raise ParameterError(
-        f"Images are described by {BuiltInDescriptor.name!r}. Got {quote_value(name)}."
+        f"Images are described by {BuiltInDescriptor.name!r}, or by a network such as "
+        f"'torchvision:resnet18'. Got {quote_value(name)}."
     )

@@ -7,13 +7,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from disambig._core.errors import DatasetNotFoundError, ParameterError, TableError
+from disambig.tabular.files.packed import begins_like_packed, open_unpacked, packing_of
 
 STANDARD_STREAM = "-"
+# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
+DELIMITER = "delimiter"
 # What any file may need, and what a larger one may need for each of its bytes: text and numbers
 # that were not packed take a few times their size.
 _ANY_FILE = 2 * 10**9
@@ -33,6 +36,7 @@ class FileContent:
     path: Path | None = None
     content: bytes = b""
     max_memory: int | None = None
+    inner_name: str = ""  # of what was packed in the file
 
     def open(self) -> BinaryIO:
         """Return a stream of the bytes."""
@@ -83,7 +87,13 @@ def find_content(
     if path.is_dir():
         raise TableError(f"A table is a file. {path} is a folder. Give the path of a file in it.")
     if path.is_file():
-        return FileContent(str(path), path, max_memory=limit)
+        packed = FileContent(str(path), path, max_memory=limit)
+        if packing_of(path) is None:
+            return packed
+        with open_unpacked(path) as (stream, inner_name):
+            # Whatever is read from it: a small file can be packed from any number of bytes.
+            content = _read_once(str(path), stream, packed.memory_limit)
+        return replace(content, inner_name=inner_name)
     if not path.exists():
         raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
     with path.open("rb") as stream:
@@ -152,6 +162,7 @@ def decode_lines(
 
     ``newline`` is that of ``open``: by default a line ends in LF, CR or both.
     """
+    _check_is_not_packed(source)
     codec = _find_encoding(source) if encoding is None else _check_encoding(encoding)
     try:
         with io.TextIOWrapper(source.open(), encoding=codec, newline=newline) as stream:
@@ -171,6 +182,17 @@ def half_character(text: str) -> str | None:
     except UnicodeEncodeError as error:
         return repr(text[error.start])
     return None
+
+
+def _check_is_not_packed(source: FileContent) -> None:
+    with source.open() as stream:
+        suffix = begins_like_packed(stream.read(16))
+    if suffix is not None:
+        or_excel = ", or .xlsx if it is a workbook of Excel" if suffix == ".zip" else ""
+        raise TableError(
+            f"{source.name} needs to be text. It begins like a packed file: unpack it, or let its "
+            f"name end in {suffix}{or_excel}."
+        )
 
 
 def _find_encoding(source: FileContent) -> str:

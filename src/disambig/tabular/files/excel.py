@@ -16,6 +16,7 @@ from disambig._core.messages import row_name
 from disambig.candidates.checks import is_missing
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.excel_size import MOST_COLUMNS, MOST_ROWS, open_first_sheet
+from disambig.tabular.files.layout import name_columns
 from disambig.tabular.table_cells import cell_text, is_collection, json_value
 
 _LONGEST_TEXT = 32_767
@@ -52,7 +53,7 @@ def read_excel(source: FileContent) -> Any:
                 f"has a cell in column {len(cells):,}, and the header has {len(header):,} names. "
                 "Name the column, or clear the cell."
             )
-    names = ["" if name is None else name for name in header]
+    names = name_columns(["" if name is None else str(name) for name in header])
     padded = [cells + [None] * (len(header) - len(cells)) for _, cells in body]
     return pd.DataFrame(padded, columns=pd.Index(names, dtype=object), dtype=object)
 

@@ -20,10 +20,18 @@ from disambig._core.errors import (
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.temporaries import LONGEST_NAME
 from disambig.tabular.files.content import (
+    DELIMITER,
     STANDARD_STREAM,
     FileContent,
     find_content,
     half_character,
+)
+from disambig.tabular.files.packed import (
+    PACKED_SUFFIXES,
+    check_can_pack,
+    pack,
+    packing_of,
+    without_packing,
 )
 
 if TYPE_CHECKING:
@@ -121,6 +129,13 @@ FORMATS = (
         has_encoding=True,
     ),
     Format(
+        name="json",
+        suffixes=(".json",),
+        reader=f"{_FILES}.json_document:read_json",
+        writer=f"{_FILES}.json_document:write_json",
+        has_encoding=True,
+    ),
+    Format(
         name="parquet",
         suffixes=(".parquet",),
         reader=f"{_FILES}.parquet:read_parquet",
@@ -160,8 +175,17 @@ def find_format(path: str | os.PathLike[str], given: str | None = None) -> Forma
         if given not in by_name:
             raise UnknownNameError("format of tables", given, list(by_name))
         return by_name[given]
-    suffix = Path(path).suffix.lower()
-    return next((each for each in FORMATS if suffix in each.suffixes), None)
+    suffix = without_packing(path).suffix.lower()
+    found = next((each for each in FORMATS if suffix in each.suffixes), None)
+    # Other formats are packed in themselves.
+    return found if packing_of(path) is None or (found and found.has_encoding) else None
+
+
+def split_name(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the name of a file without its suffixes, and these: ``"pets"`` and ``".csv.gz"``."""
+    name = Path(path).name
+    stem = without_packing(name).stem if packing_of(path) else Path(name).stem
+    return stem, name[len(stem) :]
 
 
 def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: bool) -> Format:
@@ -170,13 +194,14 @@ def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: b
     found = find_format(path, "csv" if to_stream and given is None else given)
     if found is None:
         known = [each for each in FORMATS if each.writer or not to_write]
-        suffix = Path(path).suffix
-        ending = f"ends in {suffix!r}" if suffix else "has no suffix"
+        suffixes = split_name(path)[1]
+        ending = f"ends in {suffixes!r}" if suffixes else "has no suffix"
         by_option = "Name the format by --format (in Python format=)"
         way_out = "Choose another name, or in Python format=" if to_write else by_option
         raise TableError(
             "The name of a table says its format by one of the suffixes "
-            f"{', '.join(suffixes_of(known))}. {path} {ending}. {way_out}, one of "
+            f"{', '.join(suffixes_of(known))}; text may be packed as well, such as .csv.gz "
+            f"({', '.join(PACKED_SUFFIXES)}). {path} {ending}. {way_out}, one of "
             f"{', '.join(each.name for each in known)}."
         )
     return found
@@ -223,19 +248,21 @@ def read_table(
 ) -> "pd.DataFrame":
     r"""Read a table from a file.
 
-    The names of its columns are strings, all different; there is at least one row.
+    The names of its columns are strings, all different; there is at least one row. A first column
+    without a name, as an index has none, is called ``Unnamed: 0``.
 
     Parameters
     ----------
     source : str or path
-        A ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``), ``.parquet``, ``.xlsx``, ``.mat`` or
-        ``.npz`` file, or ``"-"`` for standard input. Cells of CSV and TSV stay strings, as they are
-        written; other formats keep their types. The arrays of a ``.mat`` or ``.npz`` become columns
-        of features and a column ``label`` with lists of labels.
+        A ``.csv``, ``.tsv``, ``.json``, ``.jsonl`` (or ``.ndjson``), ``.parquet``, ``.xlsx``,
+        ``.mat`` or ``.npz`` file, or ``"-"`` for standard input. Text may be packed, as in
+        ``.csv.gz``, ``.bz2``, ``.xz``, ``.zip`` and ``.zst``. Cells of CSV and TSV stay strings, as
+        they are written; other formats keep their types. The arrays of a ``.mat`` or ``.npz``
+        become columns of features and a column ``label`` with lists of labels.
     format : str, optional
         The format, such as "csv". By default that of the suffix, and CSV for standard input.
     delimiter : str, optional
-        Delimiter of a CSV or TSV; by default a comma or a tab.
+        Delimiter of a CSV or TSV. By default a comma or a tab, or else what fits all lines.
     encoding : str, optional
         Encoding of a text file. By default UTF-8, or what its byte order mark says.
     with_truth : bool, default=False
@@ -266,7 +293,8 @@ def read_table(
     """
     try:
         content = find_content(source, max_memory)
-        record = _need_format(source, format, to_write=False)
+        named = find_format(content.inner_name) if content.inner_name else None
+        record = _need_format(source, format or (named.name if named else None), to_write=False)
         table = record.read(content, delimiter=delimiter, encoding=encoding)
     except DisambigError:
         raise  # some of them are an OSError, too
@@ -302,12 +330,13 @@ def write_table(
     frame : DataFrame
         The table.
     target : str or path
-        Where it goes: a ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``), ``.parquet`` or ``.xlsx``
-        file. Text is written in UTF-8.
+        Where it goes: a ``.csv``, ``.tsv``, ``.json``, ``.jsonl`` (or ``.ndjson``), ``.parquet`` or
+        ``.xlsx`` file. Text is written in UTF-8, and packed if the name says so: ``.csv.gz``.
     format : str, optional
         The format, such as "csv". By default that of the suffix, and CSV for standard output.
     delimiter : str, optional
-        Delimiter of a CSV or TSV; by default a comma or a tab.
+        Delimiter of a CSV or TSV; by default a comma or a tab, or in a CSV what was between the
+        cells of the file that the table was read from.
     excel_safe : bool, default=False
         In CSV and TSV, put an apostrophe before every cell that a spreadsheet would run as a
         formula: those that begin with ``=``, ``+``, ``-`` or ``@`` and are not numbers. In other
@@ -330,6 +359,8 @@ def write_table(
     ...     path.read_text(encoding="utf-8").splitlines()
     ['size,label', '1,cat|dog', '2,dog']
     """
+    if delimiter is None and _need_format(target, format, to_write=True).name == "csv":
+        delimiter = frame.attrs.get(DELIMITER)
     writer = find_writer(target, format=format, delimiter=delimiter)
     named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)
     if excel_safe and _need_format(target, format, to_write=True).delimiter is not None:
@@ -359,6 +390,10 @@ def find_writer(
 ) -> Writer:
     """Return what writes a table to a file; refuse, before any work, what no table can go to."""
     writer = _need_format(target, format, to_write=True).find_writer(delimiter)
+    suffix = None if os.fspath(target) == STANDARD_STREAM else packing_of(target)
+    if suffix is not None:
+        check_can_pack(suffix)
+        writer = partial(_write_packed, writer, suffix, without_packing(target).name)
     try:
         if len(os.fsencode(Path(target).name)) > LONGEST_NAME:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
@@ -380,6 +415,11 @@ def _unwritable(target: str | os.PathLike[str], error: OSError) -> Exception:
         f"{target} cannot be written: {reason}. Name another file, or check whether you may write "
         "there."
     )
+
+
+def _write_packed(writer: Writer, suffix: str, name: str, frame: Any, stream: BinaryIO) -> None:
+    with pack(suffix, stream, name) as packed:
+        writer(frame, packed)
 
 
 def _write_to_file(frame: Any, path: Path, writer: Writer) -> None:

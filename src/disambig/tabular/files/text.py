@@ -14,8 +14,17 @@ import pandas as pd
 
 from disambig._core.errors import TableError
 from disambig._core.messages import row_name
-from disambig.tabular.files.content import FileContent, decode_lines
+from disambig.tabular.files.content import DELIMITER, FileContent, decode_lines
 from disambig.tabular.files.formats import check_names
+from disambig.tabular.files.layout import (
+    LINES_LOOKED_AT,
+    Layout,
+    count_blank_end,
+    find_layout,
+    name_columns,
+    notice_blank_end,
+    notice_row_names,
+)
 from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
@@ -23,10 +32,10 @@ _ROWS_AT_ONCE = 2_000
 # As objects, which take many times the memory that they take in the end.
 CELLS_AT_ONCE = 4_000_000
 BYTES_OF_COLUMN = 2_000  # of a table, whatever is in it
-_LINES_LOOKED_AT = 20
+_BYTES_OF_CELL = 8  # besides its text
 _CELLS_WRITTEN_AT_ONCE = 100_000
 _FEWEST_WRITTEN_AT_ONCE = 50  # of rows, however many columns they have
-_OTHER_DELIMITERS = "\t;,|"
+_USUAL = ",\t"
 # The csv module allows 131,072 characters a cell by default, for the whole process.
 _LONGEST_CELL = 2**31 - 1
 _cell_length_lock = threading.Lock()
@@ -39,14 +48,20 @@ def read_delimited(
 ) -> Any:
     """Return a data frame whose cells are strings exactly as they are written.
 
-    A table of one column is refused if another delimiter fits all its lines, unless
-    ``check_delimiter`` is false.
+    Another delimiter is taken if it fits all lines and the usual one does not, unless
+    ``check_delimiter`` is false; the frame says so in its ``attrs``.
     """
     with _cells_of_any_length():
+        with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
+            first_lines = list(islice(lines, LINES_LOOKED_AT))
+        layout = find_layout(first_lines, delimiter, source.name, is_given=not check_delimiter)
         try:
-            return _read_quickly(source, delimiter, encoding, check_delimiter)
+            frame = _read_quickly(source, layout, encoding)
         except (csv.Error, _FaultyRowError):
-            _raise_first_fault(source, delimiter, encoding)
+            _raise_first_fault(source, layout, encoding)
+    if layout.delimiter != delimiter or layout.delimiter not in _USUAL:
+        frame.attrs[DELIMITER] = layout.delimiter
+    return frame
 
 
 def write_delimited(frame: Any, stream: BinaryIO, *, delimiter: str) -> None:
@@ -85,20 +100,15 @@ class _FaultyRowError(Exception):
     """A row is faulty; which one is found by reading again, row by row."""
 
 
-def _read_quickly(
-    source: FileContent, delimiter: str, encoding: str | None, check_delimiter: bool
-) -> Any:
-    with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
-        first_lines = list(islice(lines, _LINES_LOOKED_AT))
-        reader = csv.reader(chain(first_lines, lines), delimiter=delimiter, strict=True)
-        names = _read_header(reader, source.name)
-        if len(names) == 1 and check_delimiter:
-            _check_delimiter(first_lines, delimiter, source.name)
-        check_names(names, source.name)
+def _read_quickly(source: FileContent, layout: Layout, encoding: str | None) -> Any:
+    with _open_rows(source, layout, encoding) as (reader, names, n_names):
+        n_blank = count_blank_end(names)
+        check_names(names[: len(names) - n_blank] or names, source.name)
         dtype = pd.Series([""], dtype="str").dtype
-        source.check_memory(BYTES_OF_COLUMN * len(names), f"The {len(names):,} columns")
+        needed = BYTES_OF_COLUMN * len(names)
+        source.check_memory(needed, f"The {len(names):,} columns")
         columns = [_StringColumn(dtype) for _ in names]
-        empty = True
+        n_rows = 0
         at_once = max(1, min(_ROWS_AT_ONCE, CELLS_AT_ONCE // len(names)))
         while rows := list(islice(reader, at_once)):
             if set(map(len, rows)) != {len(names)}:
@@ -107,12 +117,54 @@ def _read_quickly(
                     raise _FaultyRowError
             for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
                 column.append(cells)
-            empty = empty and not rows
-    if empty:
-        raise TableError(f"{source.name} needs at least one row. It holds a header only.")
+            n_rows += len(rows)
+            n_cells = n_rows * len(names)
+            source.check_memory(needed + _BYTES_OF_CELL * n_cells, f"The {n_cells:,} cells")
     # Arrays and not series, which would take most of the time where there are many columns.
-    arrays = {name: column.to_array() for name, column in zip(names, columns, strict=True)}
-    return pd.DataFrame(arrays, copy=False)
+    arrays = [column.to_array() for column in columns] if n_rows else []
+    # In a table of one column, an empty cell is one.
+    end = _end_of_content(arrays, n_rows) if len(names) > 1 else n_rows
+    if not end:
+        raise TableError(f"{source.name} needs at least one row. It holds a header only.")
+    for array in arrays[len(names) - n_blank :]:
+        if _end_of_content([array], n_rows):
+            check_names(names, source.name)  # one of them is missing
+    notice_blank_end(source.name, n_blank, n_rows - end)
+    if len(names) > n_names and not n_blank:
+        notice_row_names(source.name)
+    named = zip(names, arrays[: len(names) - n_blank], strict=False)
+    return pd.DataFrame({name: array[:end] for name, array in named}, copy=False)
+
+
+def _end_of_content(arrays: list[Any], n_rows: int) -> int:
+    """Return the number of rows up to the last one with anything in it."""
+    end = 0
+    for array in arrays:
+        for stop in range(n_rows, end, -_ROWS_AT_ONCE):
+            start = max(stop - _ROWS_AT_ONCE, end)
+            cells = array[start:stop].tolist()
+            filled = (row for row in range(len(cells) - 1, -1, -1) if cells[row].strip())
+            last = next(filled, None)
+            if last is not None:
+                end = start + last + 1
+                break
+        if end == n_rows:
+            break
+    return end
+
+
+@contextmanager
+def _open_rows(
+    source: FileContent, layout: Layout, encoding: str | None
+) -> Iterator[tuple[Any, list[str], int]]:
+    """Give a reader of rows, a name for each of their cells, and how many the header has."""
+    with decode_lines(source, encoding, partial(_place, layout.delimiter)) as lines:
+        first_lines = list(islice(lines, LINES_LOOKED_AT))
+        rest = chain(first_lines[layout.n_lines_before :], lines)
+        reader = csv.reader(rest, delimiter=layout.delimiter, strict=True)
+        header = _read_header(reader, source.name)
+        names = layout.header_for_rows(header, first_lines)
+        yield reader, name_columns(names), len(header)
 
 
 class _StringColumn:
@@ -156,45 +208,28 @@ def _is_blank(row: list[str], width: int) -> bool:
     return not row or (len(row) == 1 < width and not row[0].strip())
 
 
-def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
-    """Refuse a table of one column that is one of several with another delimiter."""
-    for other in _OTHER_DELIMITERS.replace(delimiter, ""):
-        try:
-            widths = {len(row) for row in csv.reader(lines, delimiter=other, strict=True) if row}
-        except csv.Error:
-            continue
-        if len(widths) == 1 and widths != {1} and len(lines) > 1:
-            shown = "\\t" if other == "\t" else other
-            raise TableError(
-                f"{name} has one column when it is separated by {delimiter!r}. It looks separated "
-                f"by {other!r}, into {widths.pop():,} columns: use --delimiter '{shown}' "
-                f"(in Python delimiter={other!r})."
-            )
-
-
-def _raise_first_fault(source: FileContent, delimiter: str, encoding: str | None) -> NoReturn:
+def _raise_first_fault(source: FileContent, layout: Layout, encoding: str | None) -> NoReturn:
     """Read row by row, and say what is wrong with the first faulty row."""
-    with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        width, row, line = 0, -1, 1  # the header comes before the first row
-        place = "The header"
-        try:
-            width = len(_read_header(reader, source.name))
+    row, line = -1, 1  # the header comes before the first row
+    place = "The header"
+    try:
+        with _open_rows(source, layout, encoding) as (reader, names, _):
             while True:
-                line = reader.line_num + 1
+                line = layout.n_lines_before + reader.line_num + 1
                 place = f"{row_name(row + 1).capitalize()} (line {line:,})"
                 record = next(reader)
-                if _is_blank(record, width):
+                if _is_blank(record, len(names)):
                     continue
                 row += 1
-                if len(record) != width:
+                if len(record) != len(names):
                     raise TableError(
-                        f"Every row of {source.name} needs as many cells as the header, {width:,}. "
-                        f"{place} has {len(record):,}. Look for a delimiter too many or too few, "
-                        "a cell that needs quotes, or a name missing in the header."
+                        f"Every row of {source.name} needs as many cells as the header, "
+                        f"{len(names):,}. {place} has {len(record):,}. Look for a delimiter too "
+                        "many or too few, a cell that needs quotes, or a name missing in the "
+                        "header."
                     )
-        except csv.Error as error:
-            raise TableError(_broken_quotes(source.name, place, str(error))) from error
+    except csv.Error as error:
+        raise TableError(_broken_quotes(source.name, place, str(error))) from error
     # Both readings follow the same rules, so a fault of the first is one of the second.
     raise AssertionError("the fault was not found again")  # pragma: no cover
 
