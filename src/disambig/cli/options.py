@@ -12,6 +12,7 @@ import typer
 
 from disambig._core.errors import ParameterError
 from disambig.tabular.defaults import DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.exchange.registry import TOOLS
 from disambig.tabular.files.formats import FORMATS, one_of
 
 
@@ -175,7 +176,8 @@ class FileOptions:
         str | None,
         _file_option(
             help="Format of FILE, if its suffix does not say: "
-            f"{one_of(each.name for each in FORMATS)}.",
+            f"{one_of(each.name for each in FORMATS)}. Or the tool that exported it: "
+            f"{one_of(each.name for each in TOOLS)}.",
             metavar="NAME",
         ),
     ] = None

@@ -5,8 +5,10 @@ from .cleaned_table import read_cleaned as read_cleaned
 from .cleaning import clean_table as clean_table
 from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
+from .exchange.decided import decisions_of as decisions_of
 from .exchange.imported import Imported as Imported
 from .exchange.llm_answers import read_llm_answers as read_llm_answers
+from .exchange.queue import write_queue as write_queue
 from .exchange.reading import read_export as read_export
 from .exchange.wordings import match_wordings as match_wordings
 from .exchange.wordings import read_label_list as read_label_list

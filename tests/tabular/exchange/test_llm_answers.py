@@ -6,10 +6,12 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from disambig import LabelColumns
 from disambig._core.errors import DisambigError, ParameterError, TableError
-from disambig.tabular import match_wordings, read_label_list, read_llm_answers
+from disambig.cli.main import app
+from disambig.tabular import match_wordings, read_export, read_label_list, read_llm_answers
 from disambig.tabular.exchange.imported import LongLabels
 from disambig.tabular.exchange.said import said_in
 from disambig.tabular.files.content import FileContent
@@ -292,3 +294,27 @@ def test_a_text_made_to_take_long_is_read_in_time_proportional_to_it():
 def test_errors_are_ours():
     with pytest.raises(DisambigError):
         read_llm_answers("nowhere.jsonl")
+
+
+def test_the_command_imports_answers_and_says_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [{"id": n, "size": n % 7, "answers": ["Cat", "kitty", "dog"]} for n in range(9)]
+    lines.append({"id": 9, "size": 1, "answers": ["NYC"]})
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "labels.txt").write_text("cat: kitty\ndog\n")
+    words = ["import", "answers.jsonl", "--from", "llm", "--label-list", "labels.txt", "--out", "table.csv"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "'NYC' (1 time, first in row 10)" in " ".join(result.output.split())
+    assert "--labels label --id id --empty all" in " ".join(result.output.split())
+    assert "0,0,cat:0.666667|dog:0.333333" in (tmp_path / "table.csv").read_text()
+    refused = CliRunner().invoke(app, [*words[:2], *words[4:]])
+    assert refused.exit_code != 0
+
+
+def test_several_files_are_read_as_one_and_the_export_is_recognised(tmp_path):
+    paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for path in paths:
+        path.write_text(json.dumps(REPLY))
+    imported = read_export(paths, labels=["cat", "dog"])
+    assert imported.frame["label"].tolist() == ["cat:0.5|dog:0.5"]

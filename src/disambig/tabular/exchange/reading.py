@@ -20,7 +20,6 @@ def read_export(
     unsure: Iterable[str] = ReadOptions().unsure,
     predictions: bool = False,
     labels: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
-    delimiter: str | None = None,
     encoding: str | None = None,
     max_memory: int | str | None = None,
 ) -> Imported:
@@ -45,8 +44,8 @@ def read_export(
         Whether models whose predictions are in the export count as annotators.
     labels : sequence of str, or mapping from str to other words, optional
         The labels that answers in free wordings are matched to; see ``match_wordings``.
-    delimiter, encoding : str, optional
-        As in ``read_table``, for exports that are CSV or TSV.
+    encoding : str, optional
+        Encoding of the file. By default UTF-8, or what its byte order mark says.
     max_memory : int or str, optional
         Most memory that the file may take, in bytes or as ``"8GB"``.
 
@@ -82,7 +81,6 @@ def read_export(
         predictions=predictions,
         labels=labels,
         encoding=encoding,
-        delimiter=delimiter,
     )
     try:
         contents = [find_content(each, max_memory) for each in sources]

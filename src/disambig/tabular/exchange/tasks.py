@@ -19,7 +19,9 @@ from disambig.tabular.labels.label_cells import CellLabels, CellReader, LabelPro
 from disambig.tabular.labels.label_columns import LabelColumns
 
 # The columns that an import makes itself.
-ITEM, ANNOTATOR, LABEL, TRUTH = "item", "annotator", "label", "truth"
+OWN_COLUMNS = ITEM, ANNOTATOR, LABEL, TRUTH = "item", "annotator", "label", "truth"
+# A field of tasks that we wrote: the number of the row, where no column names the rows.
+QUEUED_ROW = "disambig_row"
 _BYTES_OF_COLUMN, _BYTES_OF_CELL = 2_000, 24
 _SEPARATORS = ("|", ";", "/", "~")
 
@@ -120,7 +122,7 @@ def _without_unsure(tasks: list[Task], words: Iterable[str]) -> tuple[list[Task]
         return tasks, []
     return tasks, [
         f"{plural(met.total(), 'answer')} {quoted_list(met)} counted as no answer. If it is a "
-        "label, name another word for it: --unsure (in Python unsure=)."
+        "label, import it with another word: disambig import --unsure (in Python unsure=)."
     ]
 
 
@@ -150,9 +152,8 @@ def _table(tasks: list[Task], content: FileContent, notices: tuple[str, ...]) ->
     if named or is_long:
         names = [task.name or str(row + 1) for row, task in enumerate(tasks)]
         made[ITEM] = [names[row] for row in rows]
-    own = {ITEM, ANNOTATOR, LABEL, TRUTH}
     for name, cells in columns.items():
-        made[f"data_{name}" if name in own else name] = [cells[row] for row in rows]
+        made[f"data_{name}" if name in OWN_COLUMNS else name] = [cells[row] for row in rows]
     if any(task.truth for task in tasks):
         made[TRUTH] = [tasks[row].truth for row in rows]
     if is_long and annotators != {None}:
