@@ -151,7 +151,7 @@ def test_models_can_be_annotators():
     imported = read(*lines, by_model=True)
     assert isinstance(imported.labels, LongLabels)
     assert imported.options() == {"item": "item", "label": "label", "annotator": "model"}
-    rows = imported.frame[["item", "model", "label"]].to_numpy().tolist()
+    rows = imported.frame[["item", "model", "label"]].fillna("").to_numpy().tolist()
     assert rows == [["a", "gpt", "cat|dog"], ["a", "llama", "cow"], ["b", "gpt", ""]]
 
 
@@ -192,7 +192,7 @@ def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
-    assert imported.frame["label"].tolist() == ["cat:1", ""]
+    assert imported.frame["label"].fillna("").tolist() == ["cat:1", ""]
     assert LabelColumns.of(imported.labels).parse(imported.frame).empty.tolist() == [False, True]
 
 
@@ -302,11 +302,14 @@ def test_the_command_imports_answers_and_says_how_to_go_on(tmp_path, monkeypatch
     lines.append({"id": 9, "size": 1, "answers": ["NYC"]})
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (tmp_path / "labels.txt").write_text("cat: kitty\ndog\n")
-    words = ["import", "answers.jsonl", "--from", "llm", "--label-list", "labels.txt", "--out", "table.csv"]
+    words = ["import", "answers.jsonl", "--from", "llm", "--label-list", "labels.txt"]
+    words += ["--out", "table.csv"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     assert "'NYC' (1 time, first in row 10)" in " ".join(result.output.split())
     assert "--labels label --id id --empty all" in " ".join(result.output.split())
+    assert "10 items" in result.output
+    assert "cat, dog" in " ".join(result.output.split())
     assert "0,0,cat:0.666667|dog:0.333333" in (tmp_path / "table.csv").read_text()
     refused = CliRunner().invoke(app, [*words[:2], *words[4:]])
     assert refused.exit_code != 0

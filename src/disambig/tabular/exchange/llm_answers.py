@@ -126,11 +126,8 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
             f"that is a label, the first is {row_name(unlabelled[0])}: unlabelled."
         )
     if by_model:
-        how: LabelColumns | LongLabels = LongLabels(_ITEM, _LABEL, _MODEL)
-        return Imported(frame, how, _ITEM, tuple(notices))
-    empty = "all" if unlabelled else "refuse"
-    how = LabelColumns(columns=(_LABEL,), empty=empty)
-    return Imported(frame, how, id_column, tuple(notices))
+        return Imported(frame, LongLabels(_ITEM, _LABEL, _MODEL), _ITEM, tuple(notices))
+    return Imported(frame, LabelColumns(columns=(_LABEL,)), id_column, tuple(notices))
 
 
 def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | None]:
@@ -194,7 +191,7 @@ def _weighted_table(
         if not weights:
             unlabelled.append(len(rows) - 1)
     frame = pd.DataFrame([item.others for item in items.values()])
-    frame[_LABEL] = pd.array(write_weights(rows, matched.names), dtype="str")
+    frame[_LABEL] = _cells(write_weights(rows, matched.names), rows)
     return frame, unlabelled
 
 
@@ -215,8 +212,14 @@ def _long_table(
         if not named:
             unlabelled.append(place)
     frame = pd.DataFrame(rows)
-    frame[_LABEL] = pd.array(write_cells(sets, matched.names), dtype="str")
+    frame[_LABEL] = _cells(write_cells(sets, matched.names), sets)
     return frame, unlabelled
+
+
+def _cells(written: Sequence[str], labels: Sequence[Any]) -> Any:
+    """Return a column of cells, missing where there is no label."""
+    cells = [cell if named else None for cell, named in zip(written, labels, strict=True)]
+    return pd.array(cells, dtype="str")
 
 
 def _labels_in(said: Said, label_of: Mapping[str, str | None]) -> dict[str, float]:
