@@ -33,6 +33,7 @@ GROUPS = {
         "llm_answers",
         "conformal",
         "calibration",
+        "audit_findings",
         "row_order",
         "early_stopping",
     ),
