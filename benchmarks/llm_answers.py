@@ -284,7 +284,7 @@ def draw_figure(found: Found) -> Figure:
     figure = Figure(figsize=(9.2, 2.9), layout="constrained")
     panels = figure.subplots(1, len(ways), sharex=True, sharey=True)
     for way, axes in zip(ways, panels, strict=True):
-        axes.plot([0, 0.6], [0, 0.6], color=INK, linewidth=0.8)
+        axes.plot([0, 0.8], [0, 0.8], color=INK, linewidth=0.8)
         for color, (name, draws) in zip(COLORS, found.items(), strict=False):
             for marker, method in zip("os", METHODS, strict=True):
                 those = [
@@ -297,7 +297,7 @@ def draw_figure(found: Found) -> Figure:
                 axes.plot(
                     *np.array(points).T, marker, color=color, markersize=4.5, alpha=0.8, label=label
                 )
-        axes.set(title=WAYS[way], xlim=(0, 0.6), ylim=(0, 0.6), aspect="equal")
+        axes.set(title=WAYS[way], xlim=(0, 0.8), ylim=(0, 0.8), aspect="equal")
         axes.set(xlabel="share that is wrong")
     panels[0].set(ylabel="share expected to be wrong")
     figure.legend(loc="outside lower center", ncols=len(found))
