@@ -19,7 +19,7 @@ def import_(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="The export. Several files, such as one for each annotator, are read as one.",
         ),
     ],
