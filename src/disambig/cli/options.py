@@ -184,7 +184,9 @@ class FileOptions:
     delimiter: Annotated[
         str | None,
         _file_option(
-            help="Character between the cells of a text file, such as ';'.", metavar="CHARACTER"
+            help="Character between the cells of a text file, such as ';'. By default a comma, "
+            "or a tab in TSV, or else what fits all lines.",
+            metavar="CHARACTER",
         ),
     ] = None
     encoding: Annotated[
