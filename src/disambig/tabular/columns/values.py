@@ -30,7 +30,6 @@ from disambig.tabular.columns.dates import (
     example_of,
     parse_dates,
 )
-from disambig.tabular.columns.embeddings import check_planned_embeddings
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
 from disambig.tabular.columns.numbers import (
     PLAIN,
@@ -41,6 +40,7 @@ from disambig.tabular.columns.numbers import (
 )
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.described.describers import DescribedBy
+from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
