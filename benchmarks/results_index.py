@@ -30,6 +30,7 @@ GROUPS = {
         "misses",
         "groups",
         "annotators",
+        "text_tables",
         "conformal",
         "calibration",
         "row_order",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray
 
-DescribedKind = Literal["image"]
+DescribedKind = Literal["image", "text"]
 
 
 class UnreadableCellError(Exception):
@@ -67,6 +67,11 @@ class DescribedBy(BaseModel):
 
 def find_describer(kind: DescribedKind, name: str | None) -> Describer:
     """Return the describer of a name; None is the one that is used by default."""
-    from disambig.tabular.described.image_models import find_image_describer  # not always needed
+    # not always needed
+    if kind == "text":
+        from disambig.tabular.described.text_models import find_text_describer
 
-    return {"image": find_image_describer}[kind](name)
+        return find_text_describer(name)
+    from disambig.tabular.described.image_models import find_image_describer
+
+    return find_image_describer(name)
