@@ -1,6 +1,6 @@
 """Tables of free text: the default beside logistic regression on the same words, and skrub.
 
-    python benchmarks/text_tables.py [--seeds 3] [--folder docs/results]
+    python benchmarks/text_tables.py [--seeds 2] [--folder docs/results]
 
 The texts are the one-line descriptions of Debian's packages, as ``apt-cache dumpavail`` prints them
 on a machine with Debian (run ``apt-get update`` first), and the labels are their sections. They are
@@ -41,10 +41,10 @@ ENCODERS: dict[str, dict[str, Any]] = {
 }
 HOW = (
     f"The 16 sections {', '.join(SECTIONS)}; descriptions that differ. In random order (by the "
-    f"seed) the first {N_WEAK:,} packages train a weak classifier, logistic regression on words and "
-    f"true labels; the next {N_TRAIN:,} are trained on, each with its section and {N_FALSE} others "
-    "drawn by the weak classifier's probabilities, without replacement; accuracy is that on "
-    f"{N_TEST:,} more. Means over seeds, with one standard error."
+    f"seed) the first {N_WEAK:,} packages train a weak classifier, logistic regression on words "
+    f"and true labels; the next {N_TRAIN:,} are trained on, each with its section and {N_FALSE} "
+    "others drawn by the weak classifier's probabilities, without replacement; accuracy is that "
+    f"on {N_TEST:,} more. Means over seeds, with one standard error."
 )
 CHOSEN = (
     "How words and pieces are weighed, and which learners the default mixes, was chosen with seeds "
@@ -151,7 +151,7 @@ def measure(found: pd.DataFrame, seed: int) -> dict[str, float]:
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=FOLDER)
     given = parser.parse_args()
     found = packages()

@@ -28,10 +28,8 @@ def table(n_rows=90, seed=0):
     topics = generator.choice(list(TOPICS), n_rows)
     others = [generator.choice([name for name in TOPICS if name != topic]) for topic in topics]
     filler = ["the", "a", "is", "here", "with", "and", "some", "more", "old", "new"]
-    texts = [
-        " ".join(generator.permutation([*generator.choice(TOPICS[t], 3), *generator.choice(filler, 4)]))
-        for t in topics
-    ]  # fmt: skip
+    words = [[*generator.choice(TOPICS[t], 3), *generator.choice(filler, 4)] for t in topics]
+    texts = [" ".join(generator.permutation(each)) for each in words]
     return pd.DataFrame(
         {
             "text": texts,
@@ -103,9 +101,8 @@ def test_numbers_can_be_said_to_be_text():
 
 
 def test_names_that_mostly_differ_are_left_out_with_a_notice_and_text_if_chosen():
-    frame = pd.DataFrame(
-        {"name": [f"w{n}" for n in range(30)] + ["w1"], "size": np.arange(31.0)[::-1] ** 2}
-    )
+    names = [*(f"w{n}" for n in range(30)), "w1"]
+    frame = pd.DataFrame({"name": names, "size": np.sin(np.arange(31.0))})
     plan, _, notices = plan_columns(frame)
     assert plan.names == ["size"]
     assert "'name', which holds names or codes" in notices[0]
