@@ -33,6 +33,7 @@ GROUPS = {
         "text_tables",
         "conformal",
         "calibration",
+        "audit_findings",
         "row_order",
         "early_stopping",
     ),

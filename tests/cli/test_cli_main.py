@@ -15,6 +15,7 @@ Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 PANELS = {
     "Your own table": ["example", "audit", "fit", "clean", "predict"],
+    "Annotation tools": ["import", "export"],
     "Pages in the browser": ["report", "review"],
     "Research": ["methods", "datasets", "fetch", "study", "reproduce"],
 }

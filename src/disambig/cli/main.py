@@ -18,8 +18,10 @@ from disambig.cli import (
     clean,
     datasets,
     example,
+    exports,
     fetch,
     fit,
+    imports,
     methods,
     predict,
     report,
@@ -64,6 +66,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "clean": clean.clean,
         "predict": predict.predict,
     },
+    "Annotation tools": {"import": imports.import_, "export": exports.export},
     "Pages in the browser": {"report": report.report, "review": review.review},
     "Research": {
         "methods": methods.methods,

@@ -12,6 +12,7 @@ import typer
 
 from disambig._core.errors import ParameterError
 from disambig.tabular.defaults import DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.exchange.registry import TOOLS
 from disambig.tabular.files.formats import FORMATS, one_of
 
 
@@ -185,14 +186,17 @@ class FileOptions:
         str | None,
         _file_option(
             help="Format of FILE, if its suffix does not say: "
-            f"{one_of(each.name for each in FORMATS)}.",
+            f"{one_of(each.name for each in FORMATS)}. Or the tool that exported it: "
+            f"{one_of(each.name for each in TOOLS)}.",
             metavar="NAME",
         ),
     ] = None
     delimiter: Annotated[
         str | None,
         _file_option(
-            help="Character between the cells of a text file, such as ';'.", metavar="CHARACTER"
+            help="Character between the cells of a text file, such as ';'. By default a comma, "
+            "or a tab in TSV, or else what fits all lines.",
+            metavar="CHARACTER",
         ),
     ] = None
     encoding: Annotated[
@@ -232,7 +236,7 @@ class CellOptions:
         bool,
         _label_option(
             "--votes",
-            help="Treat each label column as an annotator, and count the votes for each label.",
+            help="Treat each label column as an annotator, whose answers are votes for labels.",
         ),
     ] = False
     literal_labels: Annotated[
@@ -369,8 +373,8 @@ class FeatureOptions:
     decimal: Annotated[
         Decimal | None,
         typer.Option(
-            help="What is before the decimals of numbers, if they do not say so themselves, as "
-            "1,234 does not.",
+            help="Decimal point or comma, where the numbers of a column do not show which: "
+            "1,234 can be either.",
             rich_help_panel="The features",
         ),
     ] = None
@@ -466,8 +470,8 @@ class MethodOptions:
     calibrate: Annotated[
         Calibrate,
         learning_option(
-            help="What makes probabilities mean what they say: the candidate sets of held-out "
-            "rows, known true labels (--truth), or nothing."
+            help="What probabilities are calibrated on: the candidate sets of held-out rows, "
+            "known true labels (--truth), or nothing."
         ),
     ] = Calibrate.sets
     jobs: Annotated[

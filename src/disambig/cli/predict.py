@@ -91,8 +91,8 @@ def predict(
         check_output,
         described_columns,
         group_parameters,
+        load_new_rows,
         new_sets,
-        read_file,
     )
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.embedding_files import read_embeddings
@@ -106,7 +106,7 @@ def predict(
     with FitView() as view, collected_notices(view.console) as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
-        frame = read_file(file, file_options, with_groups=with_groups)
+        frame = load_new_rows(file, file_options, with_groups=with_groups)
         embeddings = None
         if features is not None:
             limit = file_options.max_memory

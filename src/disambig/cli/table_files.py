@@ -25,8 +25,10 @@ from disambig.cli.options import (
     MethodOptions,
     NewSetOptions,
 )
+from disambig.cli.tool_files import imported_file, new_rows, options_of, refuse_hidden_export
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.exchange.decided import decisions_of
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
 from disambig.tabular.files.formats import find_format, find_writer, read_table
@@ -53,7 +55,7 @@ def read_file(
     file: str, options: FileOptions, *, with_truth: bool = False, with_groups: bool = False
 ) -> pd.DataFrame:
     """Read the table in a file."""
-    return read_table(
+    frame = read_table(
         file,
         format=options.format,
         delimiter=options.delimiter,
@@ -62,6 +64,16 @@ def read_file(
         with_groups=with_groups,
         max_memory=options.max_memory,
     )
+    refuse_hidden_export(frame, file, options)
+    return frame
+
+
+def load_new_rows(file: str, options: FileOptions, *, with_groups: bool) -> pd.DataFrame:
+    """Read rows without labels: a table, or the tasks in an export."""
+    imported = imported_file(file, options)
+    if imported is None:
+        return read_file(file, options, with_groups=with_groups)
+    return new_rows(imported)
 
 
 def load_table(
@@ -79,9 +91,14 @@ def load_table(
     """
     with_groups = unnamed_groups or groups.group == GROUPS_IN_ARRAYS
     with_truth = labels.truth is not None
-    frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
+    imported = imported_file(file, options)
+    if imported is None:
+        frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
+        file_format = find_format(file, options.format)
+    else:
+        frame, file_format = imported.frame, None
+        labels, features = options_of(imported, labels, features)
     ignore = features.ignore or []
-    file_format = find_format(file, options.format)
     is_dataset = file_format is not None and file_format.is_dataset
     if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
         # Nothing is learned from it, named or not.
@@ -186,6 +203,9 @@ def load_decisions(
     """Return the rows that a file says are settled, or None without a file."""
     if path is None:
         return None
+    imported = imported_file(str(path), FileOptions(max_memory=options.max_memory))
+    if imported is not None:
+        return read_decisions(decisions_of(imported, id=id), frame, id=id)
     try:  # as a page saves them, with commas
         decisions = read_file(str(path), FileOptions(max_memory=options.max_memory))
     except TableError:  # or else as the table is written
@@ -340,7 +360,7 @@ def check_output(
         )
     delimiter = delimiter if to_stream or _is_csv(out) else None
     find_writer(out, delimiter=delimiter)
-    read_from = [source for source in sources if source is not None and _is_same_file(out, source)]
+    read_from = [source for source in sources if source is not None and is_same_file(out, source)]
     if not read_from:
         return delimiter
     file_format = find_format(out)
@@ -363,7 +383,7 @@ def _is_csv(path: str | Path) -> bool:
     return file_format is not None and file_format.name == "csv"
 
 
-def _is_same_file(one: str | Path, other: str | Path) -> bool:
+def is_same_file(one: str | Path, other: str | Path) -> bool:
     """Tell whether two paths lead to one file, over links or not."""
     if STANDARD_STREAM in (one, other):
         return False

@@ -5,7 +5,9 @@ from .cleaned_table import read_cleaned as read_cleaned
 from .cleaning import clean_table as clean_table
 from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
+from .exchange.decided import decisions_of as decisions_of
 from .exchange.imported import Imported as Imported
+from .exchange.queue import write_queue as write_queue
 from .exchange.reading import read_export as read_export
 from .files.embedding_files import read_embeddings as read_embeddings
 from .files.formats import read_table as read_table

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from exports import EXPORTS, LABEL_STUDIO, PRODIGY, annotation, choice
 
 from disambig._core.errors import TableError
 from disambig.tabular import read_export
 from disambig.tabular.exchange.registry import recognise
 from disambig.tabular.files.content import FileContent
+from tabular.exchange.exports import EXPORTS, LABEL_STUDIO, PRODIGY, annotation, choice
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_mturk_answers_of_forms_and_of_crowd_elements(read):
         ("W1", "cat"),
         ("W2", "dog"),
     ]
-    boxes = "HITId,WorkerId,AssignmentStatus,Answer.pet.cat,Answer.pet.dog\nH1,W1,Submitted,true,false\n"
+    boxes = "HITId,WorkerId,AssignmentStatus,Answer.pet.cat,Answer.pet.dog\nH1,W1,,true,false\n"
     assert rows_of(read(boxes), "label") == [("cat",)]
 
 
@@ -253,12 +253,21 @@ def test_sagemaker_manifests_and_votes(read):
     ]
 
 
-def test_a_field_item_of_all_tasks_names_them(read):
+def test_names_that_a_queue_gave_its_rows_come_before_those_of_the_tool(read):
     export = json.loads(json.dumps(LABEL_STUDIO))
     for number, task in enumerate(export):
-        task["data"]["item"] = number // 2
+        task["data"] |= {"disambig_id": f"x{number // 2}", "item": "all the same"}
     imported = read(export)
-    assert [name for (name,) in rows_of(imported, "item")] == ["0", "0", "1"]
+    assert rows_of(imported, "item", "label", "data_item")[::2] == [
+        ("x0", "cat", "all the same"),
+        ("x1", None, "all the same"),
+    ]
+
+
+def test_halves_of_characters_in_embedded_json_are_no_text(read):
+    export = json.loads(EXPORTS["sagemaker", "workers"])
+    export[0]["dataObject"]["content"] = '{"source": "\\ud800"}'
+    assert rows_of(read(export), "source", "label")[0] == (None, "cat")
 
 
 def test_fields_with_the_names_of_our_columns_are_renamed(read):

@@ -1,9 +1,11 @@
 """Argilla: records of version 2, feedback and text classification records of version 1."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
     label_text,
     object_in,
@@ -13,7 +15,7 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
@@ -162,3 +164,28 @@ def _listed(values: Any, length: int) -> list[Any]:
 
 def _is_submitted(status: Any) -> bool:
     return status in (None, "submitted")
+
+
+def write_argilla(queue: Queue) -> bytes:
+    """Return records with the chosen label as a suggestion."""
+    records = [
+        {
+            "id": row.name,
+            "fields": {queue.shown: str(row.data.get(queue.shown, ""))},
+            "metadata": {
+                **{
+                    name: cell
+                    for name, cell in row.data.items()
+                    if name != queue.shown and isinstance(cell, str | int | float)
+                },
+                "candidates": row.hint(),
+            },
+            "suggestions": {
+                LABEL: {"value": row.label, "score": row.confidence, "agent": "disambig"}
+            },
+            "responses": {},
+            "vectors": {},
+        }
+        for row in queue.rows
+    ]
+    return json.dumps(records, ensure_ascii=False, indent=1).encode()

@@ -1,15 +1,20 @@
 """Crowds: result files of Toloka and of Mechanical Turk, and files of tasks for them."""
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from disambig.tabular.exchange.imported import Imported
-from disambig.tabular.exchange.records import label_text, texts_in, wrong
+from disambig.tabular.exchange.queue import Queue
+from disambig.tabular.exchange.records import embedded, label_text, texts_in, wrong
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field, read_rows
 from disambig.tabular.exchange.tasks import Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.text import write_delimited
 
 _TOLOKA_STATUSES = ("", "SUBMITTED", "ACCEPTED", "APPROVED")
 _TASK_ANSWERS = "taskAnswers"  # of Mechanical Turk, for tasks made of crowd elements
@@ -42,8 +47,7 @@ def read_mturk(contents: Sequence[FileContent], options: ReadOptions) -> Importe
     reading = Reading(contents[0], options)
     for content in contents:
         rows = [
-            (place, row, _mturk_answers(row, place))
-            for place, row in read_rows(content, options, delimiter=",")
+            (place, row, _mturk_answers(row, place)) for place, row in read_rows(content, options)
         ]
         questions = list(dict.fromkeys(name for _, _, answers in rows for name in answers))
         field = choose_field(questions, options, content.name)
@@ -77,12 +81,8 @@ def _name(data: Mapping[str, Any]) -> str:
 
 def _value(cell: Any) -> Any:
     """Return what a cell holds: a list where it is written as one."""
-    if isinstance(cell, str) and cell.startswith("["):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell
+    value = embedded(cell) if isinstance(cell, str) and cell.startswith("[") else None
+    return cell if value is None else value
 
 
 def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -105,13 +105,10 @@ def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
 def _task_answers(cell: str | None, place: str) -> dict[str, Any]:
     if cell is None:
         return {}
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        raise wrong(place, "JSON in 'Answer.taskAnswers'", cell) from None
+    value = embedded(cell)
     value = value[0] if isinstance(value, list) and value else value
     if not isinstance(value, dict):
-        raise wrong(place, "an object in 'Answer.taskAnswers'", value)
+        raise wrong(place, "a JSON object in 'Answer.taskAnswers'", cell)
     return {name: of_element(said) for name, said in value.items()}
 
 
@@ -125,3 +122,21 @@ def of_element(said: Any) -> Any:
     if said and all(isinstance(value, bool) for value in said.values()):  # radio buttons
         return [name for name, value in said.items() if value]
     return said
+
+
+def write_toloka(queue: Queue) -> bytes:
+    """Return the TSV of tasks for a pool."""
+    return _delimited(queue, prefix="INPUT:", delimiter="\t")
+
+
+def write_mturk(queue: Queue) -> bytes:
+    """Return the CSV of a batch, whose columns are the variables of the project."""
+    return _delimited(queue, prefix="", delimiter=",")
+
+
+def _delimited(queue: Queue, *, prefix: str, delimiter: str) -> bytes:
+    names = dict.fromkeys(name for row in queue.rows for name in row.data)
+    cells = {f"{prefix}{name}": [row.data.get(name) for row in queue.rows] for name in names}
+    stream = io.BytesIO()
+    write_delimited(pd.DataFrame(cells, dtype=object), stream, delimiter=delimiter)
+    return stream.getvalue()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue, json_lines
 from disambig.tabular.exchange.records import (
     label_text,
     object_in,
@@ -15,6 +16,7 @@ from disambig.tabular.exchange.records import (
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tasks import Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.formats import split_name
 
 _LABELS = ("label", "labels", "cats", "annotations")
 _NOT_DATA = (
@@ -28,7 +30,7 @@ def read_doccano(contents: Sequence[FileContent], options: ReadOptions) -> Impor
     reading = Reading(contents[0], options)
     for content in contents:
         # A project that is not shared exports a file for each user.
-        who = content.stem if len(contents) > 1 else None
+        who = split_name(content.name)[0] if len(contents) > 1 else None
         for place, record in read_records(content, options.encoding):
             reading.tasks.append(_task(record, place, who, options))
     return reading.imported()
@@ -55,3 +57,17 @@ def _task(record: dict[str, Any], place: str, who: str | None, options: ReadOpti
         who = who or label_text(record.get("username")) or None
         task.answers.append(Answer(who, texts_in(record[field], place, repr(field))))
     return task
+
+
+def write_doccano(queue: Queue) -> bytes:
+    """Return texts with the chosen label; doccano keeps what else is said of them."""
+    reserved = (*_NOT_DATA, *_LABELS, "text")
+    return json_lines(
+        {
+            "text": str(row.data.get(queue.shown, "")),
+            "label": [row.label],
+            **{name: cell for name, cell in row.data.items() if name not in reserved},
+            "candidates": row.hint(),
+        }
+        for row in queue.rows
+    )

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from disambig._core.messages import join_names, plural
+from disambig.tabular.labels.label_cells import CellReader
 from disambig.tabular.labels.label_columns import LabelColumns
 
 
@@ -17,6 +19,26 @@ class LongLabels:
     annotator: str | None = None
     separator: str = "|"  # between the labels of an answer
     literal: bool = False  # whether signs such as "!" are parts of the labels
+
+
+@dataclass(frozen=True)
+class ImportedCounts:
+    """How much an export holds."""
+
+    items: int
+    answers: int
+    unanswered: int  # items without an answer
+    annotators: int | None  # None where nobody answered for the same item as another
+    labels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [plural(self.items, "item"), plural(self.answers, "answer")]
+        if self.annotators is not None:
+            parts[-1] += f" of {plural(self.annotators, 'annotator')}"
+        parts.append(plural(len(self.labels), "label"))
+        shown = f": {join_names(self.labels)}" if self.labels else ""
+        silent = f" {plural(self.unanswered, 'item')} without an answer." if self.unanswered else ""
+        return f"{', '.join(parts)}{shown}.{silent}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +79,26 @@ class Imported:
     id: str | None = None
     notices: tuple[str, ...] = ()
     truth: str | None = None
+
+    def counts(self) -> "ImportedCounts":
+        """Return how much of what was read."""
+        labels = self.labels
+        label = labels.label if isinstance(labels, LongLabels) else labels.columns[0]
+        cells = self.frame[label]
+        answered = cells.notna()
+        reader = CellReader(cells[answered], separator=labels.separator, literal=labels.literal)
+        read = [reader.read(cell) for cell in cells[answered].unique()]
+        names = {name for each in read for name in (*each.plain, *each.excluded)}
+        items, with_answer = len(self.frame), int(answered.sum())
+        annotators = None
+        if isinstance(labels, LongLabels):
+            items = self.frame[labels.item].nunique()
+            with_answer = self.frame.loc[answered, labels.item].nunique()
+            if labels.annotator is not None:
+                annotators = self.frame.loc[answered, labels.annotator].nunique()
+        return ImportedCounts(
+            items, int(answered.sum()), items - with_answer, annotators, tuple(sorted(names))
+        )
 
     def options(self) -> dict[str, Any]:
         """Return what commands need to read the table, by the name of the option."""

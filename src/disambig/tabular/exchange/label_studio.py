@@ -3,11 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
+    embedded,
     label_text,
     object_in,
     objects_in,
@@ -16,12 +19,13 @@ from disambig.tabular.exchange.records import (
     wrong,
 )
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.tables import read_rows
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tables import FIELD_OPTION, read_rows
+from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
 from disambig.tabular.files.content import FileContent
 
 # Answers about an item as a whole, by the type of the result: where their labels are.
 _WHOLE = {"choices": "choices", "taxonomy": "taxonomy", "rating": "rating"}
+_SHOWN = "item"  # what the interface calls that which people look at
 # What a flat export has beside the fields of the task and the answers.
 _OWN = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
 
@@ -76,13 +80,13 @@ def _field_of(results: Iterable[list[dict[str, Any]]], options: ReadOptions) -> 
         if kinds and options.field not in kinds:
             raise TableError(
                 f"There is no question {options.field!r} in the export. It has answers to "
-                f"{join_names(kinds)}: name one of them by --field (in Python field=)."
+                f"{join_names(kinds)}: name one of them: {FIELD_OPTION}."
             )
         return options.field
     if len(whole) > 1:
         raise TableError(
             f"The export has answers to several questions: {join_names(whole)}. Name the one whose "
-            "answers are the labels: --field (in Python field=)."
+            f"answers are the labels: {FIELD_OPTION}."
         )
     if kinds and not whole:
         found = join_names(f"{name} ({kind})" for name, kind in kinds.items())
@@ -144,6 +148,47 @@ def _annotator(annotation: Mapping[str, Any]) -> str | None:
     return label_text(by) or None
 
 
+# ---- the way back
+
+
+def write_label_studio(queue: Queue) -> bytes:
+    """Return tasks with the chosen label as a prediction."""
+    tasks: list[dict[str, Any]] = [
+        {
+            "data": {**row.data, "candidates": row.hint()},
+            "predictions": [
+                {
+                    "model_version": "disambig",
+                    "score": row.confidence,
+                    "result": [
+                        {
+                            "id": f"row{number}",
+                            "from_name": LABEL,
+                            "to_name": _SHOWN,
+                            "type": "choices",
+                            "value": {"choices": [row.label]},
+                        }
+                    ],
+                }
+            ],
+        }
+        for number, row in enumerate(queue.rows, start=1)
+    ]
+    return json.dumps(tasks, ensure_ascii=False, indent=1).encode()
+
+
+def label_studio_interface(queue: Queue) -> bytes:
+    """Return the labelling interface of these tasks, to be pasted into a project."""
+    view = Element("View")
+    SubElement(view, "Image" if queue.is_picture else "Text", name=_SHOWN, value=f"${queue.shown}")
+    SubElement(view, "Header", value="$candidates")
+    choices = SubElement(view, "Choices", name=LABEL, toName=_SHOWN, choice="single")
+    for name in queue.classes:
+        SubElement(choices, "Choice", value=name)
+    indent(view)
+    return tostring(view, encoding="unicode").encode()
+
+
 # ---- exports with a record for each annotation
 
 
@@ -177,8 +222,8 @@ def _flat_field(records: list[tuple[str, dict[str, Any]]]) -> str:
         columns = [name for name in names if name not in _OWN]
         raise TableError(
             "This export of Label Studio has answers and fields of the task side by side: "
-            f"{join_names(columns)}. Name the one whose answers are the labels: --field (in "
-            "Python field=)."
+            f"{join_names(columns)}. Name the one whose answers are the labels: "
+            f"{FIELD_OPTION}."
         )
     return possible[0]
 
@@ -191,10 +236,7 @@ def _flat_labels(value: Any, place: str) -> tuple[str, ...]:
 def _choices(value: Any) -> Any:
     """Return several choices, which are an object with a list, or text of one; else None."""
     if isinstance(value, str) and value.startswith(("{", "[")):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+        value = embedded(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value.get("choices") if isinstance(value, dict) else None

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disambig._core.errors import TableError
+from disambig._core.messages import percent
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue, QueuedRow, json_lines
 from disambig.tabular.exchange.records import (
     label_text,
     object_in,
@@ -74,3 +76,23 @@ def _data(record: dict[str, Any], place: str) -> Mapping[str, Any]:
         if not name.startswith("_") and name not in (*_NOT_DATA, *_PARTS, "tokens", "meta")
     }
     return data | object_in(record, "meta", place)
+
+
+def write_prodigy(queue: Queue) -> bytes:
+    """Return tasks for the choice interface, the chosen label accepted already."""
+    reserved = (*_NOT_DATA, *_PARTS, "tokens", "meta", queue.shown)
+    return json_lines(
+        {
+            "image" if queue.is_picture else "text": str(row.data.get(queue.shown, "")),
+            **{name: cell for name, cell in row.data.items() if name not in reserved},
+            "options": [{"id": label, "text": _option(label, row)} for label in queue.ranked(row)],
+            "accept": [row.label],
+            "meta": {"confidence": row.confidence},
+        }
+        for row in queue.rows
+    )
+
+
+def _option(label: str, row: QueuedRow) -> str:
+    share = row.candidates.get(label)
+    return label if share is None else f"{label} ({percent(share)})"

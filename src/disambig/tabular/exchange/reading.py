@@ -19,7 +19,6 @@ def read_export(
     field: str | None = None,
     unsure: Iterable[str] = ReadOptions().unsure,
     predictions: bool = False,
-    delimiter: str | None = None,
     encoding: str | None = None,
     max_memory: int | str | None = None,
 ) -> Imported:
@@ -41,8 +40,8 @@ def read_export(
         Answers that say nothing, such as "unsure"; capitals do not matter.
     predictions : bool, default=False
         Whether models whose predictions are in the export count as annotators.
-    delimiter, encoding : str, optional
-        As in ``read_table``, for exports that are CSV or TSV.
+    encoding : str, optional
+        Encoding of the file. By default UTF-8, or what its byte order mark says.
     max_memory : int or str, optional
         Most memory that the file may take, in bytes or as ``"8GB"``.
 
@@ -77,7 +76,6 @@ def read_export(
         unsure=tuple(unsure),
         predictions=predictions,
         encoding=encoding,
-        delimiter=delimiter,
     )
     try:
         contents = [find_content(each, max_memory) for each in sources]

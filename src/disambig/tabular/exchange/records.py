@@ -1,13 +1,13 @@
 """The records of a JSON file: a list of objects, one object, or an object a line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import printable
 from disambig._core.parsing import parse_json
 from disambig.tabular.files.content import FileContent, decode_lines
-from disambig.tabular.files.json_lines import check_cell, json_records
+from disambig.tabular.files.json_lines import check_cells, json_records, records_of_list
 
 _LONGEST = 60
 
@@ -21,32 +21,37 @@ def read_records(
     first = next((line.strip() for line in lines if not line.isspace()), "")
     if not first:
         raise TableError(f"{content.name} needs at least one JSON object. It is empty.")
-    if first.startswith("[") or first == "{":  # otherwise an object begins and ends in one line
-        yield from _listed("".join(lines), content.name)
-        return
-    for number, record in enumerate(json_records(lines, content.name), start=1):
-        yield f"Record {number:,} of {content.name}", record
-
-
-def _listed(text: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    def refuse(reason: str) -> TableError:
-        return TableError(
-            f"{name} needs to be a JSON list of objects. It cannot be read: {reason}."
-        )
-
-    value = parse_json(text, refuse)
-    records = value if isinstance(value, list) else [value]
-    if not records:
-        raise TableError(f"{name} needs at least one JSON object. It is an empty list.")
-    has_halves = "\\ud" in text or "\\uD" in text
+    records: Iterable[dict[str, Any]]
+    if first.startswith("["):
+        records = records_of_list("".join(lines), content.name)
+    elif first == "{":  # in JSON lines, objects end in the line in which they begin
+        records = [_only_object("".join(lines), content.name)]
+    else:
+        records = json_records(lines, content.name)
+    number = 0
     for number, record in enumerate(records, start=1):
-        place = f"Record {number:,} of {name}"
-        if not isinstance(record, dict):
-            raise wrong(place, "an object", record)
-        if has_halves:
-            for key, cell in record.items():
-                check_cell(key, cell, place)
-        yield place, record
+        yield f"Record {number:,} of {content.name}", record
+    if not number:
+        raise TableError(f"{content.name} needs at least one JSON object. It is an empty list.")
+
+
+def _only_object(text: str, name: str) -> dict[str, Any]:
+    def refuse(reason: str) -> TableError:
+        return TableError(f"{name} needs to be a JSON object, or a list of them, but {reason}.")
+
+    value: dict[str, Any] = parse_json(text, refuse)
+    check_cells(value, text, name)
+    return value
+
+
+def embedded(text: str) -> Any:
+    """Return the value in a text that holds JSON; None if it holds none that can be used."""
+    try:
+        value = parse_json(text, ValueError)
+        check_cells({"": value}, text, "")
+    except (ValueError, TableError):
+        return None
+    return value
 
 
 def wrong(place: str, needed: str, found: Any) -> TableError:

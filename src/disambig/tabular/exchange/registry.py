@@ -2,21 +2,23 @@
 
 import json
 import pkgutil
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from disambig._core.errors import UnknownNameError
+from disambig._core.errors import ParameterError, UnknownNameError
+from disambig._core.messages import join_names
 from disambig.tabular.files.content import FileContent
 
 if TYPE_CHECKING:
     from disambig.tabular.exchange.imported import Imported
+    from disambig.tabular.exchange.queue import Queue
 
 _EXCHANGE = "disambig.tabular.exchange"
 # What an object at the beginning of a file may take: enough for a task with many annotations.
-_MOST_LOOKED_AT = 1 << 20
+MOST_LOOKED_AT = 1 << 20
 _DEFAULT_UNSURE = (
     "unsure", "not sure", "i'm not sure", "don't know", "i don't know", "do not know", "can't tell",
     "cannot tell",
@@ -31,20 +33,24 @@ class ReadOptions:
     unsure: tuple[str, ...] = _DEFAULT_UNSURE  # answers that say nothing
     predictions: bool = False  # whether models that predicted count as annotators
     encoding: str | None = None
-    delimiter: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool that people annotate with: how its exports are recognised and read.
+    """A tool that people annotate with: how its exports are known and read, its tasks written.
 
-    Readers are named by ``module:function`` and imported when needed.
+    Functions are named by ``module:function`` and imported when needed.
     """
 
     name: str  # what --from, --to and --format call it
     title: str  # what it calls itself
     # Takes the FileContents of an export and ReadOptions, returns an Imported.
     reader: str
+    # Takes a Queue, returns the bytes of a file of tasks that the tool loads.
+    writer: str | None = None
+    # Takes a Queue too, returns how the tool is to show its tasks, where that is a file.
+    interface: str | None = None
+    suffix: str = ".jsonl"  # of a file of tasks
     # Patterns of keys, or of columns. All of a group are in the first record of an export, and in
     # that of nothing else.
     signs: tuple[tuple[str, ...], ...] = ()
@@ -53,6 +59,20 @@ class Tool:
         """Return what an export says; several files of one are read as one."""
         imported: Imported = pkgutil.resolve_name(self.reader)(contents, options)
         return imported
+
+    def write(self, queue: "Queue") -> bytes:
+        """Return a file of tasks."""
+        if self.writer is None:
+            known = join_names(tool.name for tool in TOOLS if tool.writer)
+            raise ParameterError(f"Tasks are written for {known}. Got {self.name!r}.")
+        written: bytes = pkgutil.resolve_name(self.writer)(queue)
+        return written
+
+    def write_interface(self, queue: "Queue") -> bytes:
+        """Return how the tasks are to be shown."""
+        assert self.interface is not None
+        written: bytes = pkgutil.resolve_name(self.interface)(queue)
+        return written
 
     def is_sign_of(self, keys: Iterable[str]) -> bool:
         """Tell whether a record with these keys is one of this tool and of no other program."""
@@ -68,6 +88,9 @@ TOOLS = (
         name="label-studio",
         title="Label Studio",
         reader=f"{_EXCHANGE}.label_studio:read_label_studio",
+        writer=f"{_EXCHANGE}.label_studio:write_label_studio",
+        interface=f"{_EXCHANGE}.label_studio:label_studio_interface",
+        suffix=".json",
         signs=(
             ("data", "annotations"),
             ("data", "completions"),
@@ -79,18 +102,22 @@ TOOLS = (
         name="doccano",
         title="doccano",
         reader=f"{_EXCHANGE}.doccano:read_doccano",
+        writer=f"{_EXCHANGE}.doccano:write_doccano",
         signs=(("label", "Comments"), ("annotations", "annotation_approver")),
     ),
     Tool(
         name="prodigy",
         title="Prodigy",
         reader=f"{_EXCHANGE}.prodigy:read_prodigy",
+        writer=f"{_EXCHANGE}.prodigy:write_prodigy",
         signs=(("_task_hash",), ("_input_hash",)),
     ),
     Tool(
         name="argilla",
         title="Argilla",
         reader=f"{_EXCHANGE}.argilla:read_argilla",
+        writer=f"{_EXCHANGE}.argilla:write_argilla",
+        suffix=".json",
         signs=(
             ("fields", "responses"),
             ("fields", "suggestions"),
@@ -102,18 +129,23 @@ TOOLS = (
         name="toloka",
         title="Toloka",
         reader=f"{_EXCHANGE}.crowd:read_toloka",
+        writer=f"{_EXCHANGE}.crowd:write_toloka",
+        suffix=".tsv",
         signs=(("INPUT:*", "ASSIGNMENT:*"), ("INPUT:*", "OUTPUT:*")),
     ),
     Tool(
         name="mturk",
         title="Mechanical Turk",
         reader=f"{_EXCHANGE}.crowd:read_mturk",
+        writer=f"{_EXCHANGE}.crowd:write_mturk",
+        suffix=".csv",
         signs=(("HITId", "WorkerId"),),
     ),
     Tool(
         name="sagemaker",
         title="SageMaker Ground Truth",
         reader=f"{_EXCHANGE}.sagemaker:read_sagemaker",
+        writer=f"{_EXCHANGE}.sagemaker:write_sagemaker",
         signs=(
             ("source", "*-metadata"),
             ("source-ref", "*-metadata"),
@@ -140,7 +172,7 @@ def recognise(content: FileContent) -> Tool | None:
 def _first_keys(content: FileContent) -> list[str]:
     """Return the keys of the first object in a file, or else the cells of its first line."""
     with content.open() as stream:
-        text = stream.read(_MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
+        text = stream.read(MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
     if text.startswith(("{", "[")):
         try:
             value, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
@@ -148,5 +180,4 @@ def _first_keys(content: FileContent) -> list[str]:
             return []
         return list(value) if isinstance(value, Mapping) else []
     header = text.partition("\n")[0]
-    cells: Any = chain.from_iterable(part.split("\t") for part in header.split(","))
-    return [cell.strip().strip('"') for cell in cells]
+    return [cell.strip().strip('"') for cell in re.split("[,;\t]", header)]

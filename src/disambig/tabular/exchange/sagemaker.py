@@ -1,13 +1,14 @@
 """SageMaker Ground Truth: output manifests, and what workers answered before consolidation."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from disambig._core.errors import TableError
 from disambig.tabular.exchange.crowd import of_element
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.queue import Queue, json_lines
 from disambig.tabular.exchange.records import (
+    embedded,
     label_text,
     object_in,
     objects_in,
@@ -108,8 +109,25 @@ def _worker_answers(
 
 
 def _parsed(content: str) -> dict[str, Any]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
+    value = embedded(content)
     return value if isinstance(value, dict) else {}
+
+
+# ---- the way back
+
+
+def write_sagemaker(queue: Queue) -> bytes:
+    """Return an input manifest; jobs keep what else it says of an object."""
+    source = "source-ref" if queue.is_picture else "source"
+    return json_lines(
+        {
+            source: str(row.data.get(queue.shown, "")),
+            **{
+                name: cell
+                for name, cell in row.data.items()
+                if name not in ("source", "source-ref", queue.shown)
+                and not name.endswith(_METADATA)
+            },
+        }
+        for row in queue.rows
+    )

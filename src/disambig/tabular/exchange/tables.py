@@ -10,19 +10,18 @@ from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.text import read_delimited
 
 _MOST_LOOKED_AT = 1 << 16
+_DELIMITERS = (",", "\t", ";")  # some spreadsheets write the last
+# How a question is named.
+FIELD_OPTION = "disambig import --field (in Python field=)"
 
 
-def read_rows(
-    content: FileContent, options: ReadOptions, *, delimiter: str | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every row, and before it what messages call it; empty cells are left out."""
-    if delimiter is None:
-        with content.open() as stream:
-            header = stream.read(_MOST_LOOKED_AT).partition(b"\n")[0]
-        delimiter = "\t" if header.count(b"\t") > header.count(b",") else ","
+def read_rows(content: FileContent, options: ReadOptions) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every row, and before it what messages call it."""
+    with content.open() as stream:
+        header = stream.read(_MOST_LOOKED_AT).partition(b"\n")[0]
     frame = read_delimited(
         content,
-        delimiter=options.delimiter or delimiter,
+        delimiter=max(_DELIMITERS, key=lambda each: header.count(each.encode())),
         encoding=options.encoding,
         check_delimiter=False,
     )
@@ -38,13 +37,12 @@ def choose_field(fields: Sequence[str], options: ReadOptions, name: str) -> str:
         if options.field not in fields:
             raise TableError(
                 f"{name} has no answers {options.field!r}. It has {join_names(fields)}: name one "
-                "of them by --field (in Python field=)."
+                f"of them: {FIELD_OPTION}."
             )
         return options.field
     if len(fields) != 1:
         found = f"answers to several questions: {join_names(fields)}" if fields else "no answers"
         raise TableError(
-            f"{name} has {found}. Name the one whose answers are the labels: --field (in Python "
-            "field=)."
+            f"{name} has {found}. Name the one whose answers are the labels: {FIELD_OPTION}."
         )
     return fields[0]

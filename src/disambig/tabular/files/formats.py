@@ -379,7 +379,7 @@ def write_table(
             "character. Take it out."
         ) from error
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
 
 
 def find_writer(
@@ -399,13 +399,14 @@ def find_writer(
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         is_folder = os.fspath(target) != STANDARD_STREAM and Path(target).is_dir()
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
     if is_folder:
         raise TableError(f"A table goes into a file. {target} is a folder. Name a file in it.")
     return writer
 
 
-def _unwritable(target: str | os.PathLike[str], error: OSError) -> Exception:
+def unwritable(target: str | os.PathLike[str], error: OSError) -> Exception:
+    """Return the error that a file cannot be written; one of the disk stays what it is."""
     if error.errno in DISK_ERRORS:
         return OSError(error.errno, error.strerror, os.fspath(target))
     reason = error.strerror or str(error)

@@ -1,0 +1,87 @@
+"""What annotation tools export, as input of any command. Imported by commands when they run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from disambig._core.errors import TableError, warn_caller
+from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions
+from disambig.tabular.exchange.imported import Imported, LongLabels
+from disambig.tabular.exchange.reading import read_export
+from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, recognise
+from disambig.tabular.exchange.tasks import OWN_COLUMNS, QUEUED
+from disambig.tabular.files.content import STANDARD_STREAM, FileContent
+from disambig.tabular.files.packed import open_unpacked, packing_of
+from disambig.tabular.labels.annotations import one_row_per_item
+
+
+def imported_file(file: str, options: FileOptions) -> Imported | None:
+    """Return what the export of a tool says; None where a file is, or is to be read as, a table."""
+    tool = _tool_of(file, options)
+    if tool is None:
+        return None
+    imported = read_export(
+        file, tool=tool.name, encoding=options.encoding, max_memory=options.max_memory
+    )
+    for notice in imported.notices:
+        warn_caller(notice)
+    if options.format is None:
+        warn_caller(
+            f"{file} was recognised as an export of {tool.title}. To read it as a plain table, "
+            "name its --format."
+        )
+    return imported
+
+
+def _tool_of(file: str, options: FileOptions) -> Tool | None:
+    if options.format is not None:
+        return next((tool for tool in TOOLS if tool.name == options.format), None)
+    path = Path(file)
+    if file == STANDARD_STREAM or not path.is_file():  # what comes through a pipe is read once
+        return None
+    if packing_of(path) is None:
+        return recognise(FileContent(file, path))
+    with open_unpacked(path) as (stream, _):
+        return recognise(FileContent(file, content=stream.read(MOST_LOOKED_AT)))
+
+
+def refuse_hidden_export(frame: pd.DataFrame, file: str, options: FileOptions) -> None:
+    """Refuse a table that came through a pipe and has the columns of an export."""
+    tool = next((tool for tool in TOOLS if tool.is_sign_of(map(str, frame.columns))), None)
+    if tool is not None and options.format is None and not Path(file).is_file():
+        raise TableError(
+            f"This looks like an export of {tool.title}: name it by --format {tool.name}. If it is "
+            "a plain table, name its own format."
+        )
+
+
+def options_of(
+    imported: Imported, labels: LabelOptions, features: FeatureOptions
+) -> tuple[LabelOptions, FeatureOptions]:
+    """Return the options that read an import, as far as nobody has given others."""
+    found = imported.labels
+    labels = replace(labels, truth=labels.truth or imported.truth)
+    if labels.labels is None and not labels.is_long:
+        labels = replace(labels, separator=found.separator, literal_labels=found.literal)
+        if isinstance(found, LongLabels):
+            labels = replace(labels, item=found.item, annotator=found.annotator, label=found.label)
+        else:
+            labels = replace(labels, labels=list(found.columns))
+            features = replace(features, id=features.id or imported.id)
+    # Answers and true labels that were not named are not learned from either.
+    own = [name for name in (*OWN_COLUMNS, *QUEUED) if name in imported.frame.columns]
+    named = {labels.item, labels.annotator, labels.label, labels.truth, features.id}
+    unused = [name for name in own if name not in {*named, *(labels.labels or ())}]
+    return labels, replace(features, ignore=[*(features.ignore or ()), *unused])
+
+
+def new_rows(imported: Imported) -> pd.DataFrame:
+    """Return a row for each item of an import."""
+    labels = imported.labels
+    if not isinstance(labels, LongLabels):
+        return imported.frame
+    frame, _ = one_row_per_item(
+        imported.frame, item=labels.item, annotator=labels.annotator, label=labels.label
+    )
+    return frame
