@@ -31,6 +31,7 @@ GROUPS = {
         "groups",
         "annotators",
         "text_tables",
+        "llm_answers",
         "conformal",
         "calibration",
         "audit_findings",
