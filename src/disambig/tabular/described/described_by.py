@@ -38,6 +38,11 @@ class DescribedBy(BaseModel):
 
 def find_describer(kind: DescribedKind, name: str | None) -> Describer:
     """Return the describer of a name; None is the one that is used by default."""
-    from disambig.tabular.described.image_models import find_image_describer  # not always needed
+    # not always needed
+    if kind == "text":
+        from disambig.tabular.described.text_models import find_text_describer
 
-    return {"image": find_image_describer}[kind](name)
+        return find_text_describer(name)
+    from disambig.tabular.described.image_models import find_image_describer
+
+    return find_image_describer(name)

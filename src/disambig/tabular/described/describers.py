@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from disambig._core.typing import AnyArray
 
-DescribedKind = Literal["image"]
+DescribedKind = Literal["image", "text"]
 
 
 class UnreadableCellError(Exception):
