@@ -99,12 +99,7 @@ class PretrainedNetwork:
         return said
 
     def _numbers(self, images: Sequence[Any]) -> AnyArray:
-        from PIL import Image
-
-        as_images = (
-            one if isinstance(one, Image.Image) else Image.fromarray(one) for one in images
-        )
-        tensors = self._torch.stack([self._to_tensor(one) for one in as_images]).to(self._device)
+        tensors = self._torch.stack([self._to_tensor(one) for one in images]).to(self._device)
         with self._torch.no_grad():
             numbers: AnyArray = self._module(tensors).float().cpu().numpy()
         return numbers
