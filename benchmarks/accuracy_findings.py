@@ -347,6 +347,28 @@ def auto(tables: list[Table]) -> str:
     )
 
 
+def audit_findings(tables: list[Table]) -> str:
+    """Say what is found of planted errors, and what is reported without any."""
+    clean, planted, wrong = tables
+    rows = sum(clean.numbers("rows"))
+    disputed, twins = (
+        sum(clean.numbers(f"`{kind}`"))
+        for kind in ("neighbours_disagree", "near_duplicates_disagree")
+    )
+    columns = sum(clean.numbers("`leaking_columns`"))
+    n_planted, reported, right, by_model = map(number, wrong.row("all", ""))
+    return (
+        f"Of {rows:,.0f} rows whose sets all hold the true label, {disputed:.0f} are reported as "
+        f"disputed by their neighbours and {twins:.0f} as near duplicates, and {columns:.0f} "
+        "columns "
+        f"as giving the label away. Of wrong sets {right / n_planted:.2f} are found, and "
+        f"{right / reported:.2f} of the rows that are reported are wrong (a model finds "
+        f"{by_model / right:.2f} times as many in as many rows); of planted near duplicates "
+        f"{np.mean(planted.numbers('near duplicates')):.2f}, of copies of the label "
+        f"{np.mean(planted.numbers('words')):.2f}."
+    )
+
+
 ACCURACY_PAGES: dict[str, Finding] = {
     "headline": ("Accuracy on real data: NCPD+, NCPD, the best rival, true labels", headline),
     "auto": ("Several kinds of learners, mixed to suit the data", auto),
@@ -358,6 +380,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "groups": ("Rows, and new pictures, recordings and scenes", groups),
     "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
     "annotators": ("Annotators who disagree: weighed, counted, and without features", annotators),
+    "audit_findings": ("What an audit finds of planted errors", audit_findings),
     "calibration": ("Confidences: stated and actual errors", calibration),
     "early_stopping": ("What NCPD loses by stopping early", early_stopping),
     "table_features": ("What the columns of a table give to models", table_features),

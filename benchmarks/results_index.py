@@ -32,6 +32,7 @@ GROUPS = {
         "annotators",
         "conformal",
         "calibration",
+        "audit_findings",
         "row_order",
         "early_stopping",
     ),

@@ -2,8 +2,10 @@
 
 import csv
 import datetime
+import gzip
 import io
 import json
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ LABEL_FORMS = (
     *("delimited", "delimited", "json", "list", "weights", "mapping", "negative", "columns"),
     *("votes", "gaps", "literal", "junk"),
 )
-FORMATS = ("csv", "csv", "tsv", "jsonl", "parquet", "xlsx")
+FORMATS = ("csv", "csv", "tsv", "jsonl", "parquet", "xlsx", "json", "csv.gz", "jsonl.zip")
+TEXT_FORMATS = ("csv", "tsv", "csv.gz")  # whose cells are strings
 
 column_names = st.one_of(
     st.sampled_from(["a", "b", "size", "id", "index", "row", "confidence", "label_2", "truth"]),
@@ -93,15 +96,29 @@ class GeneratedTable:
         """Return the rows as a text file holds them."""
         return [[_text(cell) for cell in row] for row in zip(*self.columns.values(), strict=True)]
 
+    def texts_as_read(self) -> list[list[str]]:
+        """Return the rows that are read from a text file: blank ones at its end are not."""
+        rows = self.texts()
+        while rows and len(self.columns) > 1 and not any(map(str.strip, rows[-1])):
+            rows.pop()
+        return rows
+
     def write(self, folder: Path, stem: str = "table") -> Path:
         """Write the table and return where it is."""
         path = folder / f"{stem}.{self.format}"
-        if self.format in ("csv", "tsv"):
+        if self.format == "csv.gz":
+            path.write_bytes(gzip.compress(_as_text_file(self, ",")))
+        elif self.format in ("csv", "tsv"):
             path.write_bytes(_as_text_file(self, "\t" if self.format == "tsv" else ","))
-        elif self.format == "jsonl":
+        elif self.format in ("json", "jsonl", "jsonl.zip"):
             rows = zip(*self.columns.values(), strict=True)
-            lines = [json.dumps(dict(zip(self.columns, row, strict=True))) for row in rows]
-            path.write_text("".join(f"{line}\n" for line in lines))
+            objects = [dict(zip(self.columns, row, strict=True)) for row in rows]
+            lines = "".join(f"{json.dumps(each)}\n" for each in objects)
+            if self.format == "jsonl.zip":
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr("table.jsonl", lines)
+            else:
+                path.write_text(json.dumps(objects) if self.format == "json" else lines)
         else:
             write_table(self.frame(), path)
         return path

@@ -286,14 +286,16 @@ def test_marks_are_read_however_a_program_writes_them(marks):
 @pytest.mark.parametrize("mark", ["perhaps", "", None, "2", float("nan")])
 def test_a_mark_that_says_nothing_is_refused_with_its_row(mark):
     marks = ["True", "True", mark, "True"]
-    with pytest.raises(TableError, match=r"'second_look' says True or False. Got .* in row 3\."):
+    with pytest.raises(
+        TableError, match=r"'second_look' must say True or False. Got .* in row 3\."
+    ):
         read_cleaned(CLEANED.assign(second_look=marks))
 
 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["cat|dog", "dog", "fox", "cat"], "holds confidences, as in cat:0.9.* Got 'cat|dog'"),
+        (["cat|dog", "dog", "fox", "cat"], "must hold confidences, as in cat:0.9.* Got 'cat|dog'"),
         (["cat:0.7|dog:0.3", "", "fox:1", "cat:1"], "Got '' in row 2"),
         (["cat:0.7|dog:0.3", "dog:1", "fox:-1", "cat:1"], "Got 'fox:-1' in row 3"),
         (["cat:0.7|dog:0.3", "dog:1", "fox:nan", "cat:1"], "Got 'fox:nan' in row 3"),
@@ -351,7 +353,7 @@ def test_a_label_that_is_nobody_s_candidate_becomes_a_class():
 @pytest.mark.parametrize("cell", ["1.5", "-0.1", "nan?", "often"])
 def test_a_probability_of_a_miss_must_be_one(cell):
     frame = MISSES.assign(miss_probability=["0.3", cell, None, "0"])
-    with pytest.raises(TableError, match=r"'miss_probability' holds probabilities.* in row 2"):
+    with pytest.raises(TableError, match=r"'miss_probability' must hold probabilities.* in row 2"):
         read_cleaned(frame)
 
 

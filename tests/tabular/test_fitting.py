@@ -80,7 +80,9 @@ def test_true_labels_may_be_mostly_empty():
 
 def test_true_labels_none_of_which_is_a_label_are_refused():
     few = FRAME.assign(truth=[*[""] * 58, "cta", "dgo"])
-    with pytest.raises(TableError, match=r"None of them is: 'cta' in 2 rows, the first is row 59"):
+    with pytest.raises(
+        TableError, match=r"row: 'cta' in 1 row, 'dgo' in 1 row. The first is row 59"
+    ):
         fit_table(few, method=neighbours(), truth="truth")
 
 
@@ -192,7 +194,7 @@ def test_one_fold_is_refused():
 
 def test_a_true_label_that_is_nowhere_a_candidate_counts_as_an_error():
     few = FRAME.assign(truth=["cat", *[""] * 58, "cta"])
-    message = "count as errors: 'cta' in row 60. Did you mean 'cat'?"
+    message = "count as errors: 'cta' in 1 row. The first is row 60. Did you mean 'cat'?"
     with pytest.warns(UserWarning, match=re.escape(message)):
         model = fit_table(few, truth="truth", method=neighbours(), n_folds=2)
     accuracy = model.estimate.accuracy

@@ -236,7 +236,7 @@ def test_confidences_as_given_are_to_be_had():
 def test_calibrating_on_true_labels_takes_some():
     frame = FRAME.assign(truth=FRAME["truth"].where(FRAME.index < 9, ""))
     clean = {"truth": "truth", "method": neighbours(), "calibrate": "truth"}
-    with pytest.raises(TableError, match=r"takes at least 10 rows .* Got \d rows"):
+    with pytest.raises(TableError, match=r"needs at least 10 rows .* Got \d rows"):
         clean_table(frame, **clean, listener=Refuses())
     cleaned = clean_table(FRAME, **clean)
     assert (cleaned["chosen_label"] == FRAME["truth"]).all()
@@ -255,7 +255,7 @@ def test_true_labels_make_a_modest_method_surer():
 
 @pytest.mark.parametrize("option", [{"miss_rate": 0.1}, {"relabel": True}, {"calibrate": "truth"}])
 def test_what_takes_unseen_rows_is_refused_in_sample(option):
-    with pytest.raises(ParameterError, match="take models that have not seen the row"):
+    with pytest.raises(ParameterError, match="need models that have not seen the row"):
         clean_table(FRAME, **OPTIONS, in_sample=True, **option)
 
 
@@ -314,8 +314,8 @@ def test_predictions_list_labels_that_cannot_be_ruled_out(tmp_path):
     [
         ({"coverage": 1.5}, "coverage"),
         ({"coverage": 0.9, "coverage_kind": "sure"}, "coverage_kind"),
-        ({"coverage": 0.9, "n_folds": 0}, "take folds"),
-        ({"miss_rate": "auto", "n_folds": 0}, "take folds"),
+        ({"coverage": 0.9, "n_folds": 0}, "need folds"),
+        ({"miss_rate": "auto", "n_folds": 0}, "need folds"),
         ({"calibrate": "yes"}, "calibrate"),
     ],
 )

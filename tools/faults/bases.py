@@ -17,6 +17,7 @@ from typing import Any
 from command_runs import Ended, run_command
 
 N_ROWS = 12
+PACKED = ("csv.gz", "csv.bz2", "csv.xz", "csv.zip", "csv.zst")
 COLOURS = ("red", "größer", 'a "b", c')
 LABELS = ("cat|dog", "dog", "cat", "cat|owl", "owl|dog", "owl")
 QUICK = ("--method=plknn", "--jobs=1", "--truth=truth")
@@ -78,10 +79,11 @@ def make_table(n_rows: int = N_ROWS) -> Any:
 
 def make_tables(folder: Path, frame: Any) -> None:
     """Make folders with a table each, and a model that predicts it."""
-    for kind in ("csv", "tsv", "jsonl", "parquet", "xlsx"):
+    others = ("tsv", "json", "jsonl", "parquet", "xlsx", *PACKED)
+    for kind in ("csv", *others):
         _write_table(frame, folder / kind / f"table.{kind}")
     _run(folder / "csv", "fit", "table.csv", *QUICK, "--folds=0", "--out=model")
-    for kind in ("tsv", "jsonl", "parquet", "xlsx"):
+    for kind in others:
         shutil.copytree(folder / "csv" / "model", folder / kind / "model")
 
 

@@ -177,9 +177,24 @@ def find_changed_cells(table: bytes, result: bytes, delimiter: str) -> str:
         return f"the table was accepted, and Python's csv module refuses it: {error}"
     width = len(header)
     rows = [row for row in rows if row and not (len(row) == 1 < width and not row[0].strip())]
+    header, rows = _as_read(header, rows)
+    width = len(header)
     if new_header[:width] != header or [row[:width] for row in new_rows] != rows:
         return "a cell of the table is another in the result"
     return ""
+
+
+def _as_read(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Return a table with a name for its index, and without an end that has no content."""
+    while rows and len(rows[-1]) > 1 and not any(map(str.strip, rows[-1])):
+        rows.pop()
+    if rows and {len(row) for row in rows} == {len(header) + 1}:
+        header = [*header, ""] if not any(row[-1].strip() for row in rows) else ["", *header]
+    while len(header) > 1 and not header[-1].strip() and not any(row[-1].strip() for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    if len(header) > 1 and not header[0].strip():
+        header = ["Unnamed: 0", *header[1:]]
+    return header, rows
 
 
 def _read_cells(content: bytes, delimiter: str) -> list[list[str]]:

@@ -1,13 +1,15 @@
 """Every kind of file that disambig reads, and the cheapest commands that read all of it."""
 
 import contextlib
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from bases import TRAIN, served
+from bases import PACKED, TRAIN, served
 from mutations import (
     JSON_TOKENS,
     NPY_TOKENS,
@@ -170,12 +172,22 @@ def _called(base: str, file: str, call: Callable[[Path], object], *writes: str) 
 
 
 _in_npz = mutate_zip(lambda member, chance: mutate(member, chance, NPY_TOKENS))
+_text_in_zip = mutate_zip(lambda member, chance: mutate(member, chance, TEXT_TOKENS))
+
+
+def _text_in_gzip(content: bytes, chance: Random) -> bytes:
+    return gzip.compress(mutate(gzip.decompress(content), chance, TEXT_TOKENS), mtime=0)
+
+
+_INSIDE: dict[str, Change] = {"csv.gz": _text_in_gzip, "csv.zip": _text_in_zip}
 _in_xlsx = mutate_zip(lambda member, chance: mutate(member, chance, XML_TOKENS))
 
 READERS: tuple[Reader, ...] = (
     _table("csv", TEXT_TOKENS, delimiter=","),
     _table("tsv", TEXT_TOKENS, delimiter="\t"),
     _table("jsonl", JSON_TOKENS, inside=mutate_json_lines),
+    _table("json", JSON_TOKENS, inside=mutate_json),
+    *(_table(kind, inside=_INSIDE.get(kind)) for kind in PACKED),
     _table("parquet", PARQUET_TOKENS),
     _table("xlsx", inside=_in_xlsx),
     _arrays("mat", "table.mat"),

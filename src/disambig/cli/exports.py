@@ -6,9 +6,12 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.cli.imports import TOOL_NAMES
 from disambig.cli.options import FileOptions, with_option_groups
 from disambig.cli.report import IdColumn
+from disambig.tabular.exchange.registry import TOOLS
+from disambig.tabular.files.formats import one_of
+
+_TOOL_NAMES = one_of(tool.name for tool in TOOLS if tool.writer)
 
 
 @with_option_groups
@@ -16,7 +19,7 @@ def export(
     clean: Annotated[
         Path, typer.Argument(metavar="CLEAN", help="A table that 'disambig clean' wrote.")
     ],
-    to: Annotated[str, typer.Option(help=f"The tool: {TOOL_NAMES}.", metavar="TOOL")],
+    to: Annotated[str, typer.Option(help=f"The tool: {_TOOL_NAMES}.", metavar="TOOL")],
     out: Annotated[Path, typer.Option(help="The file for the tool.", metavar="OUT")],
     file_options: FileOptions,
     rows: Annotated[

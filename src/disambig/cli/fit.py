@@ -80,8 +80,9 @@ def fit(
     coverage_kind: Annotated[
         CoverageKind,
         typer.Option(
-            help="What these lists promise: safe holds whatever the sets are like and makes long "
-            "lists, weak is about the candidate set, estimated goes by the confidences."
+            help="What these lists promise. estimated: the right label, if the confidences are "
+            "right. weak: a label of the row's candidate set. safe: the right label, "
+            "whatever the sets are like; lists are long."
         ),
     ] = CoverageKind.estimated,
     json: Json = False,

@@ -11,7 +11,7 @@ from disambig.tabular.files.formats import one_of
 if TYPE_CHECKING:
     from disambig.tabular.exchange.imported import Imported
 
-TOOL_NAMES = one_of(tool.name for tool in TOOLS)
+_TOOL_NAMES = one_of(tool.name for tool in TOOLS)
 
 
 def import_(
@@ -28,7 +28,7 @@ def import_(
     tool: Annotated[
         str | None,
         typer.Option(
-            "--from", help=f"The tool: {TOOL_NAMES}. By default it is recognised.", metavar="TOOL"
+            "--from", help=f"The tool: {_TOOL_NAMES}. By default it is recognised.", metavar="TOOL"
         ),
     ] = None,
     field: Annotated[

@@ -184,7 +184,9 @@ class FileOptions:
     delimiter: Annotated[
         str | None,
         _file_option(
-            help="Character between the cells of a text file, such as ';'.", metavar="CHARACTER"
+            help="Character between the cells of a text file, such as ';'. By default a comma, "
+            "or a tab in TSV, or else what fits all lines.",
+            metavar="CHARACTER",
         ),
     ] = None
     encoding: Annotated[
@@ -224,7 +226,7 @@ class CellOptions:
         bool,
         _label_option(
             "--votes",
-            help="Treat each label column as an annotator, and count the votes for each label.",
+            help="Treat each label column as an annotator, whose answers are votes for labels.",
         ),
     ] = False
     literal_labels: Annotated[
@@ -361,8 +363,8 @@ class FeatureOptions:
     decimal: Annotated[
         Decimal | None,
         typer.Option(
-            help="What is before the decimals of numbers, if they do not say so themselves, as "
-            "1,234 does not.",
+            help="Decimal point or comma, where the numbers of a column do not show which: "
+            "1,234 can be either.",
             rich_help_panel="The features",
         ),
     ] = None
@@ -457,8 +459,8 @@ class MethodOptions:
     calibrate: Annotated[
         Calibrate,
         learning_option(
-            help="What makes probabilities mean what they say: the candidate sets of held-out "
-            "rows, known true labels (--truth), or nothing."
+            help="What probabilities are calibrated on: the candidate sets of held-out rows, "
+            "known true labels (--truth), or nothing."
         ),
     ] = Calibrate.sets
     jobs: Annotated[

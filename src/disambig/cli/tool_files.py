@@ -10,7 +10,7 @@ from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.reading import read_export
 from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, recognise
-from disambig.tabular.exchange.tasks import OWN_COLUMNS
+from disambig.tabular.exchange.tasks import OWN_COLUMNS, QUEUED
 from disambig.tabular.files.content import STANDARD_STREAM, FileContent
 from disambig.tabular.files.packed import open_unpacked, packing_of
 from disambig.tabular.labels.annotations import one_row_per_item
@@ -70,7 +70,7 @@ def options_of(
             labels = replace(labels, labels=list(found.columns))
             features = replace(features, id=features.id or imported.id)
     # Answers and true labels that were not named are not learned from either.
-    own = [name for name in OWN_COLUMNS if name in imported.frame.columns]
+    own = [name for name in (*OWN_COLUMNS, *QUEUED) if name in imported.frame.columns]
     named = {labels.item, labels.annotator, labels.label, labels.truth, features.id}
     unused = [name for name in own if name not in {*named, *(labels.labels or ())}]
     return labels, replace(features, ignore=[*(features.ignore or ()), *unused])

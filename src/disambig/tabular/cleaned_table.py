@@ -338,7 +338,7 @@ def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, Flo
             shares.append(read_weighted_cell(cell))
         except ValueError as error:
             raise TableError(
-                f"Column {name!r} holds confidences, as in cat:0.9|dog:0.1. Got "
+                f"Column {name!r} must hold confidences, as in cat:0.9|dog:0.1. Got "
                 f"{quote_value(cell)} in {row_name(row)}. {_ADVICE}"
             ) from error
     candidates = CandidateLabels.from_sets([list(by_label) for by_label in shares])
@@ -357,7 +357,7 @@ def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:
     if wrong.any():
         row = int(wrong.argmax())
         raise TableError(
-            f"Column {column.name!r} holds one of the row's candidates. Got "
+            f"Column {column.name!r} must hold one of the row's candidates. Got "
             f"{quote_value(labels[row])} in {row_name(row)}. Clean the table again; what people "
             "decide goes into a file of decisions."
         )
@@ -370,7 +370,7 @@ def _marks(column: "pd.Series[Any]") -> BoolArray:
         text = (text_of(cell) or "").casefold()
         if text not in _MARKS:
             raise TableError(
-                f"Column {column.name!r} says True or False. Got {quote_value(cell)} in "
+                f"Column {column.name!r} must say True or False. Got {quote_value(cell)} in "
                 f"{row_name(row)}. {_ADVICE}"
             )
         marks[row] = _MARKS[text]

@@ -295,8 +295,8 @@ def clean_table(
         method, miss_rate = split_miss_rate(method, miss_rate)
     elif miss_rate != 0 or relabel or calibrate == "truth":
         raise ParameterError(
-            "'miss_rate', 'relabel' and calibrating on true labels take models that have not seen "
-            "the row. Got in_sample=True. Leave it (--in-sample) or the others out."
+            "'miss_rate', 'relabel' and calibrating on true labels need models that have not "
+            "seen the row. Got in_sample=True. Leave it (--in-sample) or the others out."
         )
     if out is not None:
         find_writer(out, delimiter=delimiter)

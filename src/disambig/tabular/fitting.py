@@ -166,7 +166,7 @@ def fit_table(
         method, miss_rate = split_miss_rate(method, miss_rate)
     elif miss_rate != 0 or calibrate == "truth" or coverage is not None:
         raise ParameterError(
-            "'miss_rate', 'coverage' and calibrating on true labels take folds. Got n_folds=0. Use "
+            "'miss_rate', 'coverage' and calibrating on true labels need folds. Got n_folds=0. Use "
             "two folds or more (--folds), or leave these out."
         )
     if coverage is not None:

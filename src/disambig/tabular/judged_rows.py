@@ -297,7 +297,7 @@ def true_columns(task: TableTask) -> IntArray:
     n_known = int(((columns >= 0) & (task.candidates.sizes > 1)).sum())
     if n_known < _FEWEST_CHECKED:
         raise TableError(
-            f"To calibrate on true labels takes at least {_FEWEST_CHECKED} rows with several "
+            f"Calibrating on true labels needs at least {_FEWEST_CHECKED} rows with several "
             f"labels whose true label is known (--truth, in Python truth=). Got "
             f"{plural(n_known, 'row')}. Check more rows, or calibrate on the candidate sets "
             "(--calibrate sets, in Python calibrate='sets')."

@@ -58,7 +58,7 @@ def _probabilities(column: "pd.Series[Any]") -> FloatArray:
             values[row] = math.nan
         if not 0 <= values[row] <= 1:
             raise TableError(
-                f"Column {column.name!r} holds probabilities, numbers from 0 to 1. Got "
+                f"Column {column.name!r} must hold probabilities, numbers from 0 to 1. Got "
                 f"{quote_value(cell)} in {row_name(row)}. {_ADVICE}"
             )
     return values

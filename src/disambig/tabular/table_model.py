@@ -211,9 +211,8 @@ class TableModel:
             return read_new_sets(frame, labels, self.classes, groups)
         if groups != RowGroups():
             raise ParameterError(
-                "Groups tell something about new rows where these come with candidate sets. Name "
-                f"the column of these sets by {option('labels')}, or leave --group and --promise "
-                "out."
+                "For new rows, --group and --promise need candidate labels. Name their column by "
+                f"{option('labels')}, or leave both out."
             )
         return None
 

@@ -253,12 +253,21 @@ def test_sagemaker_manifests_and_votes(read):
     ]
 
 
-def test_a_field_item_of_all_tasks_names_them(read):
+def test_names_that_a_queue_gave_its_rows_come_before_those_of_the_tool(read):
     export = json.loads(json.dumps(LABEL_STUDIO))
     for number, task in enumerate(export):
-        task["data"]["item"] = number // 2
+        task["data"] |= {"disambig_id": f"x{number // 2}", "item": "all the same"}
     imported = read(export)
-    assert [name for (name,) in rows_of(imported, "item")] == ["0", "0", "1"]
+    assert rows_of(imported, "item", "label", "data_item")[::2] == [
+        ("x0", "cat", "all the same"),
+        ("x1", None, "all the same"),
+    ]
+
+
+def test_halves_of_characters_in_embedded_json_are_no_text(read):
+    export = json.loads(EXPORTS["sagemaker", "workers"])
+    export[0]["dataObject"]["content"] = '{"source": "\\ud800"}'
+    assert rows_of(read(export), "source", "label")[0] == (None, "cat")
 
 
 def test_fields_with_the_names_of_our_columns_are_renamed(read):

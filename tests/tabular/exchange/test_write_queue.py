@@ -157,6 +157,14 @@ def test_without_a_text_all_columns_are_shown(tmp_path):
     assert json.loads(paths[0].read_text())["text"] == "photo: d\nweight: 3.0"
 
 
+def test_a_column_called_item_does_not_name_the_rows(tmp_path):
+    rows = read_cleaned(CLEANED.assign(item="pet"))
+    (path,) = write_queue(rows, tmp_path / "q", tool="doccano")
+    path.write_text(answered("doccano", path.read_text(), ["cat", "dog", "cow"]))
+    decisions = decisions_of(read_export(path, tool="doccano"))
+    assert decisions.to_dict("list") == {"row": ["4", "3", "1"], "label": ["cat", "dog", "cow"]}
+
+
 def test_addresses_of_pictures_are_shown_as_pictures(tmp_path):
     frame = CLEANED.assign(text=[f"https://example.org/{n}.JPG?size=1" for n in range(4)])
     rows = read_cleaned(frame)
@@ -176,6 +184,8 @@ def test_no_doubtful_row_is_said(tmp_path):
         write_queue(read_cleaned(CLEANED), tmp_path / "q", tool="prodigy", most=0)
     with pytest.raises(TableError, match="cannot be written"):
         write_queue(read_cleaned(CLEANED), tmp_path, tool="prodigy")
+    with pytest.raises(TableError, match="no column 'size'"):
+        write_queue(read_cleaned(CLEANED), tmp_path / "q", tool="prodigy", ignore=["size"])
     assert not list(tmp_path.iterdir())
 
 

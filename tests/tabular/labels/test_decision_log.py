@@ -342,7 +342,7 @@ def test_a_file_that_is_taken_away_is_begun_anew(path):
             "Got 'ninth' in its row 2",
         ),
         (b'{"row": 21, "label": "cat"}\n', "rows 1 to 20 .* Got 21 in row 1 of the decisions"),
-        (b'{"row": null, "label": "cat"}\n', "holds row numbers"),
+        (b'{"row": null, "label": "cat"}\n', "must hold row numbers"),
     ],
 )
 def test_another_file_is_refused_and_left_alone(path, content, message):

@@ -54,7 +54,7 @@ def test_a_blank_line_says_nothing():
         (
             decided(["1.5"], ["x"]),
             None,
-            "holds row numbers, counted from 1. Got '1.5' in its row 1",
+            "must hold row numbers, counted from 1. Got '1.5' in its row 1",
         ),
         (decided(["9" * 5000], ["x"]), None, r"Got '9{57}\.\.\.' in its row 1"),
         (decided([None], ["x"]), None, "needs a row in column 'row'. There is none in row 1"),

@@ -121,7 +121,7 @@ def test_classes_that_no_row_has_do_not_matter(model):
 
 @pytest.mark.parametrize("options", [{"group": "photo"}, {"group": "photo", "promise": "cover"}])
 def test_groups_without_sets_are_refused(model, options):
-    with pytest.raises(ParameterError, match="Name the column of these sets by --labels"):
+    with pytest.raises(ParameterError, match="need candidate labels. Name their column by --lab"):
         model.predict(NEW, **options)
 
 

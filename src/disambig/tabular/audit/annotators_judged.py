@@ -83,9 +83,9 @@ class JudgedAnnotators:
                     Finding(
                         "label_never_used",
                         f"{quote_value(name)} gave {plural(one.n_answers, 'answer')} and never "
-                        f"used {quoted_list(labels)}, which by the others would have been right "
-                        "for some of these items.",
-                        "Ask what was known of these labels.",
+                        f"used {quoted_list(labels)}, which, going by the others, was right for "
+                        "some of these items.",
+                        "Ask whether these labels were known.",
                         labels=(tuple(labels),),
                     )
                 )

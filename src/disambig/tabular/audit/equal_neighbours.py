@@ -11,6 +11,7 @@ import pandas as pd
 from disambig._core.typing import FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import row_numbers
+from disambig.tabular.audit.neighbours import number_points
 
 _SEED = 0
 # Runs: more neighbours are equal than by chance, by this share and by as many standard deviations.
@@ -29,7 +30,6 @@ _FEWEST_JUDGED = 50
 _MOST_JUDGED = 500
 _ROWS_OF_A_SET = 3 * FAR_RANK
 _MOST_ROWS = 100_000
-_MOST_COLUMNS = 64
 _MOST_DISTANCES = 10_000_000
 
 
@@ -136,7 +136,7 @@ def find_near_duplicates(
     # Labels of few rows look like near duplicates, unless there are more sets than they could make.
     more_sets_than_labels = 2 * sets.n_labels * sets.equal_by_chance < 1
     judged = np.flatnonzero(more_sets_than_labels | (sets.counts[number] >= _ROWS_OF_A_SET))
-    points = _points(values, rows[chosen], generator)
+    points = number_points(values, rows[chosen], generator)
     if len(judged) < _FEWEST_JUDGED or not points.shape[1]:
         return None
     some = generator.permutation(judged)[: min(_MOST_JUDGED, _MOST_DISTANCES // len(number))]
@@ -147,20 +147,6 @@ def find_near_duplicates(
     if near_equal < _NEAREST_EQUAL or near_equal - 2 * error < 2 * far_equal:
         return None
     return NearDuplicates(near_equal, far_equal)
-
-
-def _points(values: pd.DataFrame, rows: IntArray, generator: np.random.Generator) -> FloatArray:
-    """Return the numbers in rows on a common scale, of some columns if there are many."""
-    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]
-    places = np.sort(generator.permutation(np.flatnonzero(is_number))[:_MOST_COLUMNS])
-    points = values.iloc[rows, places].to_numpy(dtype=float)
-    is_there = np.isfinite(points)
-    n_there = np.maximum(is_there.sum(axis=0), 1)
-    totals = np.where(is_there, points, 0).sum(axis=0)
-    points = np.where(is_there, points - totals / n_there, 0)
-    scale = np.sqrt(np.square(points).sum(axis=0) / n_there)
-    varies = (scale > 0) & np.isfinite(scale)
-    return np.asarray((points[:, varies] / scale[varies]).astype(np.float32))
 
 
 def _neighbours(points: FloatArray, some: IntArray) -> tuple[IntArray, IntArray]:

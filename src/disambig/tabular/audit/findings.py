@@ -12,7 +12,8 @@ from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, row_blocks
 from disambig.candidates.labels import CandidateLabels
 
-_ROWS_NAMED = 5
+_ROWS_NAMED = 5  # in a sentence
+_ROWS_KEPT = 1_000
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Finding:
     message: str
     advice: str = ""
     count: int = 0  # how many rows it concerns
-    rows: tuple[int, ...] = ()  # the first of these rows, counted from 1
+    rows: tuple[int, ...] = ()  # these rows, counted from 1, or the first of very many
     labels: tuple[tuple[str, ...], ...] = ()  # the labels it concerns, in groups
 
     @classmethod
@@ -36,12 +37,12 @@ class Finding:
         labels: Iterable[Iterable[object]] = (),
     ) -> Self:
         """Return a finding about rows, which are given by their positions from 0."""
-        first = tuple(int(row) + 1 for row in rows[:_ROWS_NAMED])
+        first = tuple(int(row) + 1 for row in rows[:_ROWS_KEPT])
         groups = tuple(tuple(str(label) for label in group) for group in labels)
         return cls(kind, message, advice, len(rows), first, groups)
 
     def __str__(self) -> str:
-        where = f"See {row_list(self.rows, self.count)}." if self.rows else ""
+        where = f"See {row_list(self.rows[:_ROWS_NAMED], self.count)}." if self.rows else ""
         return " ".join(filter(None, (self.message, where, self.advice)))
 
 

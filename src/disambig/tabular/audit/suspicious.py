@@ -9,6 +9,18 @@ from disambig._core.messages import option, percent, quote_value, quoted_list, r
 from disambig.candidates.audit import may_have_any_label
 from disambig.tabular.audit.duplicates import find_repeated_rows
 from disambig.tabular.audit.findings import Finding, LabelledRows
+from disambig.tabular.audit.label_findings import (
+    look_alike,
+    never_alone,
+    never_without,
+    rare_labels,
+)
+from disambig.tabular.audit.leaking_columns import leaking_columns
+from disambig.tabular.audit.neighbour_findings import (
+    Neighbourhoods,
+    disputed_sets,
+    near_duplicates,
+)
 from disambig.tabular.audit.spelling import find_joined_labels, find_slips, find_spelling_variants
 
 _EXAMPLES = 3
@@ -21,19 +33,27 @@ def find_suspicious(labelled: LabelledRows) -> list[Finding]:
     """Return what looks wrong in the labels, the worst first."""
     if not len(labelled.candidates):
         return []
-    checks = (
-        _one_label,
-        _labels_like_names,
-        _joined,
-        _spelled_alike,
-        _slips,
-        _repeated_rows,
-        _full_sets,
-        _in_nearly_all_rows,
-        _always_together,
-        _never_candidates,
+    around = Neighbourhoods.of(labelled)
+    found: tuple[Iterable[Finding], ...] = (
+        _one_label(labelled),
+        _labels_like_names(labelled),
+        leaking_columns(labelled),
+        _joined(labelled),
+        _spelled_alike(labelled),
+        _slips(labelled),
+        _repeated_rows(labelled),
+        () if around is None else near_duplicates(around),
+        () if around is None else disputed_sets(around),
+        _full_sets(labelled),
+        _in_nearly_all_rows(labelled),
+        _always_together(labelled),
+        never_without(labelled),
+        () if around is None else look_alike(labelled, around.where),
+        rare_labels(labelled),
+        never_alone(labelled),
+        _never_candidates(labelled),
     )
-    return list(chain.from_iterable(check(labelled) for check in checks))
+    return list(chain.from_iterable(found))
 
 
 def _one_label(labelled: LabelledRows) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue
-from disambig.tabular.exchange.records import label_text, texts_in, wrong
+from disambig.tabular.exchange.records import embedded, label_text, texts_in, wrong
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field, read_rows
 from disambig.tabular.exchange.tasks import Answer, Reading, Task
@@ -81,12 +81,8 @@ def _name(data: Mapping[str, Any]) -> str:
 
 def _value(cell: Any) -> Any:
     """Return what a cell holds: a list where it is written as one."""
-    if isinstance(cell, str) and cell.startswith("["):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell
+    value = embedded(cell) if isinstance(cell, str) and cell.startswith("[") else None
+    return cell if value is None else value
 
 
 def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -109,13 +105,10 @@ def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
 def _task_answers(cell: str | None, place: str) -> dict[str, Any]:
     if cell is None:
         return {}
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        raise wrong(place, "JSON in 'Answer.taskAnswers'", cell) from None
+    value = embedded(cell)
     value = value[0] if isinstance(value, list) and value else value
     if not isinstance(value, dict):
-        raise wrong(place, "an object in 'Answer.taskAnswers'", value)
+        raise wrong(place, "a JSON object in 'Answer.taskAnswers'", cell)
     return {name: of_element(said) for name, said in value.items()}
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import option, plural
 from disambig.tabular.exchange.imported import Imported
-from disambig.tabular.exchange.tasks import ITEM, LABEL, QUEUED_ROW
+from disambig.tabular.exchange.tasks import LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.labels.label_cells import CellReader
 from disambig.tabular.table_cells import distinct_cells, texts_of
 
@@ -73,14 +73,15 @@ def decisions_of(imported: Imported, *, id: str | None = None) -> pd.DataFrame: 
 def _names(imported: Imported, id: str | None) -> Any:  # noqa: A002
     """Return what names the row of the cleaned table that an item is."""
     frame = imported.frame
-    for name in (id, QUEUED_ROW) if id is None else (id, ITEM):
-        if name is not None and name in frame.columns:
-            return frame[name]
-    raise TableError(
-        f"The answers do not say which rows they are about: there is no field "
-        f"{(id or QUEUED_ROW)!r}. Write the queue by 'disambig export' and, where a column "
-        f"names the rows, name it both times: {option('id')}."
-    )
+    wanted = (QUEUED_ROW,) if id is None else (QUEUED_ID, id)
+    found = next((name for name in wanted if name in frame.columns), None)
+    if found is None:
+        raise TableError(
+            f"The answers do not say which rows they are about: there is no field {wanted[0]!r}. "
+            "Write the queue by 'disambig export' and, where a column names the rows, name it both "
+            f"times: {option('id')}."
+        )
+    return frame[found]
 
 
 def _answers(imported: Imported) -> list[str | None]:

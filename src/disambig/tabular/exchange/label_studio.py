@@ -10,6 +10,7 @@ from disambig._core.messages import join_names
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
+    embedded,
     label_text,
     object_in,
     objects_in,
@@ -235,10 +236,7 @@ def _flat_labels(value: Any, place: str) -> tuple[str, ...]:
 def _choices(value: Any) -> Any:
     """Return several choices, which are an object with a list, or text of one; else None."""
     if isinstance(value, str) and value.startswith(("{", "[")):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+        value = embedded(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value.get("choices") if isinstance(value, dict) else None

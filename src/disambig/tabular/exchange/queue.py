@@ -16,10 +16,10 @@ from disambig._core.messages import percent
 from disambig.tabular.clean_details import doubtful_first
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.exchange.registry import Tool, find_tool
-from disambig.tabular.exchange.tasks import ITEM, LABEL, QUEUED_ROW
+from disambig.tabular.exchange.tasks import LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
 from disambig.tabular.labels.decisions import DecidedRows
-from disambig.tabular.table_cells import find_column, is_blank, json_value
+from disambig.tabular.table_cells import check_columns, find_column, is_blank, json_value
 
 _TEXT = "text"
 _DECIMALS = 4
@@ -165,13 +165,15 @@ def make_queue(
     rows = doubtful_first(cleaned.confidence, marked)[:most]
     if not len(rows):
         raise TableError("No row is marked for a second look. To write all rows, use --all.")
-    values = cleaned.values.drop(columns=[*ignore, LABEL], errors="ignore")
+    hidden = list(ignore)
+    check_columns(cleaned.values, hidden, "one that people are not to see")
+    values = cleaned.values.drop(columns=[*hidden, LABEL], errors="ignore")
     if show is None:
         show = next((name for name in _SHOWN if name in values.columns), None)
     else:
         find_column(values, show, what="what people look at")
     names = DecidedRows(cleaned.values, cleaned.id).names()
-    name_field = QUEUED_ROW if cleaned.id is None else ITEM
+    name_field = QUEUED_ROW if cleaned.id is None else QUEUED_ID
     classes = cleaned.candidates.classes.tolist()
     starts = list(pairwise([*cleaned.candidates.starts.tolist(), len(cleaned.confidences)]))
     _, columns = cleaned.candidates.pairs()
@@ -193,7 +195,7 @@ def make_queue(
             lines = (f"{name}: {cell}" for name, cell in data.items())
             data = {_TEXT: "\n".join(lines), **data}
         candidates = {label: share for label, share, _ in falling}
-        queued.append(QueuedRow(names[row], {name_field: names[row], **data}, candidates))
+        queued.append(QueuedRow(names[row], {**data, name_field: names[row]}, candidates))
     shown = show or _TEXT
     first = str(queued[0].data.get(shown, ""))
     is_picture = first.lower().partition("?")[0].endswith(_PICTURES)

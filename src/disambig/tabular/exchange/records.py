@@ -44,6 +44,16 @@ def _only_object(text: str, name: str) -> dict[str, Any]:
     return value
 
 
+def embedded(text: str) -> Any:
+    """Return the value in a text that holds JSON; None if it holds none that can be used."""
+    try:
+        value = parse_json(text, ValueError)
+        check_cells({"": value}, text, "")
+    except (ValueError, TableError):
+        return None
+    return value
+
+
 def wrong(place: str, needed: str, found: Any) -> TableError:
     """Return the error that a part of a record is not what it should be."""
     shown = "nothing" if found is None else printable(found, _LONGEST)

@@ -1,6 +1,5 @@
 """SageMaker Ground Truth: output manifests, and what workers answered before consolidation."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from disambig.tabular.exchange.crowd import of_element
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue, json_lines
 from disambig.tabular.exchange.records import (
+    embedded,
     label_text,
     object_in,
     objects_in,
@@ -109,10 +109,7 @@ def _worker_answers(
 
 
 def _parsed(content: str) -> dict[str, Any]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
+    value = embedded(content)
     return value if isinstance(value, dict) else {}
 
 

@@ -20,8 +20,8 @@ from disambig.tabular.labels.label_columns import LabelColumns
 
 # The columns that an import makes itself.
 OWN_COLUMNS = ITEM, ANNOTATOR, LABEL, TRUTH = "item", "annotator", "label", "truth"
-# A field of tasks that we wrote: the number of the row, where no column names the rows.
-QUEUED_ROW = "disambig_row"
+# Fields of tasks that we wrote: what a column calls the row, or else its number.
+QUEUED = QUEUED_ID, QUEUED_ROW = "disambig_id", "disambig_row"
 _BYTES_OF_COLUMN, _BYTES_OF_CELL = 2_000, 24
 _SEPARATORS = ("|", ";", "/", "~")
 
@@ -66,38 +66,37 @@ class Reading:
             raise TableError(f"{self.content.name} needs at least one task. It has none.")
         found = [plural(number, what) for what, number in self.left_out.items()]
         left_out = [f"Left out: {join_names(found)}."] if found else []
-        tasks = list(_one_per_item(_named_by_data(self.tasks)))
+        tasks = _one_per_item(_named_by_queue(self.tasks))
         if self.joins_answers:
             tasks = [replace(task, answers=_joined(task.answers)) for task in tasks]
         tasks, unsure = _without_unsure(tasks, self.options.unsure)
         return _table(tasks, self.content, (*notices, *left_out, *unsure))
 
 
-def _named_by_data(tasks: Sequence[Task]) -> list[Task]:
-    """Let a field ``item`` name the tasks where all have it: an export wrote it to be read here."""
-    names = [task.data.get(ITEM) for task in tasks]
-    if not all(isinstance(name, str | int) and str(name).strip() for name in names):
-        return list(tasks)
-    return [
-        replace(task, name=str(name), data={k: v for k, v in task.data.items() if k != ITEM})
-        for task, name in zip(tasks, names, strict=True)
-    ]
+def _named_by_queue(tasks: Sequence[Task]) -> list[Task]:
+    """Let the names that a queue gave its rows name the tasks, if it wrote them."""
+    for field_name in QUEUED:
+        names = [task.data.get(field_name) for task in tasks]
+        if all(isinstance(name, str | int) and str(name).strip() for name in names):
+            pairs = zip(tasks, names, strict=True)
+            return [replace(task, name=str(name)) for task, name in pairs]
+    return list(tasks)
 
 
-def _one_per_item(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Yield every item once, with the answers of all its tasks; tasks without a name stay alone."""
+def _one_per_item(tasks: Iterable[Task]) -> list[Task]:
+    """Return every item once, with the answers of all its tasks; those without names stay alone."""
+    items: list[Task] = []
     by_name: dict[str, Task] = {}
     for task in tasks:
-        if task.name is None:
-            yield replace(task)
-            continue
-        before = by_name.get(task.name)
+        before = None if task.name is None else by_name.get(task.name)
         if before is None:
-            by_name[task.name] = replace(task, answers=list(task.answers))
-        else:
-            before.answers += task.answers
-            before.truth = before.truth or task.truth
-    yield from by_name.values()
+            before = replace(task, answers=[])
+            items.append(before)
+            if task.name is not None:
+                by_name[task.name] = before
+        before.answers += task.answers
+        before.truth = before.truth or task.truth
+    return items
 
 
 def _joined(answers: Iterable[Answer]) -> list[Answer]:

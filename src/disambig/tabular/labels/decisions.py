@@ -156,7 +156,7 @@ class DecidedRows:
         match = _INTEGER.fullmatch(name)
         if match is None:
             raise TableError(
-                f"Column {_ROW!r} of the decisions holds row numbers, counted from 1. Got "
+                f"Column {_ROW!r} of the decisions must hold row numbers, counted from 1. Got "
                 f"{quote_value(name)} in its {row_name(number)}. Correct it, or name the column "
                 f"that identifies rows: {option('id')}."
             )

@@ -1,0 +1,179 @@
+"""Labels that can hardly be learned: rare, never alone, never without another, or look-alikes."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from disambig._core.messages import plural, quote_value, quoted_list, row_count
+from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig.tabular.accuracy import share_interval
+from disambig.tabular.audit.findings import Finding, LabelledRows
+from disambig.tabular.audit.neighbours import nearest
+from disambig.tabular.defaults import DEFAULT_FOLDS
+
+_SEED = 0
+_FEWEST_ROWS = 20
+_NAMED = 4
+_BY_CHANCE = 0.01  # pairs in the whole table that chance explains, at most
+# Look-alikes: pairs of labels that come together, and the rows where each is the only one.
+_MOST_PAIRS = 50
+_FEWEST_OF_A_LABEL = 30
+_MOST_OF_A_LABEL = 300
+_N_VOTES = 5
+_N_PARTS = 5
+_RIDGE = 1e-3
+_HARDLY = 0.6  # of the rows are told apart; a coin tells a half
+
+
+def rare_labels(labelled: LabelledRows) -> Iterator[Finding]:
+    """Report labels of fewer rows than there are folds."""
+    n_rows, counts = labelled.audit.n_samples, labelled.audit.candidate_counts
+    if n_rows < _FEWEST_ROWS or 2 * labelled.n_occurring > n_rows:  # these are names
+        return
+    rare = np.flatnonzero((counts > 0) & (counts < DEFAULT_FOLDS))
+    if not len(rare):
+        return
+    rare = rare[np.argsort(counts[rare], kind="stable")]
+    names = [labelled.audit.classes[column] for column in rare]
+    one = len(names) == 1
+    yield Finding.about(
+        labelled.rows_with(names),
+        "rare_labels",
+        f"{plural(len(names), 'label')} {'is' if one else 'are'} possible in fewer than "
+        f"{DEFAULT_FOLDS} rows: {_with_counts(labelled, rare)}. That is too few to learn "
+        f"{'it' if one else 'them'}, and for {DEFAULT_FOLDS} folds to judge that.",
+        "Add rows with such a label, make it part of another label, or leave these rows out.",
+        [[name] for name in names],
+    )
+
+
+def never_alone(labelled: LabelledRows) -> Iterator[Finding]:
+    """Report labels that no row has for sure, where others are known from single labels."""
+    audit = labelled.audit
+    if labelled.is_weighted or not audit.singleton_share or audit.n_samples < _FEWEST_ROWS:
+        return
+    # Those of few rows, or of pairs that always come together, are other findings.
+    together = {label for group in audit.inseparable for label in group}
+    enough = (audit.candidate_counts >= DEFAULT_FOLDS) & (audit.alone_counts == 0)
+    columns = np.array(
+        [j for j in np.flatnonzero(enough).tolist() if audit.classes[j] not in together], dtype=int
+    )
+    if not len(columns):
+        return
+    columns = columns[np.argsort(-audit.candidate_counts[columns], kind="stable")]
+    names = [audit.classes[column] for column in columns]
+    one = len(names) == 1
+    yield Finding.about(
+        labelled.rows_with(names),
+        "never_alone",
+        f"{plural(len(names), 'label')} {'is' if one else 'are'} never the only one of a row: "
+        f"{_with_counts(labelled, columns)}.",
+        f"Settle a few of these rows by hand, so that it is known what "
+        f"{'it looks' if one else 'they look'} like.",
+        [[name] for name in names],
+    )
+
+
+def never_without(labelled: LabelledRows) -> Iterator[Finding]:
+    """Report labels that never occur without a certain other one, more often than by chance."""
+    audit = labelled.audit
+    if labelled.is_weighted:
+        return
+    counts = audit.candidate_counts
+    pairs = audit.cooccurrence.tocoo()
+    always = (pairs.data == counts[pairs.row]) & (pairs.data < counts[pairs.col])
+    first, second = pairs.row[always], pairs.col[always]
+    # If sets were dealt at random, each of the rows of a label would have the other by this chance.
+    share = counts[second] / max(1, audit.n_samples)
+    by_chance = np.exp(counts[first] * np.log(np.maximum(share, 1e-300)))
+    found = np.flatnonzero(by_chance * max(1, pairs.nnz) <= _BY_CHANCE)
+    if not len(found):
+        return
+    found = found[np.argsort(-counts[first[found]], kind="stable")]
+    labels = [(audit.classes[first[i]], audit.classes[second[i]]) for i in found.tolist()]
+    shown = [f"{quote_value(one)} without {quote_value(other)}" for one, other in labels]
+    yield Finding.about(
+        labelled.rows_with(one for one, _ in labels),
+        "never_without",
+        f"Some labels never occur without another one: {_first(shown)}.",
+        "In such rows the sets never say which of the two is right. Settle a few by hand, or make "
+        "one label of them.",
+        labels,
+    )
+
+
+def look_alike(labelled: LabelledRows, where: FloatArray) -> Iterator[Finding]:
+    """Report pairs of labels whose features do not tell them apart.
+
+    Two quick rules try, on rows that have one of the two labels for sure: a vote of the most
+    similar rows, and a linear one that is judged on rows it was not fitted to. ``where`` has all
+    rows as points.
+    """
+    audit = labelled.audit
+    pairs = audit.most_common_pairs(_MOST_PAIRS)
+    places = {label: column for column, label in enumerate(audit.classes)}
+    mask = labelled.candidates.to_sparse()
+    sure = np.flatnonzero(labelled.candidates.sizes == 1)
+    label_of = mask[sure].indices
+    generator = np.random.default_rng(_SEED)
+    found = []
+    for one, other, count in pairs:
+        rows_of = [sure[label_of == places[label]] for label in (one, other)]
+        if min(map(len, rows_of)) < _FEWEST_OF_A_LABEL or count < _FEWEST_OF_A_LABEL:
+            continue
+        chosen = [generator.permutation(rows)[:_MOST_OF_A_LABEL] for rows in rows_of]
+        n_each = min(map(len, chosen))  # as many of each, so that a coin is right in half of them
+        rows = np.concatenate([rows[:n_each] for rows in chosen])
+        best = max(
+            share_interval(rule(where[rows]))[1] for rule in (told_by_neighbours, told_by_a_line)
+        )
+        if best <= _HARDLY:
+            found.append((one, other))
+    if found:
+        yield Finding.about(
+            labelled.rows_with(label for pair in found for label in pair),
+            "look_alike",
+            "The features hardly tell these labels apart: "
+            f"{_first([quoted_list(pair) for pair in found])}.",
+            "Add columns in which they differ, or make one label of them.",
+            found,
+        )
+
+
+def told_by_neighbours(where: FloatArray) -> BoolArray:
+    """Return in which rows most of the nearest others are of the same half."""
+    half = np.arange(len(where)) >= len(where) // 2
+    near, _ = nearest(where, np.arange(len(where)), _N_VOTES)
+    told: BoolArray = (half[near].mean(axis=1) > 0.5) == half
+    return told
+
+
+def told_by_a_line(where: FloatArray) -> BoolArray:
+    """Return which rows a ridge regression, fitted to other rows, puts on the right side."""
+    half = len(where) // 2
+    signs = np.repeat([-1.0, 1.0], [half, len(where) - half])
+    design = np.hstack([where.astype(float), np.ones((len(where), 1))])
+    part = np.arange(len(where)) % _N_PARTS
+    is_right = np.zeros(len(where), dtype=bool)
+    for number in range(_N_PARTS):
+        seen = design[part != number]
+        gram = seen.T @ seen + _RIDGE * len(seen) * np.eye(design.shape[1])
+        weights = np.linalg.solve(gram, seen.T @ signs[part != number])
+        held_out = part == number
+        is_right[held_out] = design[held_out] @ weights * signs[held_out] > 0
+    return is_right
+
+
+def _with_counts(labelled: LabelledRows, columns: IntArray) -> str:
+    audit = labelled.audit
+    return _first(
+        f"{quote_value(audit.classes[j])} ({row_count(int(audit.candidate_counts[j]))})"
+        for j in columns.tolist()
+    )
+
+
+def _first(shown: "Iterator[str] | list[str]") -> str:
+    every = list(shown)
+    more = len(every) - _NAMED
+    return ", ".join(islice(every, _NAMED)) + (f" and {more:,} more" if more > 0 else "")

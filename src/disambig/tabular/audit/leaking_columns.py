@@ -1,0 +1,167 @@
+"""Columns that give the label away: one alone says what all others together do not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from disambig._core.messages import option, percent, plural, quote_value
+from disambig._core.typing import BoolArray, FloatArray, IntArray, Sparse
+from disambig.candidates.groups import group_numbers
+from disambig.tabular.audit.findings import Finding, LabelledRows
+from disambig.tabular.audit.neighbours import nearest_among, points
+
+_SEED = 0
+_MOST_ROWS = 2_000
+_MOST_COLUMNS = 200  # that are looked at one by one
+_FEWEST_ROWS = 50  # held out, where the column says anything
+_MOST_VALUES = 50  # a number may have, to be taken for a code
+_FEWEST_SEEN = 3  # rows with a value, to learn it from
+_N_BESIDE = 3  # rows on either side of a number, in its order
+_N_NEIGHBOURS = 10
+_SURE = 0.02  # share of errors of a column that gives the label away, at most
+_TIMES_WORSE = 3  # all other columns are than it, at least
+_WORSE_BY = 0.02
+
+
+def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
+    """Report columns that alone predict the labels of held-out rows almost without an error.
+
+    That is only said if the others together, by a vote of the most similar rows, are far worse: on
+    an easy table many columns are that good. Errors are predictions outside the set, over what
+    they would be if the label were always wrong.
+    """
+    rows, is_held_out = _sample(labelled)
+    if labelled.values is None or is_held_out.sum() < _FEWEST_ROWS or labelled.n_occurring < 2:
+        return
+    candidates = labelled.candidates[rows]
+    mask = candidates.to_sparse().astype(np.int32)
+    values = labelled.values.iloc[rows]
+    errors = {
+        place: error
+        for place in promising_columns(values, mask).tolist()
+        if (error := column_error(values.iloc[:, place], mask, is_held_out)) <= _SURE
+    }
+    if not errors:
+        return
+    others = [place for place in range(values.shape[1]) if place not in errors]
+    rest = _error_of_neighbours(values.iloc[:, others], mask, is_held_out)
+    if rest < max(_WORSE_BY, _TIMES_WORSE * max(errors.values())):
+        return
+    names = [str(values.columns[place]) for place in errors]
+    one = len(names) == 1
+    right, of_rest = percent(1 - max(errors.values())), percent(max(0.0, 1 - rest))
+    yield Finding(
+        "leaking_columns",
+        f"{plural(len(names), 'column')} may give the label away: "
+        f"{', '.join(map(quote_value, names[:5]))}{' and more' if len(names) > 5 else ''}. "
+        f"{'Alone it' if one else 'Each alone'} predicts labels of held-out rows {right} right, "
+        f"all others together {of_rest}.",
+        f"If {'it was' if one else 'they were'} made from the labels, or after them, leave "
+        f"{'it' if one else 'them'} out: {option('ignore')}. New rows will not have "
+        f"{'it' if one else 'them'}.",
+    )
+
+
+def _sample(labelled: LabelledRows) -> tuple[IntArray, BoolArray]:
+    """Return some rows, and which half of them is held out: whole groups where there are some."""
+    generator = np.random.default_rng(_SEED)
+    n_rows = len(labelled.candidates)
+    rows = np.sort(generator.permutation(n_rows)[:_MOST_ROWS])
+    groups = labelled.candidates.groups
+    group = np.arange(n_rows) if groups is None else group_numbers(groups, n_rows)
+    is_held_out: BoolArray = generator.random(int(group.max(initial=0)) + 1) < 0.5
+    return rows, is_held_out[group[rows]]
+
+
+def promising_columns(values: pd.DataFrame, mask: Sparse) -> IntArray:
+    """Return the columns to look at: all, or of very many those that go with a label most."""
+    if values.shape[1] <= _MOST_COLUMNS:
+        return np.arange(values.shape[1])
+    is_number = np.array([pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes])
+    numbers = np.flatnonzero(is_number)
+    columns = values.iloc[:, numbers].to_numpy(dtype=float)
+    columns = np.where(np.isfinite(columns), columns, 0)
+    columns -= columns.mean(axis=0)
+    labels = mask.toarray().astype(float)
+    labels -= labels.mean(axis=0)
+    lengths = np.sqrt(np.square(columns).sum(axis=0)) + 1e-300
+    strength = np.zeros(values.shape[1])
+    together = np.abs(labels.T @ columns) / lengths
+    strength[numbers] = together.max(axis=0, initial=0)
+    strength[~is_number] = np.inf  # as many as there is room for
+    return np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])
+
+
+def column_error(column: "pd.Series[float]", mask: Sparse, is_held_out: BoolArray) -> float:
+    """Return the share of held-out rows whose label one column gets wrong; 1 if it says little.
+
+    The rule: of the other rows with the same value, or of a number with the nearest ones, the label
+    that most sets hold. Rows without a value, or with one that was hardly seen, are left out.
+    """
+    codes, found = pd.factorize(column)
+    is_there = codes >= 0
+    if len(found) > _MOST_VALUES and pd.api.types.is_numeric_dtype(column.dtype):
+        told = is_there & is_held_out
+        by_row = _rows_beside(column.to_numpy(dtype=float), is_there & ~is_held_out, told) @ mask
+    else:
+        seen = np.flatnonzero(is_there & ~is_held_out)
+        n_seen = np.bincount(codes[seen], minlength=len(found) + 1)
+        told = is_there & is_held_out & (n_seen[codes] >= _FEWEST_SEEN)
+        with_value = sparse.csr_array(
+            (np.ones(len(seen), dtype=np.int32), (codes[seen], seen)),
+            shape=(len(found), len(codes)),
+        )
+        by_row = (with_value @ mask)[codes[told]]
+    if told.sum() < _FEWEST_ROWS:
+        return 1.0
+    chosen = _most_frequent(by_row)
+    if len(np.unique(chosen)) < 2:  # the same label, whatever the value
+        return 1.0
+    return _error(chosen, mask[told])
+
+
+def _rows_beside(numbers: FloatArray, seen: BoolArray, told: BoolArray) -> Sparse:
+    """Return which of the rows that were seen have the nearest numbers, for each one to be told."""
+    rows = np.flatnonzero(seen)
+    rows = rows[np.argsort(numbers[rows], kind="stable")]
+    place = np.searchsorted(numbers[rows], numbers[told])[:, np.newaxis]
+    beside = place + np.arange(-_N_BESIDE, _N_BESIDE)
+    is_one = (beside >= 0) & (beside < len(rows))
+    which = np.broadcast_to(np.arange(len(place))[:, np.newaxis], beside.shape)[is_one]
+    return sparse.csr_array(
+        (np.ones(len(which), dtype=np.int32), (which, rows[beside[is_one]])),
+        shape=(len(place), len(numbers)),
+    )
+
+
+def _most_frequent(counts: Sparse) -> IntArray:
+    return np.asarray(sparse.csr_array(counts).argmax(axis=1)).ravel()
+
+
+def _error_of_neighbours(values: pd.DataFrame, mask: Sparse, is_held_out: BoolArray) -> float:
+    """Return the share of held-out rows whose label the most similar other rows get wrong."""
+    where = points(values, np.arange(len(values)), np.random.default_rng(_SEED))
+    if not where.shape[1]:
+        return 1.0
+    seen, told = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+    count = min(_N_NEIGHBOURS, len(seen))
+    near = nearest_among(where[seen], where[told], count)
+    which = np.repeat(np.arange(len(told)), count)
+    votes = sparse.csr_array(
+        (np.ones(near.size, dtype=np.int32), (which, seen[near.ravel()])), (len(told), len(values))
+    )
+    return _error(_most_frequent(votes @ mask), mask[told])
+
+
+def _error(chosen: IntArray, mask: Sparse) -> float:
+    """Return the share of choices outside the sets, over that of labels that are always wrong.
+
+    Of a row with s of c candidates, a wrong label is outside in c - s of c - 1 cases.
+    """
+    n_classes = mask.shape[1]
+    outside = 1 - np.asarray(mask[np.arange(len(chosen)), chosen]).ravel()
+    sizes = np.diff(mask.indptr)
+    noticed = ((n_classes - sizes) / max(1, n_classes - 1)).mean()
+    return float(min(1.0, outside.mean() / noticed)) if noticed > 0 else 1.0
