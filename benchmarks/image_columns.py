@@ -24,7 +24,6 @@ from results_page import markdown_table, write_page
 
 SEEDS = range(3)
 _SIDE = 32  # pixels of a patch of a photo
-_PERCEPTRON: dict[str, Any] = {"epochs": 50, "ramp_epochs": 25, "hidden": 256}
 
 
 class Pictures(NamedTuple):
