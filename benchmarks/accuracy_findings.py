@@ -259,6 +259,25 @@ def annotators(tables: list[Table]) -> str:
     )
 
 
+def llm_answers(tables: list[Table]) -> str:
+    """Say how many answers miss the truth, and how expected errors compare with those made."""
+    answers, labels, errors = tables
+    rights = [np.array(labels.numbers(name)) for name in ("most frequent", "weights", "annotators")]
+
+    def ratios(way: str) -> list[float]:
+        cells = [cell.split(" of ") for cell in errors.cells(way) if cell]
+        return [float(expected) / float(made) for expected, made in cells]
+
+    return (
+        f"Simulated answers miss the truth in {span(answers.numbers('missed'), '.0f')} % of "
+        f"the rows. `clean` sets {span(rights[1], '.2f')} of the labels right, the most frequent "
+        f"answer {span(rights[0], '.2f')}, models as annotators {span(rights[2], '.2f')}. Of the "
+        f"errors made, it expects {span(ratios('as votes'), '.0%')} where shares are taken for "
+        f"votes, {span(ratios('as beliefs'), '.0%')} by default, and "
+        f"{span(ratios('100 rows checked'), '.0%')} after 100 rows were checked."
+    )
+
+
 def calibration(tables: list[Table]) -> str:
     """Compare stated with actual errors; say how few checked rows do where sets show nothing."""
     brief, looks, confused = tables[0], tables[4], tables[-1]
@@ -399,6 +418,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "groups": ("Rows, and new pictures, recordings and scenes", groups),
     "conformal": ("Prediction sets: how often they hold the truth, and their size", conformal),
     "annotators": ("Annotators who disagree: weighed, counted, and without features", annotators),
+    "llm_answers": ("Answers of language models, simulated", llm_answers),
     "audit_findings": ("What an audit finds of planted errors", audit_findings),
     "calibration": ("Confidences: stated and actual errors", calibration),
     "early_stopping": ("What NCPD loses by stopping early", early_stopping),

@@ -30,6 +30,7 @@ GROUPS = {
         "misses",
         "groups",
         "annotators",
+        "llm_answers",
         "conformal",
         "calibration",
         "audit_findings",

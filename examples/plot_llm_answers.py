@@ -4,8 +4,12 @@ LLM answers with weights: use them all
 
 A language model is asked for the label of every row. It gives three answers, and says how sure it
 is of each. Learning from all answers beats taking the first one for the truth, and the advantage
-grows as first answers get worse.
+grows as first answers get worse. :doc:`/llm-answers` says which confidences can then be believed.
 """
+
+import json
+import tempfile
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,15 +20,15 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from disambig import CandidateLabels, EMClassifier
+from disambig import EMClassifier, LabelColumns
+from disambig.tabular import read_llm_answers
 
 images, truth = load_digits(return_X_y=True)
 images, truth = images[:900], truth[:900]  # to be quick
 generator = np.random.default_rng(0)
 
 # %%
-# The true label is among the answers, but not always the first. The numbers in the dictionaries
-# need not sum to one.
+# The true label is among the answers, but not always the first. The numbers need not sum to one.
 
 
 def simulated_answers(label, first_is_right):
@@ -34,10 +38,30 @@ def simulated_answers(label, first_is_right):
     if generator.random() > first_is_right:
         order[0], order[1] = order[1], order[0]
     weights = np.sort(generator.dirichlet([2, 1, 1]))[::-1].round(2).tolist()
-    return dict(zip(order, weights, strict=True))
+    answers = [f"{name}." for name in order]  # in a wording of its own
+    return [
+        {"answer": answer, "confidence": weight}
+        for answer, weight in zip(answers, weights, strict=True)
+    ]
 
 
-print(simulated_answers(7, 0.6))
+print(json.dumps({"answers": simulated_answers(7, 0.6)}))
+
+# %%
+# They come in a file, a line for each row, and become candidate sets with weights. What is no label
+# would be left out and reported.
+
+
+def read_answers(answers):
+    """Write answers as a program would, and read them as candidate sets."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "answers.jsonl")
+        path.write_text("\n".join(json.dumps({"answers": each}) for each in answers))
+        imported = read_llm_answers(path, labels=[str(digit) for digit in range(10)])
+    return LabelColumns().read_new(imported.frame, range(10))
+
+
+print(read_answers([simulated_answers(7, 0.6) for _ in range(3)]).to_strings())
 
 # %%
 # Compare two linear models. One is given the answers as candidate sets with weights, the other the
@@ -47,14 +71,18 @@ print(simulated_answers(7, 0.6))
 def held_out_accuracies(first_is_right):
     """Return the accuracies on five folds of learning from all answers, and from the first."""
     answers = [simulated_answers(label, first_is_right) for label in truth]
-    first = np.array([next(iter(answer)) for answer in answers])
-    y = CandidateLabels.from_sets(answers)
+    first = np.array([int(answer[0]["answer"][0]) for answer in answers])
+    y = read_answers(answers)
     scores = []
     for train, test in KFold(5, shuffle=True, random_state=0).split(images):
         model = EMClassifier(penalty=1.0, tol=1e-3).fit(images[train], y[train])  # to be quick
         usual = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
         usual.fit(images[train], first[train])
-        scores.append([each.score(images[test], truth[test]) for each in (model, usual)])
+        right = [
+            np.asarray(each.predict(images[test])).astype(int) == truth[test]
+            for each in (model, usual)
+        ]
+        scores.append(np.mean(right, axis=1))
     return np.array(scores)
 
 

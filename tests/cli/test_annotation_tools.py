@@ -136,6 +136,16 @@ def test_tables_are_not_taken_for_exports() -> None:
     assert "recognised" not in accepted("audit", "table.jsonl").err
 
 
+def test_results_of_a_crowd_are_a_table_to_whoever_names_their_columns() -> None:
+    Path("toloka.tsv").write_text(EXPORTS["toloka", "tsv"], encoding="utf-8")
+    named = ("--item", "INPUT:image", "--annotator", "ASSIGNMENT:worker_id")
+    run = accepted("audit", "toloka.tsv", *named, "--label", "OUTPUT:result")
+    assert "recognised" not in run.err
+    # The rejected answer counts, as nobody has said what the columns mean.
+    assert "w3" in run.out + run.err
+    assert "w3" not in accepted("audit", "toloka.tsv").out
+
+
 def test_wrong_words_are_refused() -> None:
     Path("export").write_text(EXPORTS["mturk", "csv"], encoding="utf-8")
     for words, message in (

@@ -272,3 +272,38 @@ def test_rows_of_one_label_are_compared_with_ambiguous_ones_of_their_group():
 def _sureness(sets: CandidateLabels, shares: np.ndarray) -> float:
     confidences = [part.max() for part in np.split(shares, sets.starts[1:]) if len(part) > 1]
     return float(np.mean(confidences))
+
+
+def answers_of_a_pupil(seed, spread=1.0):
+    """Return features' probabilities, what somebody believes who saw the same, and the truth."""
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(N_ROWS, N_CLASSES))
+    said = softmax(logits + spread * rng.normal(size=logits.shape), axis=1)
+    return said, softmax(logits, axis=1), drawn(rng, softmax(logits, axis=1))
+
+
+@pytest.mark.parametrize("power", [0.5, 1, 3])
+def test_beliefs_that_rest_on_the_same_evidence_are_not_counted_twice(power):
+    said, believed, truth = answers_of_a_pupil(0)
+    candidates = CandidateLabels.from_mask(believed > 0, range(N_CLASSES), weights=believed)
+    given = Calibration(power).apply(said)
+    shares = calibrate_choices(given, candidates, beliefs=True)
+    assert honest_within(shares, candidates, truth, 0.15)
+    product = calibration._shares(said, candidates, 1.0, 1.0)
+    stated, wrong = stated_and_wrong(product, candidates, truth)
+    assert stated < 0.75 * wrong
+
+
+def test_a_pool_of_beliefs_is_a_geometric_mean():
+    said, believed, _ = answers_of_a_pupil(1, spread=0.0)
+    candidates = CandidateLabels.from_mask(believed > 0, range(N_CLASSES), weights=believed)
+    shares = calibrate_choices(said, candidates, beliefs=True)
+    np.testing.assert_allclose(shares.reshape(believed.shape), believed, atol=1e-6)
+
+
+def test_beliefs_that_the_model_does_not_bear_out_are_calibrated_as_before(honest, sets):
+    said, truth = honest
+    loud = weighted_sets(sets, truth, 0.9999)
+    np.testing.assert_array_equal(
+        calibrate_choices(said, loud, beliefs=True), calibrate_choices(said, loud)
+    )

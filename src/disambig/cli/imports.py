@@ -1,5 +1,6 @@
 """``disambig import``: what an annotation tool exports, as a table."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ def import_(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="The export. Several files, such as one for each annotator, are read as one.",
         ),
     ],
@@ -49,9 +50,18 @@ def import_(
     predictions: Annotated[
         bool,
         typer.Option(
-            "--predictions", help="Count models whose predictions are in it as annotators."
+            "--predictions",
+            help="Count models whose predictions or answers are in it as annotators.",
         ),
     ] = False,
+    label_list: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --from llm, the labels that free wordings are matched to: a text file with "
+            "one a line, and other words for it behind a colon (New York: NYC).",
+            metavar="FILE",
+        ),
+    ] = None,
     decisions: Annotated[
         bool,
         typer.Option(
@@ -88,6 +98,9 @@ def import_(
     Example, a file for each annotator: disambig import ann.jsonl bob.jsonl --from doccano --out
     table.csv
 
+    Example, language models: disambig import answers.jsonl --from llm --label-list labels.txt
+    --out table.csv
+
     Example, the answers to a queue: disambig import answers.json --decisions --out decisions.csv
     """
     # keeps --help quick
@@ -104,12 +117,17 @@ def import_(
     from disambig.cli.table_files import check_output
     from disambig.tabular.exchange.decided import decisions_of
     from disambig.tabular.exchange.reading import read_export
+    from disambig.tabular.exchange.wordings import read_label_list
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.formats import write_table
 
     if id is not None and not decisions:
         raise ParameterError("--id is about decisions (--decisions). Leave it out.")
     check_output(out, json=json, sources=files, delimiter=None, overwrite=overwrite)
+    if label_list is not None and tool != "llm":
+        raise ParameterError(
+            "--label-list is about answers of language models (--from llm). Leave it out."
+        )
     words = {} if unsure is None else {"unsure": unsure}
     with collected_notices() as notices:
         imported = read_export(
@@ -117,6 +135,7 @@ def import_(
             tool=tool,
             field=field,
             predictions=predictions,
+            labels=None if label_list is None else read_label_list(label_list),
             encoding=encoding,
             max_memory=max_memory,
             **words,

@@ -104,7 +104,7 @@ def predict(
     with FitView() as view, collected_notices(view.console) as notices:
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
-        frame = load_new_rows(file, file_options, with_groups=with_groups)
+        frame = load_new_rows(file, file_options, fitted, with_groups=with_groups)
         embeddings = None
         if features is not None:
             limit = file_options.max_memory

@@ -49,6 +49,7 @@ GROUPS_IN_ARRAYS = "groups"
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.cleaned_table import CleanedTable
+    from disambig.tabular.table_model import TableModel
 
 
 def read_file(
@@ -68,9 +69,12 @@ def read_file(
     return frame
 
 
-def load_new_rows(file: str, options: FileOptions, *, with_groups: bool) -> pd.DataFrame:
-    """Read rows without labels: a table, or the tasks in an export."""
-    imported = imported_file(file, options)
+def load_new_rows(
+    file: str, options: FileOptions, model: "TableModel", *, with_groups: bool
+) -> pd.DataFrame:
+    """Read rows for a model: a table or, if these have its features, the tasks in an export."""
+    features = [name for names in model.plan.by_kind().values() for name in names]
+    imported = imported_file(file, options, features)
     if imported is None:
         return read_file(file, options, with_groups=with_groups)
     return new_rows(imported)
@@ -91,7 +95,8 @@ def load_table(
     """
     with_groups = unnamed_groups or groups.group == GROUPS_IN_ARRAYS
     with_truth = labels.truth is not None
-    imported = imported_file(file, options)
+    named = (*(labels.labels or ()), labels.item, labels.annotator, labels.label)
+    imported = imported_file(file, options, named)
     if imported is None:
         frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
         file_format = find_format(file, options.format)

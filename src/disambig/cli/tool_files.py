@@ -1,5 +1,6 @@
 """What annotation tools export, as input of any command. Imported by commands when they run."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +17,28 @@ from disambig.tabular.files.packed import open_unpacked, packing_of
 from disambig.tabular.labels.annotations import one_row_per_item
 
 
-def imported_file(file: str, options: FileOptions) -> Imported | None:
-    """Return what the export of a tool says; None where a file is, or is to be read as, a table."""
+def imported_file(
+    file: str, options: FileOptions, named: Iterable[str | None] = ()
+) -> Imported | None:
+    """Return what the export of a tool says; None where a file is, or is to be read as, a table.
+
+    An export that was not named by its format is a table where columns are named that only the
+    table has: results of a crowd can be read as they are.
+    """
     tool = _tool_of(file, options)
     if tool is None:
         return None
-    imported = read_export(
-        file, tool=tool.name, encoding=options.encoding, max_memory=options.max_memory
-    )
+    columns = [name for name in named if name is not None] if options.format is None else []
+    try:
+        imported = read_export(
+            file, tool=tool.name, encoding=options.encoding, max_memory=options.max_memory
+        )
+    except TableError:
+        if columns:
+            return None
+        raise
+    if any(name not in imported.frame.columns for name in columns):
+        return None
     for notice in imported.notices:
         warn_caller(notice)
     if options.format is None:

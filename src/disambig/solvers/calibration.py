@@ -15,6 +15,11 @@ the predicted label, stays as it is. Where the two come from depends on the ques
   should get little probability beside it. Where labels occur together, a model may confuse these
   more than others. Rows of a single label tell: if the truth gets less probability there than
   confidences in the ambiguous rows imply, these are made more even until both agree.
+- Votes on a row's candidates are multiplied with the probabilities, to the power that agrees best
+  with these. Beliefs are different, as those of a language model that was shown what the features
+  describe: they rest on the same evidence as a model that learned from them, and a product would
+  count it twice. Power and doubt are then those under which beliefs on rows that the model has not
+  seen are likeliest, a proper score, and a row gets the geometric mean of the two.
 """
 
 from collections.abc import Callable
@@ -35,6 +40,8 @@ _MORE_DOUBTS = (*_DOUBTS, 0.3, 0.4, 0.5, 0.6, 0.7)
 _TRUE_LABEL_DOUBTS = (*_MORE_DOUBTS, 0.8, 0.9)
 # How much the weights of candidates, such as votes, are believed: not at all, as given, twice.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+# Of the product of two opinions that rest on the same evidence: their geometric mean.
+_POOLED = 0.5
 _SMALLEST_PROBABILITY = 1e-9
 # More rows change neither of the two by much, and cost time; so do fewer of very many classes.
 _MOST_ROWS = 20_000
@@ -109,6 +116,7 @@ def calibrate_choices(
     *,
     miss_probability: FloatArray | None = None,
     truth: IntArray | None = None,
+    beliefs: bool = False,
 ) -> FloatArray:
     """Return how sure one can be of every candidate, in the order of ``candidates.pairs()``.
 
@@ -125,17 +133,53 @@ def calibrate_choices(
     truth : ndarray of int of shape (rows,), optional
         Column of the true label where it is known, else -1. If any is known, the candidates of
         these rows alone decide how sure one can be.
+    beliefs : bool, default=False
+        Whether weights are beliefs of somebody who knew what the features say, instead of votes.
     """
     rows = some_rows(*candidates.shape)
     sample, said = candidates[rows], probabilities[rows]
     if truth is not None and (truth >= 0).any():
         return _by_true_labels(probabilities, candidates, truth, _trust_in_weights(said, sample))
     counts = _counts(candidates, miss_probability)[rows]
+    telling = _telling_weights(said, sample) if beliefs else None
+    if telling is not None:
+        calibration = _best(_surprise_at_weights(sample, counts * telling), said, _DOUBTS)
+        return _shares(calibration.apply(probabilities), candidates, 1.0, _POOLED)
     calibration = _best(_own_set_or_other(said, sample, counts), said, _DOUBTS)
     said = calibration.apply(said)
     trust = _trust_in_weights(said, sample)
     evenness = _evenness(said, sample, trust, counts)
     return _shares(calibration.apply(probabilities), candidates, trust, evenness)
+
+
+def _telling_weights(probabilities: FloatArray, candidates: CandidateLabels) -> BoolArray | None:
+    """Return in which rows weights say how likely labels are; None if they seldom do.
+
+    A row of a single label is sure of it, be there weights or not. Weights that are believed less
+    than they claim say little of how far to believe the model.
+    """
+    if candidates.weights is None or _trust_in_weights(probabilities, candidates) < 1:
+        return None
+    weights, starts = candidates.values_of(candidates.prior()), candidates.starts
+    unequal = group_maxima(weights, starts) > -group_maxima(-weights, starts) + 1e-9
+    if 2 * unequal.sum() < (candidates.sizes > 1).sum() or not unequal.any():
+        return None
+    telling: BoolArray = unequal | (candidates.sizes == 1)
+    return telling
+
+
+def _surprise_at_weights(candidates: CandidateLabels, counts: FloatArray) -> Losses:
+    """Return the cross-entropy of the weights of rows under their probabilities."""
+    rows, columns = candidates.pairs()
+    weights = counts[rows] * candidates.values_of(candidates.prior())
+
+    def losses(spread: FloatArray, doubts: FloatArray) -> FloatArray:
+        said, even = spread[rows, columns], np.full(len(rows), 1 / candidates.shape[1])
+        surprises = -np.log(np.maximum(_doubted(said, even, doubts), _SMALLEST_PROBABILITY))
+        total: FloatArray = surprises @ weights
+        return total
+
+    return losses
 
 
 def _counts(candidates: CandidateLabels, miss_probability: FloatArray | None) -> FloatArray:

@@ -7,8 +7,11 @@ from .described.described_columns import DescribedColumns as DescribedColumns
 from .estimate import Estimate as Estimate
 from .exchange.decided import decisions_of as decisions_of
 from .exchange.imported import Imported as Imported
+from .exchange.llm_answers import read_llm_answers as read_llm_answers
 from .exchange.queue import write_queue as write_queue
 from .exchange.reading import read_export as read_export
+from .exchange.wordings import match_wordings as match_wordings
+from .exchange.wordings import read_label_list as read_label_list
 from .files.embedding_files import read_embeddings as read_embeddings
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table

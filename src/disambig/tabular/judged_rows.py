@@ -18,6 +18,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_sums
 from disambig.methods.base import (
     PartialLabelClassifier,
     confidence_from_pairs,
@@ -49,6 +50,8 @@ _FEWEST_ROWS_PER_CLASS = 5
 # Variance of doubts over groups, over what it would be if rows were doubted one by one. Above,
 # whole groups are doubted: a model that has seen none of their rows may just not know them.
 _MOST_CLUSTERED = 2.0
+# How far from the whole shares may be that were rounded to whole per cents.
+_ROUNDED_SHARES = 0.05
 # Of a model that answers do not bear out at all.
 _LEAST_POWER = 0.05
 # Of the rows that a model lists: how many, and what is worth a look.
@@ -182,12 +185,24 @@ def confidences_in_sets(
     else:
         truth = true_columns(task) if calibrate == "truth" else None
         shares = calibrate_choices(
-            probabilities, given, miss_probability=judged.miss_of_given, truth=truth
+            probabilities,
+            given,
+            miss_probability=judged.miss_of_given,
+            truth=truth,
+            beliefs=_are_beliefs(given),
         )
         of_given = confidence_from_pairs(given, shares)
     rows, _ = candidates.pairs()
     inside = np.where(task.decided[rows], 1.0, candidates.values_of(of_given))
     return confidence_from_pairs(candidates, inside)
+
+
+def _are_beliefs(candidates: CandidateLabels) -> bool:
+    """Tell whether the weights of rows are shares that add up to 1 or 100, and not votes."""
+    if candidates.weights is None:
+        return False
+    sums = group_sums(candidates.values_of(candidates.weights), candidates.starts)
+    return any(bool((abs(sums / total - 1) <= _ROUNDED_SHARES).all()) for total in (1, 100))
 
 
 def told_by_groups(

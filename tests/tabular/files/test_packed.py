@@ -173,6 +173,15 @@ def test_a_zip_needs_to_hold_one_file_besides_what_a_mac_adds(write):
         read_table(write("none.csv.zip", zipped(**{"data/": b""})))
 
 
+def test_a_zip_that_names_a_place_before_its_beginning_is_damaged(write):
+    content = bytearray(packed_by(".zip", CSV))
+    end = content.rindex(b"PK\x05\x06")
+    directory = int.from_bytes(content[end + 16 : end + 20], "little")
+    content[end + 16 : end + 20] = (directory + 1000).to_bytes(4, "little")
+    with pytest.raises(TableError, match="damaged: it cannot be unpacked by zip"):
+        read_table(write("pets.csv.zip", bytes(content)))
+
+
 def test_a_zip_with_a_password_is_refused(write):
     content = bytearray(packed_by(".zip", CSV))
     content[6] |= 1

@@ -112,9 +112,9 @@ def test_an_unsure_vote_is_a_vote():
 
 def test_a_label_that_a_model_knows_with_its_question_mark_is_not_unsure():
     frame = pd.DataFrame({"label": ["a?", "a"]})
-    sets, notices = LabelColumns().read_new(frame, ["a", "a?"])
+    sets, notices = LabelColumns().read_new_with_notices(frame, ["a", "a?"])
     assert (sets.to_strings(), notices) == (["a?", "a"], ())
-    sets, notices = LabelColumns().read_new(frame.head(1), ["a", "b"])
+    sets, notices = LabelColumns().read_new_with_notices(frame.head(1), ["a", "b"])
     assert sets.prior().toarray().tolist() == [[0.75, 0.25]]
     assert len(notices) == 1
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from disambig._core.errors import TableError
-from disambig._core.messages import did_you_mean, join_names, option, printable
+from disambig._core.messages import did_you_mean, join_names, option
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
@@ -17,7 +17,16 @@ from disambig.tabular.columns.described_plan import (
 )
 from disambig.tabular.columns.embeddings import check_embeddings
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
-from disambig.tabular.columns.numbers import PLAIN, Decimal, may_separate_thousands
+from disambig.tabular.columns.numbers import Decimal, may_separate_thousands
+from disambig.tabular.columns.plan_notices import (
+    LEAKING,
+    leakage_notices,
+    no_features_message,
+    notices_of_kinds,
+    unusable_message,
+    unusable_notices,
+    writing_notices,
+)
 from disambig.tabular.columns.values import (
     ColumnPlan,
     PlannedColumn,
@@ -34,7 +43,6 @@ from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     MISS_COLUMNS,
-    UNNAMED,
     check_columns,
     find_column,
     is_blank,
@@ -45,18 +53,6 @@ Names = str | Sequence[str]
 # A column of more values, or of a single label, is not taken for a column of labels.
 _MOST_VALUES = 1000
 _FEWEST_LABELS = 2
-_MOST_REMARKS = 5
-# They can give the label away.
-_LEAKING = ("identifier", "names", "counter")
-# Why a column is left out, said of one and of several.
-_WHY_LEFT_OUT = {
-    "identifier": ("is an identifier", "are identifiers"),
-    "names": ("holds names or codes", "hold names or codes"),
-    "counter": ("counts the rows", "count the rows"),
-    "constant": ("has one value in all rows", "have one value in all rows"),
-    "empty": ("is empty", "are empty"),
-}
-_NO_NAME = " (the first column, which has no name)"
 
 
 class FeatureColumns:
@@ -215,7 +211,7 @@ def plan_columns(
             if kind.kind == "image":
                 planned = plan_described(name, kind.kind, described)
                 read[name] = planned, read_described(cells, planned, described, listener)
-            elif kind.feature is not None and (by_hand or kind.kind not in _LEAKING):
+            elif kind.feature is not None and (by_hand or kind.kind not in LEAKING):
                 planned = PlannedColumn.of(name, kind)
                 read[name] = planned, read_values(cells, planned)
         except UnusableColumnError as error:
@@ -230,7 +226,7 @@ def plan_columns(
             look_at(name, frame[name], ",")
         _remark_on_points(frame, kinds)
     if unusable and by_hand:
-        raise TableError(_unusable_message(unusable, kinds))
+        raise TableError(unusable_message(unusable, kinds))
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
     leaking = [
         name
@@ -241,7 +237,7 @@ def plan_columns(
         del kinds[name], read[name]
     matrix = None if embeddings is None else check_embeddings(embeddings, len(frame))
     if not read and matrix is None:
-        raise TableError(_no_features_message(kinds, unusable))
+        raise TableError(no_features_message(kinds, unusable))
     in_order = [read[name] for name in names if name in read]
     plan = ColumnPlan(
         columns=tuple(planned for planned, _ in in_order),
@@ -249,10 +245,10 @@ def plan_columns(
     )
     values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
-        *_leakage_notices(leaking, results),
-        *_unusable_notices(unusable),
-        *_writing_notices(kinds, plan.names),
-        *_notices(kinds, set(plan.names)),
+        *leakage_notices(leaking, results),
+        *unusable_notices(unusable),
+        *writing_notices(kinds, plan.names),
+        *notices_of_kinds(kinds, set(plan.names)),
         *described_notices(plan),
     ]
     return plan, values, notices
@@ -304,56 +300,6 @@ def _are_labels(column: Any, known: set[str], separator: str) -> bool:
     return len(values) <= _MOST_VALUES and len(pieces) >= _FEWEST_LABELS and pieces <= known
 
 
-def _unusable_message(unusable: list[UnusableColumnError], kinds: dict[str, ColumnKind]) -> str:
-    remarks = (kinds[each.name].remark for each in unusable if each.name in kinds)
-    remark = next((f" {remark}" for remark in remarks if remark), "")
-    return (
-        "Features must be numbers, categories, booleans or dates. "
-        f"{_what_they_hold(unusable)}. Choose others, or leave "
-        f"{'it' if len(unusable) == 1 else 'them'} out: {option('ignore')}.{remark}"
-    )
-
-
-def _unusable_notices(unusable: list[UnusableColumnError]) -> list[str]:
-    if not unusable:
-        return []
-    columns = "a column" if len(unusable) == 1 else f"{len(unusable):,} columns"
-    return [f"Left out {columns} that cannot be learned from: {_what_they_hold(unusable)}."]
-
-
-def _what_they_hold(unusable: list[UnusableColumnError]) -> str:
-    """Say what every unusable column holds, and what to do; alike ones together."""
-    alike: dict[tuple[str, str], list[UnusableColumnError]] = {}
-    for each in unusable:
-        alike.setdefault((each.what, each.advice), []).append(each)
-    clauses = []
-    for (what, advice), some in alike.items():
-        if len(some) == 1:
-            clause = f"{printable(repr(some[0].name))} holds {what}{some[0].rows}"
-        else:
-            names = join_names((f"{each.name!r}{each.rows}" for each in some), longest=None)
-            clause = f"{names} hold {what}"
-        clauses.append(f"{clause}: {advice}")
-    return "; ".join(clauses)
-
-
-def _no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableColumnError]) -> str:
-    start = "A table needs at least one column that can be a feature."
-    if not kinds and not unusable:
-        return f"{start} Got none besides the labels and what was left out: add features."
-    left_out = [
-        f"{name!r} {_WHY_LEFT_OUT[kind.kind][0]}"
-        for name, kind in kinds.items()
-        if kind.kind in _WHY_LEFT_OUT
-    ]
-    reasons = filter(None, [join_names(left_out, most=4), _what_they_hold(unusable)])
-    remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
-    return (
-        f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
-        f"{option('features')}.{remark}"
-    )
-
-
 def _has_decimal_commas(frame: Any, kinds: dict[str, ColumnKind]) -> bool:
     """Tell whether numbers of a table are sure to be written with decimal commas, if with commas.
 
@@ -375,61 +321,3 @@ def _remark_on_points(frame: Any, kinds: dict[str, ColumnKind]) -> None:
                 "."
             )
             kinds[name] = replace(kind, remark=remark)
-
-
-def _writing_notices(kinds: dict[str, ColumnKind], used: Sequence[str]) -> list[str]:
-    """Say which numbers are written in another way than 1234.5."""
-    by_example: dict[str, list[str]] = {}
-    for name in used:
-        writing = kinds[name].writing
-        if writing is not None and writing.example != PLAIN:
-            by_example.setdefault(writing.example, []).append(repr(name))
-    if not by_example:
-        return []
-    clauses = (f"in {join_names(names)} like {example}" for example, names in by_example.items())
-    return [f"Numbers are read as they are written: {'; '.join(clauses)}."]
-
-
-def _leakage_notices(leaking: Sequence[str], results: Sequence[str]) -> list[str]:
-    notices = []
-    if leaking:
-        holds, it = ("holds", "it") if len(leaking) == 1 else ("hold", "them")
-        notices.append(
-            f"Left out {join_names(map(repr, leaking))}, which {holds} labels and can give the "
-            f"right one away; use {option('features')} to keep {it}. A column of true labels is "
-            "named by --truth (truth=)."
-        )
-    if results:
-        notices.append(f"Left out what an earlier cleaning has added: {join_names(results)}.")
-    return notices
-
-
-def _notices(kinds: dict[str, ColumnKind], used: set[str]) -> list[str]:
-    by_kind: dict[str, list[str]] = {}
-    for name, kind in kinds.items():
-        if name not in used:
-            by_kind.setdefault(kind.kind, []).append(name)
-    notices = [_left_out_notice(kind, by_kind[kind]) for kind in _WHY_LEFT_OUT if kind in by_kind]
-    remarks = [kind.remark for kind in kinds.values() if kind.remark]
-    remarks += [
-        f"The first column has no name, and is learned from as {name!r}: it does not number or "
-        "name the rows."
-        for name in kinds
-        if name.startswith(UNNAMED) and name in used
-    ]
-    more = len(remarks) - _MOST_REMARKS
-    if more > 0:
-        remarks[_MOST_REMARKS:] = [f"The same, or similar, holds for {more:,} more columns."]
-    return notices + remarks
-
-
-def _left_out_notice(kind: str, names: list[str]) -> str:
-    one = len(names) == 1
-    they, them = ("it", "it") if one else ("they", "them")
-    shown = (f"{name!r}{_NO_NAME if name.startswith(UNNAMED) else ''}" for name in names)
-    start = f"Left out {join_names(shown)}, which {_WHY_LEFT_OUT[kind][not one]}"
-    if kind not in _LEAKING:
-        return f"{start}: nothing can be learned from {them}."
-    return (
-        f"{start}, because {they} can give the label away; use {option('features')} to keep {them}."
-    )

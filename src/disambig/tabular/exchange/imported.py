@@ -88,7 +88,11 @@ class Imported:
         answered = cells.notna()
         reader = CellReader(cells[answered], separator=labels.separator, literal=labels.literal)
         read = [reader.read(cell) for cell in cells[answered].unique()]
-        names = {name for each in read for name in (*each.plain, *each.excluded)}
+        names = {
+            name
+            for each in read
+            for name in (*each.plain, *(label for label, _ in each.weighted), *each.excluded)
+        }
         items, with_answer = len(self.frame), int(answered.sum())
         annotators = None
         if isinstance(labels, LongLabels):

@@ -1,7 +1,7 @@
 """``read_export``: what an annotation tool exports, as a table with candidate labels."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from disambig._core.errors import DisambigError, ParameterError, TableError
 from disambig._core.messages import join_names
@@ -19,6 +19,7 @@ def read_export(
     field: str | None = None,
     unsure: Iterable[str] = ReadOptions().unsure,
     predictions: bool = False,
+    labels: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
     encoding: str | None = None,
     max_memory: int | str | None = None,
 ) -> Imported:
@@ -32,14 +33,17 @@ def read_export(
     source : str or path, or several
         The export, or its files, such as one for each annotator.
     tool : str, optional
-        The tool: "label-studio", "doccano", "prodigy", "argilla", "toloka", "mturk" or
-        "sagemaker". By default it is recognised by what only its exports hold.
+        The tool: "label-studio", "doccano", "prodigy", "argilla", "toloka", "mturk", "sagemaker"
+        or "llm" (answers of language models, see ``read_llm_answers``). By default it is
+        recognised by what only its exports hold.
     field : str, optional
         The question whose answers are the labels, where the export has answers to several.
     unsure : iterable of str, optional
         Answers that say nothing, such as "unsure"; capitals do not matter.
     predictions : bool, default=False
         Whether models whose predictions are in the export count as annotators.
+    labels : sequence of str, or mapping from str to other words, optional
+        The labels that answers in free wordings are matched to; see ``match_wordings``.
     encoding : str, optional
         Encoding of the file. By default UTF-8, or what its byte order mark says.
     max_memory : int or str, optional
@@ -75,6 +79,7 @@ def read_export(
         field=field,
         unsure=tuple(unsure),
         predictions=predictions,
+        labels=labels,
         encoding=encoding,
     )
     try:

@@ -32,6 +32,7 @@ class ReadOptions:
     field: str | None = None  # the question whose answers are the labels, where there are several
     unsure: tuple[str, ...] = _DEFAULT_UNSURE  # answers that say nothing
     predictions: bool = False  # whether models that predicted count as annotators
+    labels: Mapping[str, Iterable[str]] | Iterable[str] | None = None  # of answers in free wordings
     encoding: str | None = None
 
 
@@ -151,6 +152,12 @@ TOOLS = (
             ("source-ref", "*-metadata"),
             ("datasetObjectId", "annotations"),
         ),
+    ),
+    Tool(
+        name="llm",
+        title="a language model",
+        reader=f"{_EXCHANGE}.llm_answers:read_llm_export",
+        signs=(("custom_id", "response"),),
     ),
 )
 

@@ -1,6 +1,7 @@
 """Files packed by gzip, bzip2, xz, zip or Zstandard: unpacked within limits, and packed again."""
 
 import bz2
+import errno
 import gzip
 import importlib
 import lzma
@@ -81,7 +82,8 @@ def open_unpacked(path: Path) -> Iterator[tuple[BinaryIO, str]]:
         except TableError:
             raise
         except (OSError, *_DAMAGED) as error:
-            if isinstance(error, OSError) and error.errno is not None:
+            # A place before the beginning of a file is one that a damaged archive names.
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise  # of the disk
             raise TableError(
                 f"{path} is damaged: it cannot be unpacked by {kind} ({error}). Copy or pack it "

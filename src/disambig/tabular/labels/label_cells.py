@@ -209,10 +209,15 @@ def write_weighted_cells(candidates: CandidateLabels, weights: FloatArray) -> li
     names = candidates.classes[columns].tolist()
     pairs = list(zip(names, weights.tolist(), strict=True))
     ends = [*candidates.starts.tolist(), len(pairs)]
-    rows = (pairs[start:end] for start, end in pairwise(ends))
-    if any(_NEEDS_JSON.search(name) for name in candidates.classes.tolist()):
+    rows = (dict(pairs[start:end]) for start, end in pairwise(ends))
+    return write_weights(rows, candidates.classes.tolist())
+
+
+def write_weights(rows: Iterable[Mapping[str, float]], classes: Sequence[str]) -> list[str]:
+    """Return the labels of every row with their weights, as ``write_weighted_cells`` does."""
+    if any(_NEEDS_JSON.search(name) for name in classes):
         return [json.dumps(dict(row), ensure_ascii=False) for row in rows]
-    return ["|".join(f"{name}:{weight:g}" for name, weight in row) for row in rows]
+    return ["|".join(f"{name}:{weight:g}" for name, weight in row.items()) for row in rows]
 
 
 def read_weighted_cell(cell: str) -> dict[str, float]:

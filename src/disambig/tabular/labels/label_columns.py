@@ -189,14 +189,18 @@ class LabelColumns:
             return labels.candidates, (_WEIGHTS_NOTICE,)
         return labels.candidates, labels.notices
 
-    def read_new(
-        self, frame: Any, classes: Iterable[Any]
-    ) -> tuple[CandidateLabels, tuple[str, ...]]:
-        """Return the candidate sets of new rows, over the labels that a model knows, and notices.
+    def read_new(self, frame: Any, classes: Iterable[Any]) -> CandidateLabels:
+        """Return the candidate sets of new rows, over the labels that a model knows.
 
         Raises ``TableError`` for other labels, and for rows without a label unless they may have
         any.
         """
+        return self.read_new_with_notices(frame, classes)[0]
+
+    def read_new_with_notices(
+        self, frame: Any, classes: Iterable[Any]
+    ) -> tuple[CandidateLabels, tuple[str, ...]]:
+        """Return what ``read_new`` does, and what a person should know of the reading."""
         labels = replace(self, classes=tuple(classes))._parse_filled(frame)
         return labels.candidates, labels.notices
 

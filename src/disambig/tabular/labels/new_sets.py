@@ -38,7 +38,7 @@ def read_new_sets(
     if isinstance(labels, CandidateLabels):
         sets = _over_classes(sets_of_rows(labels, frame), classes)
     else:
-        sets, reading = LabelColumns.of(labels).read_new(frame, classes)
+        sets, reading = LabelColumns.of(labels).read_new_with_notices(frame, classes)
     sets, notices = groups.put_on(sets, frame)
     for notice in (*reading, *notices):
         warn_caller(notice)
