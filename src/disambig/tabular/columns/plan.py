@@ -15,7 +15,6 @@ from disambig.tabular.columns.described_plan import (
     described_notices,
     plan_described,
 )
-from disambig.tabular.columns.embeddings import check_embeddings
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.numbers import Decimal, may_separate_thousands
 from disambig.tabular.columns.plan_notices import (
@@ -36,6 +35,7 @@ from disambig.tabular.columns.values import (
     values_frame,
 )
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.embeddings import check_embeddings
 from disambig.tabular.files.content import DELIMITER
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups

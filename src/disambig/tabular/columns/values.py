@@ -30,7 +30,6 @@ from disambig.tabular.columns.dates import (
     example_of,
     parse_dates,
 )
-from disambig.tabular.columns.embeddings import check_planned_embeddings
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
 from disambig.tabular.columns.numbers import (
     PLAIN,
@@ -41,6 +40,8 @@ from disambig.tabular.columns.numbers import (
 )
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.described.describers import DescribedBy
+from disambig.tabular.described.known_describers import find_again
+from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
@@ -332,7 +333,7 @@ def read_described(
     if cells.form != "strings":
         what = "paths of image files"
         raise _misfit_error(cells, ~cells.missing, what, "write paths")
-    describer = column.described_by.find(column.kind, described.model_of(column.kind))
+    describer = find_again(column.described_by, column.kind, described.model_of(column.kind))
     codes, strings = distinct_strings(cells)
     progress = partial(listener.on_described, column.name)
     return described.numbers_of(column.name, codes, strings, column.kind, describer, progress)

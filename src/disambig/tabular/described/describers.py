@@ -5,7 +5,6 @@ from typing import Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from disambig._core.errors import TableError
 from disambig._core.typing import AnyArray
 
 DescribedKind = Literal["image"]
@@ -50,23 +49,3 @@ class DescribedBy(BaseModel):
     def of(cls, describer: Describer) -> Self:
         """Return what is kept of a describer."""
         return cls(name=describer.name, width=describer.width, fingerprint=describer.fingerprint)
-
-    def find(self, kind: DescribedKind, name: str | None) -> Describer:
-        """Return the describer again, by another name if one is given; refuse a different one."""
-        describer = find_describer(kind, name or self.name)
-        if (describer.width, describer.fingerprint) != (self.width, self.fingerprint):
-            raise TableError(
-                f"New {kind}s must be described as in training. The model was trained with "
-                f"{self.name!r} ({self.width:,} numbers, fingerprint {self.fingerprint[:12]}), and "
-                f"{describer.name!r} gives {describer.width:,} numbers with the fingerprint "
-                f"{describer.fingerprint[:12]}: its weights or its version differ. Give the same "
-                f"weights: --{kind}-model."
-            )
-        return describer
-
-
-def find_describer(kind: DescribedKind, name: str | None) -> Describer:
-    """Return the describer of a name; None is the one that is used by default."""
-    from disambig.tabular.described.image_models import find_image_describer  # not always needed
-
-    return {"image": find_image_describer}[kind](name)
