@@ -208,7 +208,7 @@ def plan_columns(
             )
             if name not in codes and name not in texts:
                 kind = kinds[name] = described_kind(cells, kind, described)
-            if kind.kind == "image":
+            if kind.kind == "image" or (kind.kind == "text" and described.text_model is not None):
                 planned = plan_described(name, kind.kind, described)
                 read[name] = planned, read_described(cells, planned, described, listener)
             elif kind.feature is not None and (by_hand or kind.kind not in LEAKING):

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from disambig._core.typing import AnyArray
 
-DescribedKind = Literal["image"]
+DescribedKind = Literal["image", "text"]
 
 
 class UnreadableCellError(Exception):

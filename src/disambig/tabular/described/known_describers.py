@@ -3,11 +3,12 @@
 from disambig._core.errors import TableError
 from disambig.tabular.described.describers import DescribedBy, DescribedKind, Describer
 from disambig.tabular.described.image_models import find_image_describer
+from disambig.tabular.described.text_models import find_text_describer
 
 
 def find_describer(kind: DescribedKind, name: str | None) -> Describer:
     """Return the describer of a name; None is the one that is used by default."""
-    return {"image": find_image_describer}[kind](name)
+    return {"image": find_image_describer, "text": find_text_describer}[kind](name)
 
 
 def find_again(kept: DescribedBy, kind: DescribedKind, name: str | None) -> Describer:
