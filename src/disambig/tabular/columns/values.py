@@ -341,7 +341,7 @@ def read_described(
     if cells.form != "strings" and column.kind == "image":
         what = "paths of image files"
         raise _misfit_error(cells, ~cells.missing, what, "write paths")
-    describer = find_again(column.described_by, column.kind, described.model_of(column.kind))
+    describer = column.described_by.find(column.kind, described.model_of(column.kind))
     codes, strings = distinct_strings(cells)
     progress = partial(listener.on_described, column.name)
     return described.numbers_of(column.name, codes, strings, column.kind, describer, progress)
