@@ -205,7 +205,7 @@ def test_decisions_that_leave_one_label_are_refused(folder):
     [
         ("row,label\n61,cat\n", [], "rows 1 to 60"),
         ("row,label\n0,cat\n", [], "rows 1 to 60"),
-        ("row,label\nfirst,cat\n", [], "holds row numbers"),
+        ("row,label\nfirst,cat\n", [], "must hold row numbers"),
         ("row,label\n1,horse\n", [], "horse"),
         ("row,lable\n1,cat\n", [], "Did you mean 'lable'"),
         ("colour,label\nviolet,cat\n", ["--id=colour"], "does not hold"),
@@ -279,10 +279,10 @@ def test_errors_about_endless_names_and_cells_fit_a_screen(folder, command):
 
 
 @pytest.mark.parametrize("command", ["clean", "predict"])
-def test_an_output_may_replace_its_input(folder, command):
+def test_an_output_may_replace_its_input_if_that_is_said(folder, command):
     table = written(folder / "table.csv", three_clouds())
     before = table.read_text()
-    words = words_of(command, folder, table, "--ignore=truth")
+    words = [*words_of(command, folder, table, "--ignore=truth"), "--overwrite"]
     words = [f"--out={table}" if str(word).startswith("--out") else word for word in words]
     accepted(*words)
     lines = zip(table.read_text().splitlines(), before.splitlines(), strict=True)

@@ -76,6 +76,17 @@ def test_near_duplicates_without_a_common_label_are_found_with_both_rows():
     assert list(near_duplicates(same)) == []
 
 
+def test_rows_with_other_texts_are_not_nearly_equal():
+    features, mask, _ = clouds()
+    both = pd.concat([features, features.iloc[[10]] + 0.001], ignore_index=True)
+    wrong = np.vstack([mask, ~mask[10]])
+    texts = np.array([f"text {number}" for number in range(301)], dtype=object)
+    assert list(near_duplicates(around(both.assign(text=texts), wrong))) == []
+    texts[300] = texts[10]
+    (finding,) = near_duplicates(around(both.assign(text=texts), wrong))
+    assert sorted(finding.rows) == [11, 301]
+
+
 def test_equal_rows_are_not_nearly_equal():
     distances = np.sort(np.random.default_rng(0).random((100, 20)) + 1, axis=1)
     distances[0, 0] = 1e-4

@@ -57,7 +57,7 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
         f"{plural(len(names), 'column')} may give the label away: "
         f"{', '.join(map(quote_value, names[:5]))}{' and more' if len(names) > 5 else ''}. "
         f"{'Alone it' if one else 'Each alone'} predicts labels of held-out rows {right} right, "
-        f"all others together {of_rest}.",
+        f"the other numbers and categories together {of_rest}.",
         f"If {'it was' if one else 'they were'} made from the labels, or after them, leave "
         f"{'it' if one else 'them'} out: {option('ignore')}. New rows will not have "
         f"{'it' if one else 'them'}.",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from scipy.stats import binom
 
@@ -68,6 +69,7 @@ def near_duplicates(around: Neighbourhoods) -> Iterator[Finding]:
     other = around.near[:, 0]
     shared = mask[around.judged].multiply(mask[other]).sum(axis=1)
     suspicious = nearly_equal(distances) & (shared == 0)
+    suspicious[suspicious] = _same_words(around, around.judged[suspicious], other[suspicious])
     if not suspicious.any():
         return
     order = np.argsort(distances[suspicious, 0] / distances[suspicious, -1], kind="stable")
@@ -84,6 +86,17 @@ def near_duplicates(around: Neighbourhoods) -> Iterator[Finding]:
         f"{example}.",
         "If they are the same thing entered twice, one of the two is labelled wrongly.",
     )
+
+
+def _same_words(around: Neighbourhoods, rows: IntArray, others: IntArray) -> BoolArray:
+    """Mark pairs of rows that have the same categories and texts; distances leave texts out."""
+    values = around.labelled.values
+    same = np.ones(len(rows), dtype=bool)
+    for place, kind in enumerate([] if values is None else values.dtypes):
+        if values is not None and not pd.api.types.is_numeric_dtype(kind):
+            here, there = (values.iloc[some, place].fillna("") for some in (rows, others))
+            same &= here.to_numpy() == there.to_numpy()
+    return same
 
 
 def nearly_equal(distances: FloatArray) -> BoolArray:
