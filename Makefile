@@ -55,6 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/row_order.py
 	$(BIN)/python benchmarks/any_classifier.py
 	$(BIN)/python benchmarks/annotators.py
+	$(BIN)/python benchmarks/text_tables.py
 	$(BIN)/python benchmarks/llm_answers.py
 	$(BIN)/python benchmarks/early_stopping.py
 	$(BIN)/python benchmarks/many_classes.py

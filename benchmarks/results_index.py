@@ -30,6 +30,7 @@ GROUPS = {
         "misses",
         "groups",
         "annotators",
+        "text_tables",
         "llm_answers",
         "conformal",
         "calibration",

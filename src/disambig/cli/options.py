@@ -131,6 +131,16 @@ ImageModel = Annotated[
 ]
 
 
+TextModel = Annotated[
+    str | None,
+    feature_option(
+        help="What turns texts into numbers instead of counts of their words: the folder of a "
+        "model of sentence-transformers, or the name of one that is on this machine.",
+        metavar="NAME",
+    ),
+]
+
+
 class Empty(StrEnum):
     """What a row without a label means."""
 
@@ -376,6 +386,7 @@ class FeatureOptions:
         ),
     ] = None
     image_model: ImageModel = None
+    text_model: TextModel = None
 
 
 @dataclass(frozen=True, kw_only=True)

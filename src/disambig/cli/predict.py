@@ -24,6 +24,7 @@ from disambig.cli.options import (
     Overwrite,
     Prefix,
     TableFile,
+    TextModel,
     feature_option,
     with_option_groups,
 )
@@ -43,6 +44,7 @@ def predict(
     groups: GroupOptions,
     file_options: FileOptions,
     image_model: ImageModel = None,
+    text_model: TextModel = None,
     features: Annotated[
         Path | None,
         feature_option(
@@ -114,7 +116,7 @@ def predict(
             top=top,
             labels=new_sets(labels, file_options),
             **group_parameters(groups),
-            described=described_columns(file, image_model=image_model),
+            described=described_columns(file, image_model=image_model, text_model=text_model),
             embeddings=embeddings,
             listener=view,
         )

@@ -116,7 +116,9 @@ def load_table(
         "categories": features.category or (),
         "text": features.text or (),
         "decimal": None if features.decimal is None else features.decimal.value,
-        "described": described_columns(file, features.image or (), features.image_model),
+        "described": described_columns(
+            file, features.image or (), features.image_model, features.text_model
+        ),
         "embeddings": embeddings,
         "id": features.id,
         **group_parameters(groups),
@@ -151,13 +153,17 @@ def load_features(
 
 
 def described_columns(
-    file: str, images: Sequence[str] = (), image_model: str | None = None
+    file: str,
+    images: Sequence[str] = (),
+    image_model: str | None = None,
+    text_model: str | None = None,
 ) -> DescribedColumns:
     """Return where the images of a table are, and that their numbers are kept beside it."""
     is_stream = file == STANDARD_STREAM
     return DescribedColumns(
         images=images,
         image_model=image_model,
+        text_model=text_model,
         folder=Path() if is_stream else Path(file).parent,
         cache=None if is_stream else f"{file}.described",
     )

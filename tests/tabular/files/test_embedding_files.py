@@ -80,7 +80,7 @@ def test_what_is_no_matrix_of_finite_numbers_is_refused(tmp_path, numbers, messa
 
 
 def test_every_row_is_looked_at_whatever_the_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("disambig.tabular.columns.embeddings._NUMBERS_AT_A_TIME", 7)
+    monkeypatch.setattr("disambig.tabular.embeddings._NUMBERS_AT_A_TIME", 7)
     for row in range(4):
         numbers = NUMBERS.copy()
         numbers[row, 1] = np.nan

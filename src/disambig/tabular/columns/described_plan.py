@@ -5,8 +5,9 @@ from dataclasses import replace
 from disambig.tabular.columns.cells import ColumnValues, distinct_strings
 from disambig.tabular.columns.kinds import ColumnKind
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
+from disambig.tabular.described.described_by import DescribedBy, find_describer
 from disambig.tabular.described.described_columns import DescribedColumns
-from disambig.tabular.described.describers import DescribedBy, DescribedKind, find_describer
+from disambig.tabular.described.describers import DescribedKind
 
 _IMAGE = ColumnKind("image", "image")
 _NO_IMAGES = (

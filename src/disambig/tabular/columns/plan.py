@@ -15,7 +15,6 @@ from disambig.tabular.columns.described_plan import (
     described_notices,
     plan_described,
 )
-from disambig.tabular.columns.embeddings import check_embeddings
 from disambig.tabular.columns.kinds import ColumnKind, describe_cells
 from disambig.tabular.columns.numbers import Decimal, may_separate_thousands
 from disambig.tabular.columns.plan_notices import (
@@ -37,6 +36,7 @@ from disambig.tabular.columns.values import (
 )
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.embeddings import check_embeddings
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
@@ -208,7 +208,7 @@ def plan_columns(
             )
             if name not in codes and name not in texts:
                 kind = kinds[name] = described_kind(cells, kind, described)
-            if kind.kind == "image":
+            if kind.kind == "image" or (kind.kind == "text" and described.text_model is not None):
                 planned = plan_described(name, kind.kind, described)
                 read[name] = planned, read_described(cells, planned, described, listener)
             elif kind.feature is not None and (by_hand or kind.kind not in LEAKING):

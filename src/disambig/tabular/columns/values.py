@@ -30,7 +30,6 @@ from disambig.tabular.columns.dates import (
     example_of,
     parse_dates,
 )
-from disambig.tabular.columns.embeddings import check_planned_embeddings
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
 from disambig.tabular.columns.numbers import (
     PLAIN,
@@ -39,8 +38,9 @@ from disambig.tabular.columns.numbers import (
     as_written,
     without_gap_words,
 )
+from disambig.tabular.described.described_by import DescribedBy
 from disambig.tabular.described.described_columns import DescribedColumns
-from disambig.tabular.described.describers import DescribedBy
+from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
 
@@ -58,7 +58,8 @@ class Record(BaseModel):
 class PlannedColumn(Record):
     """A column that is a feature.
 
-    ``date_format`` goes with dates, and only with them; ``described_by`` with images.
+    ``date_format`` goes with dates, and only with them; ``described_by`` with images, and with
+    texts that a pretrained model describes.
     """
 
     name: str
@@ -91,12 +92,18 @@ class PlannedColumn(Record):
     # Models of version 0.2.0 have none.
     described_by: DescribedBy | None = None
 
+    @property
+    def is_string(self) -> bool:
+        """Whether its values are strings, not numbers."""
+        return self.kind in _STRINGS and self.described_by is None
+
     @model_validator(mode="after")
     def _check_date_format(self) -> Self:
         if (self.kind == "date") != (self.date_format is not None):
             raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
-        if (self.kind == "image") != (self.described_by is not None):
-            raise ValueError(f"{self.name!r}: an image, and nothing else, needs a 'described_by'")
+        described = self.described_by is not None
+        if (self.kind == "image") != described and (self.kind != "text" or not described):
+            raise ValueError(f"{self.name!r}: an image, and none but texts, needs a 'described_by'")
         return self
 
 
@@ -294,7 +301,7 @@ class ValueNames:
     def of(cls, plan: ColumnPlan) -> Self:
         """Return the names of the values of a plan."""
         named = list(zip(plan.columns, value_names(plan), strict=True))
-        of_numbers = [names for column, names in named if column.kind not in _STRINGS]
+        of_numbers = [names for column, names in named if not column.is_string]
         of_dates = [names for column, names in named if column.kind == "date"]
         return cls(
             numbers=[*chain.from_iterable(of_numbers), *embedding_names(plan)],
@@ -307,7 +314,9 @@ class ValueNames:
                 if part in REPEATING_PARTS
             ],
             categories=[names[0] for column, names in named if column.kind == "category"],
-            texts=[names[0] for column, names in named if column.kind == "text"],
+            texts=[
+                names[0] for column, names in named if column.kind == "text" and column.is_string
+            ],
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
@@ -326,10 +335,10 @@ def _free_name(name: str, taken: set[str]) -> str:
 def read_described(
     cells: ColumnValues, column: PlannedColumn, described: DescribedColumns, listener: FitListener
 ) -> AnyArray:
-    """Return the numbers of a column of images, a row for each row."""
+    """Return the numbers of a column of images or texts, a row for each row."""
     assert column.described_by is not None
-    assert column.kind == "image"
-    if cells.form != "strings":
+    assert column.kind in ("image", "text")
+    if cells.form != "strings" and column.kind == "image":
         what = "paths of image files"
         raise _misfit_error(cells, ~cells.missing, what, "write paths")
     describer = column.described_by.find(column.kind, described.model_of(column.kind))

@@ -20,6 +20,7 @@ from disambig.tabular.described.describers import (
     UnreadableCellError,
 )
 from disambig.tabular.described.image_files import is_file, is_image_path, read_image_file
+from disambig.tabular.described.text_models import as_content
 
 _AT_A_TIME = 32
 _SECONDS_UNTIL_KEPT = 30.0
@@ -33,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedColumns:
-    """Which columns hold images, what turns them into numbers, and where these are kept.
+    """Which columns hold images, what turns them and texts into numbers, and where these are kept.
 
     Parameters
     ----------
@@ -44,6 +45,9 @@ class DescribedColumns:
         What describes an image: ``"built-in"``, which needs no weights, or a pretrained network
         such as ``"torchvision:resnet18"``. By default the built-in one, and for new rows the one
         that the model was trained with.
+    text_model : str, optional
+        What describes a text: the folder of a model of sentence-transformers, or its name. By
+        default words are counted, and new rows are described as the model was trained.
     folder : path, default="."
         Paths in the table begin here.
     cache : path, optional
@@ -64,6 +68,7 @@ class DescribedColumns:
 
     images: str | Sequence[str] = ()
     image_model: str | None = None
+    text_model: str | None = None
     folder: str | os.PathLike[str] = "."
     cache: str | os.PathLike[str] | None = None
 
@@ -74,7 +79,7 @@ class DescribedColumns:
 
     def model_of(self, kind: DescribedKind) -> str | None:
         """Return the name of the describer that was asked for, or None."""
-        return {"image": self.image_model}[kind]
+        return {"image": self.image_model, "text": self.text_model}[kind]
 
     def find_images(self, cells: Sequence[str]) -> bool | None:
         """Tell whether cells name image files that are there; None if they are something else."""
@@ -97,7 +102,7 @@ class DescribedColumns:
         ``codes`` says for every row which of the different ``cells`` it has, -1 for none. What
         cannot be read is warned of by name; a column of which half cannot be read is refused.
         """
-        read = {"image": partial(read_image_file, Path(self.folder))}[kind]
+        read = partial(read_image_file, Path(self.folder)) if kind == "image" else as_content
         cache = None if self.cache is None else DescribedCache(self.cache, describer)
         numbers, faults = _describe(cells, read, describer, cache, progress)
         if faults:
@@ -113,6 +118,7 @@ class DescribedColumns:
 _ADVICE: dict[DescribedKind, str] = {
     "image": "Paths are relative to the folder of the table. Check them, or leave the column out: "
     f"{option('ignore')}.",
+    "text": f"Leave the column out: {option('ignore')}.",
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,10 +13,10 @@ import numpy as np
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.files import write_atomically
-from disambig._core.messages import percent
+from disambig._core.messages import join_names, percent
 from disambig.tabular.clean_details import doubtful_first
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.exchange.registry import Tool, find_tool
+from disambig.tabular.exchange.registry import TOOLS, Tool, find_tool
 from disambig.tabular.exchange.tasks import LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
 from disambig.tabular.labels.decisions import DecidedRows
@@ -134,10 +135,14 @@ def write_queue(
 
 def save_queue(queue: Queue, target: str | os.PathLike[str], tool: Tool) -> list[Path]:
     """Write tasks for a tool and, where it needs that, how it is to show them; return the files."""
+    if tool.writer is None:
+        known = join_names(each.name for each in TOOLS if each.writer)
+        raise ParameterError(f"Tasks are written for {known}. Got {tool.name!r}.")
     path = Path(target)
-    written = {path: tool.write(queue)}
+    written: dict[Path, bytes] = {path: pkgutil.resolve_name(tool.writer)(queue)}
     if tool.interface is not None:
-        written[path.with_name(f"{path.name}.config.xml")] = tool.write_interface(queue)
+        interface = pkgutil.resolve_name(tool.interface)
+        written[path.with_name(f"{path.name}.config.xml")] = interface(queue)
     for each, content in written.items():
         try:
             with write_atomically(each) as temporary:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from disambig._core.errors import ParameterError, UnknownNameError
-from disambig._core.messages import join_names
+from disambig._core.errors import UnknownNameError
 from disambig.tabular.files.content import FileContent
 
 if TYPE_CHECKING:
     from disambig.tabular.exchange.imported import Imported
-    from disambig.tabular.exchange.queue import Queue
 
 _EXCHANGE = "disambig.tabular.exchange"
 # What an object at the beginning of a file may take: enough for a task with many annotations.
@@ -60,20 +58,6 @@ class Tool:
         """Return what an export says; several files of one are read as one."""
         imported: Imported = pkgutil.resolve_name(self.reader)(contents, options)
         return imported
-
-    def write(self, queue: "Queue") -> bytes:
-        """Return a file of tasks."""
-        if self.writer is None:
-            known = join_names(tool.name for tool in TOOLS if tool.writer)
-            raise ParameterError(f"Tasks are written for {known}. Got {self.name!r}.")
-        written: bytes = pkgutil.resolve_name(self.writer)(queue)
-        return written
-
-    def write_interface(self, queue: "Queue") -> bytes:
-        """Return how the tasks are to be shown."""
-        assert self.interface is not None
-        written: bytes = pkgutil.resolve_name(self.interface)(queue)
-        return written
 
     def is_sign_of(self, keys: Iterable[str]) -> bool:
         """Tell whether a record with these keys is one of this tool and of no other program."""

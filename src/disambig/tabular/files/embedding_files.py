@@ -10,7 +10,7 @@ import numpy as np
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.messages import describe_table_rows, join_names, quote_value, row_name
 from disambig._core.typing import AnyArray
-from disambig.tabular.columns.embeddings import check_embeddings
+from disambig.tabular.embeddings import check_embeddings
 from disambig.tabular.files.content import FileContent, find_content
 from disambig.tabular.files.npz_format import ArrayMember, find_members, read_header
 from disambig.tabular.table_cells import find_column, number_text, text_of, texts_of
