@@ -143,6 +143,11 @@ def test_the_first_line_of_excel_says_the_delimiter(read):
     assert content(given) == {"a": ["1"], "b": ["x"]}
 
 
+@pytest.mark.parametrize("first", ["sep=", "sep=a"])
+def test_a_first_line_that_says_no_delimiter_is_a_header(read, first):
+    assert content(read(f"{first}\n1\n2\n")) == {first: ["1", "2"]}
+
+
 def test_rows_are_counted_behind_the_first_line_of_excel(read):
     with pytest.raises(TableError, match=r"Row 2 \(line 4\) has 1"):
         read("sep=;\na;b\n1;x\n2\n")
