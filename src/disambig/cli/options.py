@@ -255,11 +255,17 @@ class CellOptions:
         ),
     ] = False
     empty: Annotated[
-        Empty,
+        Empty | None,
         _label_option(
-            help="What to do with a row without a label: refuse it, or let it have any (all)."
+            help="What to do with a row without a label: refuse it, or let it have any (all). By "
+            "default refuse; all where FILE is the export of an annotation tool."
         ),
-    ] = Empty.refuse
+    ] = None
+
+    @property
+    def if_empty(self) -> str:
+        """What becomes of a row without a label."""
+        return (self.empty or Empty.refuse).value
 
     def refuse(self, *names: str, reason: str) -> None:
         """Refuse options that were given and would have no effect."""
