@@ -97,7 +97,8 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, or - for standard input.",
+        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, the export of an annotation "
+        "tool, or - for standard input.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
@@ -452,7 +453,8 @@ class MethodOptions:
         Path | None,
         learning_option(
             help="Table of labels that a person has decided on: a column 'label', and a column "
-            "'row' (counted from 1) or the one given to --id.",
+            "'row' (counted from 1) or the one given to --id. Or what an annotation tool exports "
+            "of a queue that 'disambig export' wrote.",
             metavar="FILE",
         ),
     ] = None
