@@ -102,6 +102,15 @@ def test_of_two_people_too_items_that_nobody_answered_may_have_any_label() -> No
     assert "2 items without an answer may have any label." in run.err
 
 
+def test_an_export_in_which_nobody_has_answered_is_refused() -> None:
+    tasks = [{"id": number, "data": {"size": number}, "annotations": []} for number in range(3)]
+    Path("export.json").write_text(json.dumps(tasks), encoding="utf-8")
+    run = run_command_here("fit", "export.json", "--out", "model")
+    assert run.code == 2
+    assert "Nobody has answered yet: none of 3 items has a label." in run.err
+    assert "any label" not in run.err
+
+
 def test_an_export_in_a_pipe_needs_its_name() -> None:
     prodigy_export("answers.jsonl")
     content = Path("answers.jsonl").read_bytes()

@@ -103,7 +103,12 @@ def options_of(
 
 def _with_unanswered(labels: LabelOptions, imported: Imported) -> LabelOptions:
     """Let items that nobody has answered yet have any label, unless somebody says otherwise."""
-    unanswered = imported.counts().unanswered
+    counts = imported.counts()
+    unanswered = counts.unanswered
+    if not counts.answers:
+        raise TableError(
+            f"Nobody has answered yet: none of {plural(unanswered, 'item')} has a label."
+        )
     if labels.empty is not None or not unanswered:
         return labels
     warn_caller(
