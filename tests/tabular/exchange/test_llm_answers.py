@@ -186,12 +186,13 @@ def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_
     imported = read(
         {"answers": ["cat", "NYC"]}, {"answers": ["NYC", "who"]}, labels=["cat", "New York City"]
     )
-    (said, unlabelled) = imported.notices
+    said, unlabelled, beliefs = imported.notices
     assert said.startswith(
         "Left out 3 answers that are no label: 'NYC' (2 times, first in row 1; did you mean "
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
+    assert "--calibrate beliefs" in beliefs
     assert imported.frame["label"].fillna("").tolist() == ["cat:1", ""]
     assert LabelColumns.of(imported.labels).parse(imported.frame).empty.tolist() == [False, True]
 

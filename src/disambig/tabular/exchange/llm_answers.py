@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import join_names, row_count, row_name
+from disambig._core.messages import join_names, option, row_count, row_name
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.said import ANSWER_KEYS, SCORE_KEYS, Said, said_in
@@ -28,6 +28,10 @@ _MODEL_KEYS = ("model", "annotator", "llm", "answered_by")
 _LABEL, _ITEM, _MODEL = "label", "item", "model"
 # Weights are written so that a label that was named once in a thousand answers is still there.
 _DIGITS = 6
+_BELIEFS_NOTICE = (
+    "The weights of labels are shares of answers. If the models saw what the features say, use "
+    f"{option('calibrate', 'beliefs')} in cleaning, or confidences will be too high."
+)
 
 
 @dataclass
@@ -127,6 +131,7 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
         )
     if by_model:
         return Imported(frame, LongLabels(_ITEM, _LABEL, _MODEL), _ITEM, tuple(notices))
+    notices.append(_BELIEFS_NOTICE)
     return Imported(frame, LabelColumns(columns=(_LABEL,)), id_column, tuple(notices))
 
 
