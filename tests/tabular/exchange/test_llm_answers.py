@@ -197,6 +197,18 @@ def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_
     assert LabelColumns.of(imported.labels).parse(imported.frame).empty.tolist() == [False, True]
 
 
+def test_confidences_of_an_answer_are_all_in_per_cent_or_none():
+    answers = [{"label": "cat", "confidence": 1}, {"label": "dog", "confidence": 99}]
+    imported = read({"answers": answers}, labels=["cat", "dog"])
+    assert imported.frame["label"].tolist() == ["cat:0.01|dog:0.99"]
+
+
+def test_a_weight_beside_several_answers_is_a_column_like_any_other():
+    imported = read({"answers": ["cat"], "weight": 4.5, "position": "left"}, labels=["cat", "dog"])
+    assert imported.frame["weight"].tolist() == [4.5]
+    assert imported.frame["position"].tolist() == ["left"]
+
+
 def test_without_a_list_labels_are_what_many_answers_agree_on():
     answers = [
         {"answers": ["Cat", "cat.", "cat", "dog", "dogs", "dog"]},

@@ -141,7 +141,11 @@ def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | N
     model_column = next((key for key in _MODEL_KEYS if key in lines.columns), None)
     answer_columns = [key for key in ANSWER_KEYS if key in lines.columns]
     if answer_columns:
-        answer_columns = [answer_columns[0], *(key for key in SCORE_KEYS if key in lines.columns)]
+        first = lines[answer_columns[0]]
+        scores = [key for key in SCORE_KEYS if key in lines.columns]
+        # Beside several answers, a weight or a position is something else.
+        several = any(map(is_collection, first))
+        answer_columns = [answer_columns[0], *([] if several else scores)]
     else:
         answer_columns = _columns_of_probabilities(lines, {id_column, model_column})
     items: dict[str, _Item] = {}
