@@ -46,6 +46,7 @@ NO_ANSWER = 0.03
 CHECKED = (50, 100, 200)
 # Of weights that are independent of the features: how far features tell classes apart.
 DISTANCES = (0.3, 1.0, 2.0)
+CUTS = (0.0, 0.02)  # labels below are no candidates
 INDEPENDENT_ROWS, INDEPENDENT_CLASSES, SKILL = 600, 4, 1.5
 WORDINGS = ("{}", "{}", "{}.", "Answer: {}", "I think it is {}.", "**{}**", "{} (most likely)")
 WAYS = {
@@ -198,7 +199,9 @@ def _answers(asked: Asked, sets: CandidateLabels) -> dict[str, float]:
     }
 
 
-def measure_independent(distance: float, seed: int) -> dict[str, dict[str, dict[str, float]]]:
+def measure_independent(
+    distance: float, cut: float, seed: int
+) -> dict[str, dict[str, dict[str, float]]]:
     """Return what is made of weights that are right, and come from other evidence than features."""
     generator = np.random.default_rng(seed)
     codes = generator.integers(0, INDEPENDENT_CLASSES, INDEPENDENT_ROWS)
@@ -210,7 +213,7 @@ def measure_independent(distance: float, seed: int) -> dict[str, dict[str, dict[
     frame.insert(0, "id", [f"row {place + 1}" for place in range(len(frame))])
     names = np.array(["one", "two", "three", "four"])
     weights = softmax(SKILL * seen, axis=1)  # the posterior, given what was seen
-    sets = CandidateLabels.from_mask(weights > 0, names, weights=weights)
+    sets = CandidateLabels.from_mask(weights > cut, names, weights=weights * (weights > cut))
     found = {}
     for method in METHODS:
         clean = _Cleaning(frame, names[codes], method)
@@ -295,9 +298,7 @@ def error_rows(found: Found) -> list[list[str]]:
                 those = [
                     draw["methods"][method][way] for draw in draws if way in draw["methods"][method]
                 ]
-                expected, wrong = (
-                    sum(one[measure] for one in those) for measure in ERRORS
-                )
+                expected, wrong = (sum(one[measure] for one in those) for measure in ERRORS)
                 cells.append(f"{expected:.0f} of {wrong:.0f}" if those else "")
             rows.append([name, method, *cells])
     return rows
@@ -307,7 +308,7 @@ def independent_rows(independent: Found) -> list[list[str]]:
     """Return expected and actual errors with independent weights, a line for each method."""
     return [
         [
-            distance,
+            *case.split(", "),
             method,
             *(
                 "{:.0f} of {:.0f}".format(
@@ -316,7 +317,7 @@ def independent_rows(independent: Found) -> list[list[str]]:
                 for way in ("sets", "beliefs")
             ),
         ]
-        for distance, draws in independent.items()
+        for case, draws in independent.items()
         for method in METHODS
     ]
 
@@ -391,10 +392,11 @@ def write(found: Found, independent: Found, folder: Path) -> None:
         "Where weights rest on other evidence than the features, they are no such beliefs. Made-up "
         f"tables of {INDEPENDENT_ROWS} rows with {INDEPENDENT_CLASSES} classes: normal features, "
         "whose means are the further apart the larger the distance, and weights that are the "
-        "exact probabilities of the classes, given something else that was seen. Errors expected, "
+        "exact probabilities of the classes, given something else that was seen. Candidates are "
+        "all labels, or those of more than a share. Errors expected, "
         f"of those made, over {n_draws} draws:",
         markdown_table(
-            ("distance", "method", "by default", "`--calibrate beliefs`"),
+            ("distance", "candidates", "method", "by default", "`--calibrate beliefs`"),
             independent_rows(independent),
         ),
         folder=folder,
@@ -415,8 +417,11 @@ def main() -> None:
             found.setdefault(name, []).append(measure(name, seed))
             print(name, seed, json.dumps(found[name][-1]), flush=True)
     independent: Found = {
-        f"{distance:g}": [measure_independent(distance, seed) for seed in arguments.seeds]
+        f"{distance:g}, above {cut:.0%}": [
+            measure_independent(distance, cut, seed) for seed in arguments.seeds
+        ]
         for distance in DISTANCES
+        for cut in CUTS
     }
     with write_atomically(arguments.folder / "llm_answers.json") as temporary:
         everything = {"tables": found, "independent": independent}

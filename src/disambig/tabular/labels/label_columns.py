@@ -265,9 +265,7 @@ class LabelColumns:
             rows_meant = np.isin(cells.codes, unsure)
             if self.votes:
                 rows_meant = np.any([rows for rows, _ in cells.having("?")], axis=0)
-            notices.append(
-                unsure_notice(reading.unsure, int(rows_meant.sum()), votes=self.votes)
-            )
+            notices.append(unsure_notice(reading.unsure, int(rows_meant.sum()), votes=self.votes))
         return LabelsInTable(candidates, empty, rows.negative, note, tuple(notices))
 
     def _reading(self, cells: "_LabelCells", labels: tuple[str, ...]) -> "_Reading":

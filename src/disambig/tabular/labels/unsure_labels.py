@@ -58,7 +58,8 @@ def unsure_notice(marked: frozenset[str], count: int, *, votes: bool) -> str:
     else:
         meaning = "left out: its row has another label without one"
     return (
-        f"A question mark behind a label, such as {quote_value(min(marked))}, was {meaning}. If it belongs to the label, use {LITERAL_OPTION}."
+        f"A question mark behind a label, such as {quote_value(min(marked))}, was {meaning}. If it "
+        f"belongs to the label, use {LITERAL_OPTION}."
     )
 
 
