@@ -71,6 +71,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/own_file_cleaning.py
 	$(BIN)/python benchmarks/draw_what_you_get.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
+	$(BIN)/python benchmarks/image_columns.py
 	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/report_at_scale.py
 	$(BIN)/python benchmarks/results_index.py

@@ -261,7 +261,7 @@ def annotators(tables: list[Table]) -> str:
 
 def llm_answers(tables: list[Table]) -> str:
     """Say how many answers miss the truth, and how expected errors compare with those made."""
-    answers, labels, errors = tables
+    answers, labels, errors, _ = tables
     rights = [np.array(labels.numbers(name)) for name in ("most frequent", "weights", "annotators")]
 
     def ratios(way: str) -> list[float]:
@@ -272,8 +272,8 @@ def llm_answers(tables: list[Table]) -> str:
         f"Simulated answers miss the truth in {span(answers.numbers('missed'), '.0f')} % of "
         f"the rows. `clean` sets {span(rights[1], '.2f')} of the labels right, the most frequent "
         f"answer {span(rights[0], '.2f')}, models as annotators {span(rights[2], '.2f')}. Of the "
-        f"errors made, it expects {span(ratios('as votes'), '.0%')} where shares are taken for "
-        f"votes, {span(ratios('as beliefs'), '.0%')} by default, and "
+        f"errors made, it expects {span(ratios('as votes'), '.0%')} by default, "
+        f"{span(ratios('as beliefs'), '.0%')} where shares are said to be beliefs, and "
         f"{span(ratios('100 rows checked'), '.0%')} after 100 rows were checked."
     )
 
@@ -406,6 +406,25 @@ def audit_findings(tables: list[Table]) -> str:
     )
 
 
+def image_columns(tables: list[Table]) -> str:
+    """Compare the built-in descriptor with pixels, and a convolutional network with both."""
+    accuracy, _ = tables
+    found = {tuple(row[:3]): number(row[3]) for row in accuracy.rows}
+    compared = []
+    for images in dict.fromkeys(accuracy.cells("images")):
+        pixels, described = (
+            max(found[images, features, method] for method in ("EM", "NCPD"))
+            for features in ("pixels", "built-in descriptor")
+        )
+        compared.append(f"{described:.3f} on {images} ({pixels:.3f})")
+    network = found["digits", "images", "NCPD, convolutional"]
+    return (
+        "The better of EM and NCPD has, by the built-in descriptor and in brackets by pixels, "
+        f"{', '.join(compared)}. NCPD with a small convolutional network has {network:.3f} on "
+        "digits."
+    )
+
+
 ACCURACY_PAGES: dict[str, Finding] = {
     "headline": ("Accuracy on real data: NCPD+, NCPD, the best rival, true labels", headline),
     "auto": ("Several kinds of learners, mixed to suit the data", auto),
@@ -423,6 +442,7 @@ ACCURACY_PAGES: dict[str, Finding] = {
     "calibration": ("Confidences: stated and actual errors", calibration),
     "early_stopping": ("What NCPD loses by stopping early", early_stopping),
     "table_features": ("What the columns of a table give to models", table_features),
+    "image_columns": ("Columns of images: a descriptor without weights, and pixels", image_columns),
     "any_classifier": ("Any classifier on candidate sets, by rounds", any_classifier),
     "row_order": ("How many labels change with the order of rows", row_order),
     "ncpd_plus_accuracy": ("Accuracy of NCPD+ beside NCPD's", ncpd_plus_accuracy),

@@ -49,6 +49,7 @@ GROUPS = {
     "your own file": (
         "own_file_cleaning",
         "table_features",
+        "image_columns",
         "own_file_at_scale",
         "wide_tables",
         "report_at_scale",

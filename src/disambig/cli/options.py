@@ -153,6 +153,7 @@ class Calibrate(StrEnum):
     """What probabilities are calibrated on."""
 
     sets = "sets"
+    beliefs = "beliefs"
     truth = "truth"
     none = "none"
 
@@ -479,7 +480,8 @@ class MethodOptions:
         Calibrate,
         learning_option(
             help="What probabilities are calibrated on: the candidate sets of held-out rows, "
-            "known true labels (--truth), or nothing."
+            "their weights (beliefs of somebody who saw what the features say, such as a language "
+            "model), known true labels (--truth), or nothing."
         ),
     ] = Calibrate.sets
     jobs: Annotated[

@@ -9,3 +9,5 @@ DEFAULT_ERRORS_TO_FIND = 0.9
 DEFAULT_ROWS_SHOWN = 10_000
 # Share of the groups for which a promise is believed, as in CandidateLabels.with_groups.
 DEFAULT_PROMISE_STRENGTH = 0.9
+# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
+DELIMITER = "delimiter"

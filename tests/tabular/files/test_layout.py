@@ -56,6 +56,12 @@ def test_row_names_of_r_are_the_first_column(read):
         assert content(read(short.replace(" ", "\t"), "toys.tsv")) == expected
 
 
+@pytest.mark.parametrize("text", ["My toys\nsize,label\n1,cat\n", "text\nHello, you\nBye, all\n"])
+def test_one_name_above_two_cells_names_no_rows(read, text):
+    with pytest.raises(TableError, match=r"as the header, 1\. Row 1 \(line 2\) has 2"):
+        read(text)
+
+
 def test_a_header_that_is_one_name_short_is_refused_where_the_first_cells_name_no_rows(read):
     with pytest.raises(TableError, match=r"as the header, 2\. Row 1 \(line 2\) has 3"):
         read("size,label\n1,2,cat\n1,3,dog\n")
@@ -141,6 +147,11 @@ def test_the_first_line_of_excel_says_the_delimiter(read):
         given = read("sep=;\na,b\n1,x\n", delimiter=",")
     assert content(frame) == {"a": ["1,5", "2"], "b": ["x", "y"]}
     assert content(given) == {"a": ["1"], "b": ["x"]}
+
+
+@pytest.mark.parametrize("first", ["sep=", "sep=a"])
+def test_a_first_line_that_says_no_delimiter_is_a_header(read, first):
+    assert content(read(f"{first}\n1\n2\n")) == {first: ["1", "2"]}
 
 
 def test_rows_are_counted_behind_the_first_line_of_excel(read):

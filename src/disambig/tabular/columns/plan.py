@@ -34,9 +34,9 @@ from disambig.tabular.columns.values import (
     read_values,
     values_frame,
 )
+from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.embeddings import check_embeddings
-from disambig.tabular.files.content import DELIMITER
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener

@@ -15,8 +15,6 @@ from disambig._core.errors import DatasetNotFoundError, ParameterError, TableErr
 from disambig.tabular.files.packed import begins_like_packed, open_unpacked, packing_of
 
 STANDARD_STREAM = "-"
-# Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
-DELIMITER = "delimiter"
 # What any file may need, and what a larger one may need for each of its bytes: text and numbers
 # that were not packed take a few times their size.
 _ANY_FILE = 2 * 10**9

@@ -19,8 +19,8 @@ from disambig._core.errors import (
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
 from disambig._core.temporaries import LONGEST_NAME
+from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.files.content import (
-    DELIMITER,
     STANDARD_STREAM,
     FileContent,
     find_content,

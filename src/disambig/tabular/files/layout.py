@@ -14,7 +14,7 @@ LINES_LOOKED_AT = 20
 _OTHER_DELIMITERS = "\t;,|"
 _DELIMITERS_OF_CELLS = "\t;,"
 # The first line that Excel goes by, and writes if asked to.
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[;,\t]*\s*', re.IGNORECASE | re.DOTALL)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n\w])"?[;,\t]*\s*', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Layout:
             return header
         if not any(row[-1].strip() for row in rows):
             return [*header, ""]
-        if len({row[0] for row in rows}) < len(rows):  # names of rows differ
+        # Names of rows differ; and one name above two cells may be a title, or a text with commas.
+        if len(header) < 2 or len({row[0] for row in rows}) < len(rows):
             return header
         return ["", *header]
 
@@ -49,8 +50,7 @@ def find_layout(lines: Sequence[str], delimiter: str, name: str, *, is_given: bo
     first = next((place for place, line in enumerate(lines) if not line.isspace()), 0)
     said = _SEPARATOR_LINE.fullmatch(lines[first]) if len(lines) > first + 1 else None
     if said is not None:
-        said_delimiter = "\t" if said[1] in "\t" else said[1]
-        return Layout(delimiter if is_given else said_delimiter, first + 1)
+        return Layout(delimiter if is_given else said[1], first + 1)
     if is_given:
         return Layout(delimiter)
     widths = _widths(lines, delimiter)

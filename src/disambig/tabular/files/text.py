@@ -14,7 +14,8 @@ import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import row_count, row_name
-from disambig.tabular.files.content import DELIMITER, FileContent, decode_lines
+from disambig.tabular.defaults import DELIMITER
+from disambig.tabular.files.content import FileContent, decode_lines
 from disambig.tabular.files.formats import check_names
 from disambig.tabular.files.layout import (
     LINES_LOOKED_AT,
