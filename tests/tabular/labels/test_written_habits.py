@@ -91,6 +91,12 @@ def test_an_unsure_label_has_three_quarters_and_the_others_the_rest():
     assert "in 2 rows" in parsed.notices[0]
 
 
+def test_a_question_mark_beside_a_label_without_one_is_said_to_be_left_out():
+    parsed = parse({"label": ["a?|b", "a", "b"]})
+    assert parsed.candidates.to_strings()[0] == "a|b"
+    assert "such as 'a?', was left out: its row has another label" in parsed.notices[0]
+
+
 def test_labels_that_all_end_in_question_marks_are_left_alone():
     assert parse({"label": ["why?", "what?", "?"]}).candidates.to_strings() == [
         "why?",
@@ -104,6 +110,7 @@ def test_labels_that_all_end_in_question_marks_are_left_alone():
 def test_an_unsure_vote_is_a_vote():
     parsed = parse({"one": ["a?", "b"], "two": ["a", "a?"]}, votes=True)
     assert shares(parsed) == [{"a": 1}, {"a": 0.5, "b": 0.5}]
+    assert "a vote like any other, in 2 rows" in parsed.notices[0]
     long = pd.DataFrame({"item": [1, 1, 2], "who": [1, 2, 1], "said": ["a", "a?", "b"]})
     with pytest.warns(UserWarning, match="a vote like any other, in 1 row"):
         _, sets = read_annotations(long, item="item", annotator="who", label="said")

@@ -308,12 +308,13 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             check_integer("verbose", self.verbose, minimum=0)
 
     def _checked_features(self, X: Any, *, reset: bool) -> Features:
-        if np.ndim(X) <= 2:
+        n_dimensions = getattr(X, "ndim", 2)  # scikit-learn reads, or refuses, what is no array
+        if n_dimensions <= 2:
             return super()._checked_features(X, reset=reset)
         if self.network is None:
             raise ParameterError(
                 "Rows of more than one dimension, such as images, need a network of your own "
-                f"('network'). Got {np.ndim(X)} dimensions: X.reshape(len(X), -1) has two."
+                f"('network'). Got {n_dimensions} dimensions: X.reshape(len(X), -1) has two."
             )
         return validate_data(self, X, reset=reset, allow_nd=True)
 
