@@ -308,7 +308,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             check_integer("verbose", self.verbose, minimum=0)
 
     def _checked_features(self, X: Any, *, reset: bool) -> Features:
-        n_dimensions = getattr(X, "ndim", 2)  # scikit-learn reads, or refuses, what is no array
+        # What is neither array nor list is left to scikit-learn to read or to refuse.
+        n_dimensions = np.ndim(X) if isinstance(X, list | tuple) else getattr(X, "ndim", 2)
         if n_dimensions <= 2:
             return super()._checked_features(X, reset=reset)
         if self.network is None:
