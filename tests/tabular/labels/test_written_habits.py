@@ -79,6 +79,15 @@ def test_percentages_that_belong_to_labels_can_be_kept():
     assert parsed.notices == ()
 
 
+def test_labels_of_a_model_say_what_percentages_are():
+    frame = pd.DataFrame({"label": ["a 60%"]})
+    sets = LabelColumns().read_new(frame, ["a", "b"])
+    np.testing.assert_allclose(sets.prior().toarray(), [[0.6, 0.4]])
+    fabrics = ["100% cotton", "50% wool, 50% cotton"]
+    sets, notices = LabelColumns().read_new_with_notices(pd.DataFrame({"label": fabrics}), fabrics)
+    assert (sets.to_strings(), notices) == (fabrics, ())
+
+
 # ---- question marks
 
 

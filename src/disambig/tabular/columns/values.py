@@ -65,10 +65,11 @@ class PlannedColumn(Record):
     name: str
     kind: FeatureKind
     date_format: DateFormat | None = None
-    # Models of version 0.2.0 have plain numbers only.
+    # Models of version 0.2.0 have plain numbers only, and nothing that was described.
     number_format: NumberFormat = PLAIN
     unit: str = Field(default="", max_length=1)  # of every number
     gap_words: bool = False  # whether words such as "-" stand for gaps
+    described_by: DescribedBy | None = None
 
     @classmethod
     def of(cls, name: str, kind: ColumnKind) -> Self:
@@ -88,9 +89,6 @@ class PlannedColumn(Record):
     def writing(self) -> Writing:
         """How its numbers are written."""
         return Writing(self.number_format, self.unit, self.gap_words)
-
-    # Models of version 0.2.0 have none.
-    described_by: DescribedBy | None = None
 
     @property
     def is_string(self) -> bool:

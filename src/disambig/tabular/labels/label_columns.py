@@ -283,7 +283,12 @@ class LabelColumns:
                 if_empty = "" if self.column_per_label else f" {notice}"
                 return _Reading(readers, notices=(notice,) if notice else (), if_empty=if_empty)
         by_cell = [
-            CellReader(distinct, separator=self.separator, literal=self.literal)
+            CellReader(
+                distinct,
+                separator=self.separator,
+                literal=self.literal,
+                known=self.classes or (),
+            )
             for distinct in cells.distinct
         ]
         notices = [
