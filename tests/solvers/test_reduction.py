@@ -72,6 +72,7 @@ def test_what_is_read_from_arrays_gives_the_same_bits():
         {"kept": np.array([0.5])},
         {"directions": np.zeros((3, 29), np.float32)},
         {"directions": np.zeros((3, 30))},
+        {"directions": np.full((3, 30), np.nan, np.float32)},
         {"more": np.zeros(3)},
     ],
 )

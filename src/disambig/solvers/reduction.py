@@ -77,6 +77,8 @@ class Reduction:
             raise ValueError("the columns that a reduction keeps must be some of all, in order")
         if directions.dtype != np.float32 or directions.shape[1:] != (n_features - len(kept),):
             raise ValueError("the directions of a reduction do not have its number of features")
+        if not np.isfinite(directions).all():
+            raise ValueError("the directions of a reduction must be finite")
         return cls(n_features, np.array(kept), np.array(directions))
 
 
