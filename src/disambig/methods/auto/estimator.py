@@ -65,7 +65,8 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         Names of methods. Those that cannot learn the data at hand (weights of rows or classes, very
         many rows) are left out. Of sparse features, such as words, linear learners get all, and the
         others a truncated SVD beside the columns that most rows fill. By default "clpl" then takes
-        the place of "em", and where most rows fill no column, trees and networks are left out.
+        the place of "em", and where no feature is negative, as those of words, trees and networks
+        are left out.
     time_budget : float, optional
         Seconds that training may take. Before it starts, the time of every learner is estimated,
         and the quickest are taken as long as there is time; one is always trained. The result then
