@@ -261,7 +261,7 @@ def annotators(tables: list[Table]) -> str:
 
 def llm_answers(tables: list[Table]) -> str:
     """Say how many answers miss the truth, and how expected errors compare with those made."""
-    answers, labels, errors = tables
+    answers, labels, errors, _ = tables
     rights = [np.array(labels.numbers(name)) for name in ("most frequent", "weights", "annotators")]
 
     def ratios(way: str) -> list[float]:
@@ -272,8 +272,8 @@ def llm_answers(tables: list[Table]) -> str:
         f"Simulated answers miss the truth in {span(answers.numbers('missed'), '.0f')} % of "
         f"the rows. `clean` sets {span(rights[1], '.2f')} of the labels right, the most frequent "
         f"answer {span(rights[0], '.2f')}, models as annotators {span(rights[2], '.2f')}. Of the "
-        f"errors made, it expects {span(ratios('as votes'), '.0%')} where shares are taken for "
-        f"votes, {span(ratios('as beliefs'), '.0%')} by default, and "
+        f"errors made, it expects {span(ratios('as votes'), '.0%')} by default, "
+        f"{span(ratios('as beliefs'), '.0%')} where shares are said to be beliefs, and "
         f"{span(ratios('100 rows checked'), '.0%')} after 100 rows were checked."
     )
 

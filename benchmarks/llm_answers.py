@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -43,6 +44,10 @@ SHARPENED = 2  # the power of its probabilities: as sure as if it had seen every
 ANSWERS_EACH = 10
 NO_ANSWER = 0.03
 CHECKED = (50, 100, 200)
+# Of weights that are independent of the features: how far features tell classes apart.
+DISTANCES = (0.3, 1.0, 2.0)
+CUTS = (0.0, 0.02)  # labels below are no candidates
+INDEPENDENT_ROWS, INDEPENDENT_CLASSES, SKILL = 600, 4, 1.5
 WORDINGS = ("{}", "{}", "{}.", "Answer: {}", "I think it is {}.", "**{}**", "{} (most likely)")
 WAYS = {
     "product": "as given",
@@ -150,7 +155,7 @@ def measure(name: str, seed: int) -> dict[str, Any]:
         of_method = found["methods"][method] = {
             "product": clean(sets, calibrate="none"),
             "votes": clean(as_votes),
-            "beliefs": clean(sets),
+            "beliefs": clean(sets, calibrate="beliefs"),
             "annotators": clean(annotators),
         }
         generator = np.random.default_rng(seed)
@@ -194,6 +199,28 @@ def _answers(asked: Asked, sets: CandidateLabels) -> dict[str, float]:
     }
 
 
+def measure_independent(
+    distance: float, cut: float, seed: int
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return what is made of weights that are right, and come from other evidence than features."""
+    generator = np.random.default_rng(seed)
+    codes = generator.integers(0, INDEPENDENT_CLASSES, INDEPENDENT_ROWS)
+    means = distance * generator.normal(size=(INDEPENDENT_CLASSES, 4))
+    features = means[codes] + generator.normal(size=(INDEPENDENT_ROWS, 4))
+    seen = generator.normal(size=(INDEPENDENT_ROWS, INDEPENDENT_CLASSES))
+    seen[np.arange(INDEPENDENT_ROWS), codes] += SKILL
+    frame = pd.DataFrame(features, columns=list("abcd"))
+    frame.insert(0, "id", [f"row {place + 1}" for place in range(len(frame))])
+    names = np.array(["one", "two", "three", "four"])
+    weights = softmax(SKILL * seen, axis=1)  # the posterior, given what was seen
+    sets = CandidateLabels.from_mask(weights > cut, names, weights=weights * (weights > cut))
+    found = {}
+    for method in METHODS:
+        clean = _Cleaning(frame, names[codes], method)
+        found[method] = {way: clean(sets, calibrate=way) for way in ("sets", "beliefs")}
+    return found
+
+
 @dataclass(frozen=True)
 class _Cleaning:
     frame: pd.DataFrame
@@ -224,6 +251,7 @@ class _Cleaning:
 # ---- the page
 
 Found = dict[str, list[dict[str, Any]]]
+ERRORS = ("expected", "wrong")
 
 
 def answer_rows(found: Found) -> list[list[str]]:
@@ -270,12 +298,28 @@ def error_rows(found: Found) -> list[list[str]]:
                 those = [
                     draw["methods"][method][way] for draw in draws if way in draw["methods"][method]
                 ]
-                expected, wrong = (
-                    sum(one[measure] for one in those) for measure in ("expected", "wrong")
-                )
+                expected, wrong = (sum(one[measure] for one in those) for measure in ERRORS)
                 cells.append(f"{expected:.0f} of {wrong:.0f}" if those else "")
             rows.append([name, method, *cells])
     return rows
+
+
+def independent_rows(independent: Found) -> list[list[str]]:
+    """Return expected and actual errors with independent weights, a line for each method."""
+    return [
+        [
+            *case.split(", "),
+            method,
+            *(
+                "{:.0f} of {:.0f}".format(
+                    *(sum(draw[method][way][error] for draw in draws) for error in ERRORS)
+                )
+                for way in ("sets", "beliefs")
+            ),
+        ]
+        for case, draws in independent.items()
+        for method in METHODS
+    ]
 
 
 def draw_figure(found: Found) -> Figure:
@@ -304,7 +348,7 @@ def draw_figure(found: Found) -> Figure:
     return figure
 
 
-def write(found: Found, folder: Path) -> None:
+def write(found: Found, independent: Found, folder: Path) -> None:
     """Write the figure and the page."""
     with figure_style():
         save_figure_as(draw_figure(found), folder / "llm_answers.svg")
@@ -338,12 +382,23 @@ def write(found: Found, folder: Path) -> None:
             ("table", "method", "most frequent", "weights", "annotators"), label_rows(found)
         ),
         "Errors that `clean` expects, of those that it makes, over all draws. *As given*: "
-        "`--calibrate none`, weights times probabilities. *As votes*: calibrated by sets, counts "
-        "of answers as independent votes, which is what shares were taken for before this was "
-        "measured. *As beliefs*: the default. *Checked*: `--calibrate truth`, errors in the other "
+        "`--calibrate none`, weights times probabilities. *As votes*: the default, "
+        "calibrated by sets, where answers are independent votes. *As beliefs*: `--calibrate "
+        "beliefs`. *Checked*: `--calibrate truth`, errors in the other "
         "rows; tables of fewer than twice as many rows are left out:",
         markdown_table(("table", "method", *WAYS.values()), error_rows(found)),
         "![Expected against actual errors](llm_answers.svg)",
+        "## Independent weights",
+        "Where weights rest on other evidence than the features, they are no such beliefs. Made-up "
+        f"tables of {INDEPENDENT_ROWS} rows with {INDEPENDENT_CLASSES} classes: normal features, "
+        "whose means are the further apart the larger the distance, and weights that are the "
+        "exact probabilities of the classes, given something else that was seen. Candidates are "
+        "all labels, or those of more than a share. Errors expected, "
+        f"of those made, over {n_draws} draws:",
+        markdown_table(
+            ("distance", "candidates", "method", "by default", "`--calibrate beliefs`"),
+            independent_rows(independent),
+        ),
         folder=folder,
         real_data=False,
     )
@@ -361,9 +416,17 @@ def main() -> None:
         for seed in arguments.seeds:
             found.setdefault(name, []).append(measure(name, seed))
             print(name, seed, json.dumps(found[name][-1]), flush=True)
+    independent: Found = {
+        f"{distance:g}, above {cut:.0%}": [
+            measure_independent(distance, cut, seed) for seed in arguments.seeds
+        ]
+        for distance in DISTANCES
+        for cut in CUTS
+    }
     with write_atomically(arguments.folder / "llm_answers.json") as temporary:
-        temporary.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    write(found, arguments.folder)
+        everything = {"tables": found, "independent": independent}
+        temporary.write_text(json.dumps(everything, indent=1), encoding="utf-8")
+    write(found, independent, arguments.folder)
 
 
 if __name__ == "__main__":

@@ -83,12 +83,32 @@ def test_a_packed_export_is_recognised_too() -> None:
     assert len(read_table("table.csv")) == 60
 
 
-def test_an_ignored_task_has_no_label() -> None:
-    prodigy_export("answers.jsonl")
-    run = run_command_here("fit", "answers.jsonl", "--method", "plknn", "--out", "model")
+def test_items_that_nobody_answered_may_have_any_label_unless_somebody_says_otherwise() -> None:
+    prodigy_export("answers.jsonl")  # one task was ignored
+    clean = ("clean", "answers.jsonl", *QUICK, "--out", "clean.csv")
+    run = accepted(*clean)
+    assert "1 item without an answer may have any label." in run.err
+    of_ignored = read_table("clean.csv").set_index("item").loc["5", "candidate_confidences"]
+    assert of_ignored.count(":") == 3
+    assert "may have any label" not in accepted(*clean, "--empty", "all").err
+    run = run_command_here(*clean, "--empty", "refuse")
     assert run.code == 2
     assert "There is none in row 6" in run.err
-    assert "--empty all" in run.err
+
+
+def test_of_two_people_too_items_that_nobody_answered_may_have_any_label() -> None:
+    Path("export.json").write_text(EXPORTS["label-studio", "json"], encoding="utf-8")
+    run = accepted("audit", "export.json")
+    assert "2 items without an answer may have any label." in run.err
+
+
+def test_an_export_in_which_nobody_has_answered_is_refused() -> None:
+    tasks = [{"id": number, "data": {"size": number}, "annotations": []} for number in range(3)]
+    Path("export.json").write_text(json.dumps(tasks), encoding="utf-8")
+    run = run_command_here("fit", "export.json", "--out", "model")
+    assert run.code == 2
+    assert "Nobody has answered yet: none of 3 items has a label." in run.err
+    assert "any label" not in run.err
 
 
 def test_an_export_in_a_pipe_needs_its_name() -> None:
@@ -97,10 +117,9 @@ def test_an_export_in_a_pipe_needs_its_name() -> None:
     words = ("audit", "-", "--empty", "all")
     run = run_command_here(*words, "--format", "prodigy", standard_input=content)
     assert run.code == 0
-    Path("raw.csv").write_text("_task_hash,label\n1,cat\n", encoding="utf-8")
-    run = run_command_here("audit", "-", standard_input=Path("raw.csv").read_bytes())
+    run = run_command_here("audit", "-", standard_input=EXPORTS["mturk", "csv"].encode())
     assert run.code == 2
-    assert "--format prodigy" in run.err
+    assert "--format mturk" in run.err
 
 
 def test_from_an_export_over_the_queue_and_its_answers_to_clean_labels() -> None:
@@ -130,10 +149,44 @@ def test_from_an_export_over_the_queue_and_its_answers_to_clean_labels() -> None
         assert set(settled[[task["item"] for task in tasks]]) == {"cow"}
 
 
-def test_tables_are_not_taken_for_exports() -> None:
-    frame = pd.DataFrame({"size": [1.0, 2.0, 9.0], "label": ["a", "a|b", "b"]})
-    frame.to_json("table.jsonl", orient="records", lines=True)
-    assert "recognised" not in accepted("audit", "table.jsonl").err
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("size",),
+        ("data", "annotations"),
+        ("data", "predictions"),
+        ("Comments",),
+        ("fields", "responses"),
+        ("annotation", "annotation_agent"),
+        ("HITId", "WorkerId"),
+        ("source", "x-metadata"),
+        ("custom_id", "response"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_tables_with_columns_as_tools_have_them_are_not_taken_for_exports(
+    columns: tuple[str, ...], suffix: str
+) -> None:
+    frame = pd.DataFrame({"label": ["a", "a|b", "b"]})
+    for place, name in enumerate(columns):
+        frame[name] = [f"{name} {place}", "x", "y"]
+    if suffix == "csv":
+        frame.to_csv("table.csv", index=False)
+    else:
+        frame.to_json("table.jsonl", orient="records", lines=True)
+    run = accepted("audit", f"table.{suffix}")
+    assert "recognised" not in run.err
+    assert run.out.startswith("3 rows")
+
+
+def test_what_cannot_be_read_as_the_export_that_it_looks_like_may_be_a_table() -> None:
+    record = {"data": {"size": 1}, "annotations": ["cat"], "label": "cat"}
+    Path("t.jsonl").write_text(f"{json.dumps(record)}\n" * 2, encoding="utf-8")
+    run = run_command_here("audit", "t.jsonl")
+    assert run.code == 2
+    assert "a list of objects in 'annotations'" in run.err
+    assert "recognised as an export of Label Studio. To read it as a plain table" in run.err
+    accepted("audit", "t.jsonl", "--format", "jsonl")
 
 
 def test_results_of_a_crowd_are_a_table_to_whoever_names_their_columns() -> None:

@@ -1,17 +1,12 @@
 """Inputs are not replaced unasked, and Ctrl-C says what is kept."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from disambig.tabular.work_folder import kept_work
+from disambig import PLKNN
 from tabular.small_tables import three_clouds
-from waiting import PATIENCE, wait_until
 
 METHOD = ("--method", "plknn", "--folds", "2", "--jobs", "1")
 
@@ -75,38 +70,38 @@ def test_any_command_says_that_it_was_interrupted(table, run_main, monkeypatch):
         assert end.err.startswith("Interrupted. No file was left half written.")
 
 
-def test_an_interrupted_fit_says_where_its_work_is_and_goes_on_from_there(table):
-    words = ["fit", str(table), "--truth", "truth", "--method", "ncpd", "--jobs", "2"]
-    words += ["--set", "epochs=1000000", "--folds", "2", "--out", "model"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "disambig", *words],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        start_new_session=True,
-    ) as process:
-        try:
-            wait_until(lambda: process.poll() is not None or kept_work("model") is not None)
-            os.killpg(process.pid, signal.SIGINT)  # workers too, as a terminal does
-            out, error = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-    assert process.returncode == 130, error
-    assert out == ""
-    lines = error.splitlines()
-    said = lines.index("Interrupted. The same command goes on with what is kept in")
-    assert Path(lines[said + 1]) == Path("model.partial").resolve()
-    assert "Traceback" not in error
-    # Workers have ended with it: a group without processes cannot be asked anything.
-    wait_until(lambda: not is_alive(process.pid))
+def test_an_interrupted_fit_says_where_its_work_is_and_goes_on_from_there(
+    table, run_main, monkeypatch
+):
+    fit, fits = PLKNN.fit, []
+
+    def interrupted(model, *given):
+        fits.append(len(fits))
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        return fit(model, *given)
+
+    monkeypatch.setattr(PLKNN, "fit", interrupted)
+    words = ("fit", table, "--truth", "truth", "--out", "model", *METHOD)
+    end = run_main(*words)
+    assert (end.code, end.out) == (130, "")
+    *_, said, where = end.err.splitlines()
+    assert said == "Interrupted. The same command goes on with what is kept in"
+    assert Path(where) == Path("model.partial").resolve()
     assert not Path("model").exists()
+    assert run_main(*words).code == 0
+    # The model of all rows and the fold that was cut off again, but not the fold that was done.
+    assert len(fits) == 3 + 2
+    assert not Path("model.partial").exists()
 
 
-def is_alive(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def test_a_fit_that_is_interrupted_before_anything_is_kept_says_so(table, run_main, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PLKNN, "fit", interrupted)
+    end = run_main("fit", table, "--truth", "truth", "--out", "model", *METHOD)
+    assert end.code == 130
+    assert end.err.endswith(
+        "Interrupted before anything was kept. Run the same command to start again.\n"
+    )

@@ -253,6 +253,29 @@ def test_true_labels_make_a_modest_method_surer():
     assert calibration_for_new_rows(task, modest, judged, "truth").power > 5
 
 
+def test_weights_are_beliefs_only_if_they_are_said_to_be():
+    rng = np.random.default_rng(0)
+    mask = np.ones((120, 3), dtype=bool)
+    weights, probabilities = rng.dirichlet([1, 1, 1], 120), rng.dirichlet([1, 1, 1], 120)
+    # Rather alike, so that probabilities bear the weights out.
+    probabilities = (weights + 0.2 * probabilities) / 1.2
+    shares, votes = (
+        CandidateLabels.from_mask(mask, ["a", "b", "c"], weights=given)
+        for given in (weights, 7 * weights)
+    )
+
+    def confidences(sets, calibrate):
+        task = prepare_task(FRAME, labels=sets, ignore=["truth", "label"])
+        judged = judge_rows(task, probabilities)
+        return confidences_in_sets(task, probabilities, judged, calibrate).toarray()
+
+    np.testing.assert_allclose(confidences(shares, "sets"), confidences(votes, "sets"))
+    pooled = confidences(shares, "beliefs")
+    assert (pooled.max(axis=1) < confidences(shares, "sets").max(axis=1)).mean() > 0.9
+    with pytest.raises(TableError, match="needs labels with weights"):
+        clean_table(FRAME, **OPTIONS, calibrate="beliefs")
+
+
 @pytest.mark.parametrize("option", [{"miss_rate": 0.1}, {"relabel": True}, {"calibrate": "truth"}])
 def test_what_takes_unseen_rows_is_refused_in_sample(option):
     with pytest.raises(ParameterError, match="need models that have not seen the row"):

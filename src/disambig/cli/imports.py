@@ -58,7 +58,7 @@ def import_(
         Path | None,
         typer.Option(
             help="With --from llm, the labels that free wordings are matched to: a text file with "
-            "one a line, and other words for it behind a colon (New York: NYC).",
+            "a label in each line, and other words for it behind a colon (New York: NYC).",
             metavar="FILE",
         ),
     ] = None,

@@ -97,7 +97,8 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, or - for standard input.",
+        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, the export of an annotation "
+        "tool, or - for standard input.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
@@ -152,6 +153,7 @@ class Calibrate(StrEnum):
     """What probabilities are calibrated on."""
 
     sets = "sets"
+    beliefs = "beliefs"
     truth = "truth"
     none = "none"
 
@@ -255,11 +257,17 @@ class CellOptions:
         ),
     ] = False
     empty: Annotated[
-        Empty,
+        Empty | None,
         _label_option(
-            help="What to do with a row without a label: refuse it, or let it have any (all)."
+            help="What to do with a row without a label: refuse it, or let it have any (all). By "
+            "default refuse; all where FILE is the export of an annotation tool."
         ),
-    ] = Empty.refuse
+    ] = None
+
+    @property
+    def if_empty(self) -> str:
+        """What becomes of a row without a label."""
+        return (self.empty or Empty.refuse).value
 
     def refuse(self, *names: str, reason: str) -> None:
         """Refuse options that were given and would have no effect."""
@@ -446,7 +454,8 @@ class MethodOptions:
         Path | None,
         learning_option(
             help="Table of labels that a person has decided on: a column 'label', and a column "
-            "'row' (counted from 1) or the one given to --id.",
+            "'row' (counted from 1) or the one given to --id. Or what an annotation tool exports "
+            "of a queue that 'disambig export' wrote.",
             metavar="FILE",
         ),
     ] = None
@@ -471,7 +480,8 @@ class MethodOptions:
         Calibrate,
         learning_option(
             help="What probabilities are calibrated on: the candidate sets of held-out rows, "
-            "known true labels (--truth), or nothing."
+            "their weights (beliefs of somebody who saw what the features say, such as a language "
+            "model), known true labels (--truth), or nothing."
         ),
     ] = Calibrate.sets
     jobs: Annotated[

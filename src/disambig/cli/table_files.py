@@ -185,7 +185,7 @@ def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
         literal=labels.literal_labels,
         votes=labels.votes,
         column_per_label=labels.column_per_label,
-        empty=labels.empty.value,
+        empty=labels.if_empty,
         max_memory=options.max_memory,
     )
 
@@ -311,7 +311,7 @@ def _with_annotations(
         "order": find_column(frame, id_column, what="the item of every row"),
         "separator": options.separator,
         "literal": options.literal_labels,
-        "empty": options.empty.value,
+        "empty": options.if_empty,
     }
     labels: CandidateLabels | AnnotatorModel
     if annotator is None or options.equal_votes or options.min_votes > 1:

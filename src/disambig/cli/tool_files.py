@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from disambig._core.errors import TableError, warn_caller
-from disambig.cli.options import FeatureOptions, FileOptions, LabelOptions
+from disambig._core.errors import DisambigError, TableError, warn_caller
+from disambig._core.messages import plural
+from disambig.cli.options import Empty, FeatureOptions, FileOptions, LabelOptions
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.reading import read_export
-from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, recognise
+from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, maker_of, recognise
 from disambig.tabular.exchange.tasks import OWN_COLUMNS, QUEUED
 from disambig.tabular.files.content import STANDARD_STREAM, FileContent
 from disambig.tabular.files.packed import open_unpacked, packing_of
@@ -33,20 +34,26 @@ def imported_file(
         imported = read_export(
             file, tool=tool.name, encoding=options.encoding, max_memory=options.max_memory
         )
-    except TableError:
+    except DisambigError as error:
         if columns:
             return None
-        raise
+        if options.format is not None:
+            raise
+        raise TableError(f"{error} {_recognised(file, tool)}") from error
     if any(name not in imported.frame.columns for name in columns):
         return None
     for notice in imported.notices:
         warn_caller(notice)
     if options.format is None:
-        warn_caller(
-            f"{file} was recognised as an export of {tool.title}. To read it as a plain table, "
-            "name its --format."
-        )
+        warn_caller(_recognised(file, tool))
     return imported
+
+
+def _recognised(file: str, tool: Tool) -> str:
+    return (
+        f"{file} was recognised as an export of {tool.title}. To read it as a plain table, name "
+        "its --format."
+    )
 
 
 def _tool_of(file: str, options: FileOptions) -> Tool | None:
@@ -63,8 +70,10 @@ def _tool_of(file: str, options: FileOptions) -> Tool | None:
 
 def refuse_hidden_export(frame: pd.DataFrame, file: str, options: FileOptions) -> None:
     """Refuse a table that came through a pipe and has the columns of an export."""
-    tool = next((tool for tool in TOOLS if tool.is_sign_of(map(str, frame.columns))), None)
-    if tool is not None and options.format is None and not Path(file).is_file():
+    if options.format is not None or Path(file).is_file():
+        return
+    tool = maker_of(dict.fromkeys(map(str, frame.columns), ""))
+    if tool is not None:
         raise TableError(
             f"This looks like an export of {tool.title}: name it by --format {tool.name}. If it is "
             "a plain table, name its own format."
@@ -79,6 +88,7 @@ def options_of(
     labels = replace(labels, truth=labels.truth or imported.truth)
     if labels.labels is None and not labels.is_long:
         labels = replace(labels, separator=found.separator, literal_labels=found.literal)
+        labels = _with_unanswered(labels, imported)
         if isinstance(found, LongLabels):
             labels = replace(labels, item=found.item, annotator=found.annotator, label=found.label)
         else:
@@ -89,6 +99,23 @@ def options_of(
     named = {labels.item, labels.annotator, labels.label, labels.truth, features.id}
     unused = [name for name in own if name not in {*named, *(labels.labels or ())}]
     return labels, replace(features, ignore=[*(features.ignore or ()), *unused])
+
+
+def _with_unanswered(labels: LabelOptions, imported: Imported) -> LabelOptions:
+    """Let items that nobody has answered yet have any label, unless somebody says otherwise."""
+    counts = imported.counts()
+    unanswered = counts.unanswered
+    if not counts.answers:
+        raise TableError(
+            f"Nobody has answered yet: none of {plural(unanswered, 'item')} has a label."
+        )
+    if labels.empty is not None or not unanswered:
+        return labels
+    warn_caller(
+        f"{plural(unanswered, 'item')} without an answer may have any label. To refuse such items, "
+        "use --empty refuse."
+    )
+    return replace(labels, empty=Empty.all)
 
 
 def new_rows(imported: Imported) -> pd.DataFrame:

@@ -281,7 +281,11 @@ def _calibration_about(details: CleanDetails) -> dict[str, str]:
     """Return what was done about confidences and wrong sets; nothing of what is not known."""
     about = {}
     if details.calibrate is not None:
-        on = {"sets": "candidate sets of held-out rows", "truth": "known true labels"}
+        on = {
+            "sets": "candidate sets of held-out rows",
+            "beliefs": "weights of held-out rows",
+            "truth": "known true labels",
+        }
         about["confidences calibrated on"] = on.get(details.calibrate, "nothing")
     if details.misses is not None:
         about["sets without the right label"] = str(details.misses)

@@ -41,11 +41,11 @@ from disambig.tabular.judged_rows import (
     Calibrate,
     JudgedRows,
     Rate,
+    check_calibration,
     confidences_in_sets,
     judge_rows,
     split_miss_rate,
     told_by_groups,
-    true_columns,
     with_wider_sets,
 )
 from disambig.tabular.labels.label_columns import Labels, label_column_names
@@ -227,9 +227,11 @@ def clean_table(
         Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
         to miss it then get one more label for the training, which takes several times as long.
         The new columns say which sets these are in any case.
-    calibrate : {"sets", "truth", "none"}, default="sets"
-        What makes confidences mean what they say: the candidate sets of held-out rows, the true
-        labels that are known, or nothing.
+    calibrate : {"sets", "beliefs", "truth", "none"}, default="sets"
+        What makes confidences mean what they say: the candidate sets of held-out rows, their
+        weights (for those of somebody who saw what the features say, such as a language model:
+        the model's probabilities are then no further evidence), the true labels that are known,
+        or nothing.
     relabel : bool, default=False
         Whether ``chosen_label`` may be a label outside the row's set, where that is more probable
         than any of its candidates. ``candidate_confidences`` then lists it too.
@@ -293,10 +295,10 @@ def clean_table(
     if not in_sample:
         check_folds(n_folds)
         method, miss_rate = split_miss_rate(method, miss_rate)
-    elif miss_rate != 0 or relabel or calibrate == "truth":
+    elif miss_rate != 0 or relabel or calibrate in ("truth", "beliefs"):
         raise ParameterError(
-            "'miss_rate', 'relabel' and calibrating on true labels need models that have not "
-            "seen the row. Got in_sample=True. Leave it (--in-sample) or the others out."
+            "'miss_rate', 'relabel' and calibrating on true labels or beliefs need models that "
+            "have not seen the row. Got in_sample=True. Leave it (--in-sample) or the others out."
         )
     if out is not None:
         find_writer(out, delimiter=delimiter)
@@ -323,8 +325,7 @@ def clean_table(
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)
-    if calibrate == "truth":
-        true_columns(task)
+    check_calibration(task, calibrate)
     listener = listener or FitListener()
     folds = None if in_sample else n_folds
     settings = {"folds": folds, "seed": random_state, "miss_rate": miss_rate}

@@ -24,10 +24,10 @@ from disambig.tabular.judged_rows import (
     Calibrate,
     Rate,
     calibration_for_new_rows,
+    check_calibration,
     doubtful_sets,
     judge_rows,
     split_miss_rate,
-    true_columns,
     with_wider_sets,
 )
 from disambig.tabular.labels.label_columns import Labels, label_column_names
@@ -117,9 +117,10 @@ def fit_table(
     miss_rate : float or "auto", default=0
         Share of the sets that do not contain the right label; "auto" estimates it. Sets that seem
         to miss it then get one more label for the training, which takes several times as long.
-    calibrate : {"sets", "truth", "none"}, default="sets"
+    calibrate : {"sets", "beliefs", "truth", "none"}, default="sets"
         What makes probabilities mean what they say: the candidate sets of held-out rows, the true
-        labels that are known, or nothing. It takes folds, and leaves the predicted labels alone.
+        labels that are known, or nothing; "beliefs" is for ``clean_table``, and here as "sets". It
+        takes folds, and leaves the predicted labels alone.
     coverage : float, optional
         Predictions also list the labels that cannot be ruled out; the right one should be among
         them with this probability, such as 0.9. It takes folds.
@@ -196,8 +197,7 @@ def fit_table(
     )
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)
-    if calibrate == "truth":
-        true_columns(task)
+    check_calibration(task, calibrate)
     if n_folds != 0:
         warn_of_groups(frame, task, (*label_column_names(labels, frame), truth, id))
     listener = listener or FitListener()

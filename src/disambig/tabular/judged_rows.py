@@ -18,7 +18,6 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.storage import group_sums
 from disambig.methods.base import (
     PartialLabelClassifier,
     confidence_from_pairs,
@@ -38,7 +37,7 @@ from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known, settle_known
 from disambig.tabular.work_folder import WorkFolder
 
-Calibrate = Literal["sets", "truth", "none"]
+Calibrate = Literal["sets", "beliefs", "truth", "none"]
 Rate = float | Literal["auto"]
 # Fewer checked rows say less about a model than the sets of all rows do.
 _FEWEST_CHECKED = 10
@@ -50,8 +49,6 @@ _FEWEST_ROWS_PER_CLASS = 5
 # Variance of doubts over groups, over what it would be if rows were doubted one by one. Above,
 # whole groups are doubted: a model that has seen none of their rows may just not know them.
 _MOST_CLUSTERED = 2.0
-# How far from the whole shares may be that were rounded to whole per cents.
-_ROUNDED_SHARES = 0.05
 # Of a model that answers do not bear out at all.
 _LEAST_POWER = 0.05
 # Of the rows that a model lists: how many, and what is worth a look.
@@ -189,20 +186,12 @@ def confidences_in_sets(
             given,
             miss_probability=judged.miss_of_given,
             truth=truth,
-            beliefs=_are_beliefs(given),
+            beliefs=calibrate == "beliefs",
         )
         of_given = confidence_from_pairs(given, shares)
     rows, _ = candidates.pairs()
     inside = np.where(task.decided[rows], 1.0, candidates.values_of(of_given))
     return confidence_from_pairs(candidates, inside)
-
-
-def _are_beliefs(candidates: CandidateLabels) -> bool:
-    """Tell whether the weights of rows are shares that add up to 1 or 100, and not votes."""
-    if candidates.weights is None:
-        return False
-    sums = group_sums(candidates.values_of(candidates.weights), candidates.starts)
-    return any(bool((abs(sums / total - 1) <= _ROUNDED_SHARES).all()) for total in (1, 100))
 
 
 def told_by_groups(
@@ -228,7 +217,7 @@ def calibration_for_new_rows(
     if calibrate == "sets" and task.annotators is not None:
         # Above zero, so that labels keep their order.
         return Calibration(power=max(_LEAST_POWER, task.annotators.known.prior_power))
-    if calibrate == "sets":
+    if calibrate != "truth":  # beliefs are about the rows that have them
         return calibrate_predictions(
             probabilities, task.given, miss_probability=judged.miss_of_given
         )
@@ -298,6 +287,18 @@ def _share_outside(
     rest = np.maximum(probabilities.sum(axis=1) - inside, of_label)
     shares: FloatArray = np.divide(of_label, rest, out=np.zeros(len(places)), where=rest > 0)
     return shares
+
+
+def check_calibration(task: TableTask, calibrate: Calibrate) -> None:
+    """Refuse to calibrate on what a table does not have."""
+    if calibrate == "truth":
+        true_columns(task)
+    if calibrate == "beliefs" and (task.given.weights is None or task.annotators is not None):
+        raise TableError(
+            "Calibrating on beliefs needs labels with weights, as in cat:0.7|dog:0.3. These have "
+            f"{'none' if task.annotators is None else 'votes'}. Calibrate on the candidate sets "
+            "(--calibrate sets, in Python calibrate='sets')."
+        )
 
 
 def true_columns(task: TableTask) -> IntArray:

@@ -80,6 +80,17 @@ def test_labels_with_the_same_features_look_alike():
     assert found >= 3
 
 
+def test_columns_that_were_not_compared_may_tell_labels_apart():
+    random = np.random.default_rng(2)
+    alike = pd.DataFrame(random.normal(size=(180, 3)))
+    texts = [f"{'buzz' if row < 60 else 'moo'} {row}" for row in range(180)]
+    sets = sets_of_pairs()
+    for features in (alike.assign(text=texts), pd.concat([alike] * 30, axis=1)):
+        where = alike.to_numpy(np.float32)
+        assert list(look_alike(labelled(sets, alike), where)) != []
+        assert list(look_alike(labelled(sets, features), where)) == []
+
+
 def test_labels_that_one_of_the_rules_tells_apart_do_not():
     generator = np.random.default_rng(0)
     columns = generator.normal(size=(180, 3))
@@ -95,4 +106,4 @@ def test_labels_that_one_of_the_rules_tells_apart_do_not():
 def test_pairs_of_which_few_rows_are_sure_are_not_judged():
     features = np.zeros((60, 2), dtype=np.float32)
     sets = [["bee"]] * 10 + [["cow"]] * 10 + [["bee", "cow"]] * 40
-    assert list(look_alike(labelled(sets), features)) == []
+    assert list(look_alike(labelled(sets, pd.DataFrame(features)), features)) == []

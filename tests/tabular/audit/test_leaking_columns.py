@@ -50,6 +50,17 @@ def test_on_an_easy_table_a_column_may_be_as_good():
     assert found_in(easy.assign(planted=PLANTS["a code"])) == []
 
 
+def test_a_copy_beside_texts_is_named_though_texts_are_not_compared():
+    texts = np.array([f"row {number}" for number in range(400)], dtype=object)
+    (finding,) = found_in(pd.DataFrame({"text": texts, "planted": PLANTS["a code"]}))
+    assert finding.message.endswith("predicts labels of held-out rows 100 % right.")
+
+
+def test_the_only_features_of_an_easy_table_are_no_copies():
+    assert found_in(pd.DataFrame({"one": PLANTS["a code"]})) == []
+    assert found_in(pd.DataFrame({"one": PLANTS["a code"], "two": PLANTS["a date"]})) == []
+
+
 def test_a_column_of_half_as_many_codes_is_no_copy():
     assert found_in(HONEST.assign(planted=CODES // 2)) == []
 

@@ -123,7 +123,7 @@ def test_rows_that_may_have_any_label_count_as_full_sets_and_are_reported_once()
     audit = audit_table(table, labels=LabelColumns(empty="all"))
     assert audit.sets.size_histogram == {1: 3, 3: 1}
     assert kinds_of(audit) == ["no_label"]
-    assert "as you said" in audit.findings[0].advice
+    assert "may have any label" in audit.findings[0].advice
 
 
 def test_a_table_without_usable_features_is_audited_all_the_same():

@@ -38,7 +38,7 @@ def read(tool, content):
     assert imported.counts().items >= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(form=st.sampled_from(sorted(EXPORTS)), data=st.data())
 def test_exports_that_are_cut_off_or_altered(form, data):
     content = bytearray(EXPORTS[form].encode())
@@ -59,7 +59,7 @@ def places(value, path=()):
             yield from places(each, (*path, key))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     form=st.sampled_from(sorted(form for form in EXPORTS if form[0] not in ("toloka", "mturk"))),
     data=st.data(),

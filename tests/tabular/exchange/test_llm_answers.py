@@ -186,14 +186,27 @@ def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_
     imported = read(
         {"answers": ["cat", "NYC"]}, {"answers": ["NYC", "who"]}, labels=["cat", "New York City"]
     )
-    (said, unlabelled) = imported.notices
+    said, unlabelled, beliefs = imported.notices
     assert said.startswith(
         "Left out 3 answers that are no label: 'NYC' (2 times, first in row 1; did you mean "
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
+    assert "--calibrate beliefs" in beliefs
     assert imported.frame["label"].fillna("").tolist() == ["cat:1", ""]
     assert LabelColumns.of(imported.labels).parse(imported.frame).empty.tolist() == [False, True]
+
+
+def test_confidences_of_an_answer_are_all_in_per_cent_or_none():
+    answers = [{"label": "cat", "confidence": 1}, {"label": "dog", "confidence": 99}]
+    imported = read({"answers": answers}, labels=["cat", "dog"])
+    assert imported.frame["label"].tolist() == ["cat:0.01|dog:0.99"]
+
+
+def test_a_weight_beside_several_answers_is_a_column_like_any_other():
+    imported = read({"answers": ["cat"], "weight": 4.5, "position": "left"}, labels=["cat", "dog"])
+    assert imported.frame["weight"].tolist() == [4.5]
+    assert imported.frame["position"].tolist() == ["left"]
 
 
 def test_without_a_list_labels_are_what_many_answers_agree_on():

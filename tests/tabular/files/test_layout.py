@@ -56,6 +56,12 @@ def test_row_names_of_r_are_the_first_column(read):
         assert content(read(short.replace(" ", "\t"), "toys.tsv")) == expected
 
 
+@pytest.mark.parametrize("text", ["My toys\nsize,label\n1,cat\n", "text\nHello, you\nBye, all\n"])
+def test_one_name_above_two_cells_names_no_rows(read, text):
+    with pytest.raises(TableError, match=r"as the header, 1\. Row 1 \(line 2\) has 2"):
+        read(text)
+
+
 def test_a_header_that_is_one_name_short_is_refused_where_the_first_cells_name_no_rows(read):
     with pytest.raises(TableError, match=r"as the header, 2\. Row 1 \(line 2\) has 3"):
         read("size,label\n1,2,cat\n1,3,dog\n")

@@ -40,6 +40,16 @@ def tables_of_text(draw):
     return pd.DataFrame(rows, columns=columns, dtype=str)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_a_nul_which_text_cannot_hold_is_replaced_and_said(suffix, tmp_path):
+    path = tmp_path / f"table{suffix}"
+    frame = pd.DataFrame({"text": ["a\0b\0", "a", "\0"], "label": ["cat", "dog", "c|\0"]})
+    with pytest.warns(UserWarning, match="2 rows held NUL characters"):
+        write_table(frame, path)
+    assert read_table(path)["text"].tolist() == ["a\ufffdb\ufffd", "a", "\ufffd"]
+    assert read_table(path)["label"].tolist() == ["cat", "dog", "c|\ufffd"]
+
+
 @settings(max_examples=100)
 @given(frame=tables_of_text(), suffix=st.sampled_from([".csv", ".tsv", ".jsonl"]))
 def test_any_text_is_read_back_as_it_was_written(frame, suffix, folder):

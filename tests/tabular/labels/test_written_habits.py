@@ -79,6 +79,15 @@ def test_percentages_that_belong_to_labels_can_be_kept():
     assert parsed.notices == ()
 
 
+def test_labels_of_a_model_say_what_percentages_are():
+    frame = pd.DataFrame({"label": ["a 60%"]})
+    sets = LabelColumns().read_new(frame, ["a", "b"])
+    np.testing.assert_allclose(sets.prior().toarray(), [[0.6, 0.4]])
+    fabrics = ["100% cotton", "50% wool, 50% cotton"]
+    sets, notices = LabelColumns().read_new_with_notices(pd.DataFrame({"label": fabrics}), fabrics)
+    assert (sets.to_strings(), notices) == (fabrics, ())
+
+
 # ---- question marks
 
 
@@ -89,6 +98,12 @@ def test_an_unsure_label_has_three_quarters_and_the_others_the_rest():
     assert shares(parsed)[5] == {"b": 0.5, "c": 0.5}  # it says what else it could be
     assert "such as 'a?', was read as unsure" in parsed.notices[0]
     assert "in 2 rows" in parsed.notices[0]
+
+
+def test_a_question_mark_beside_a_label_without_one_is_said_to_be_left_out():
+    parsed = parse({"label": ["a?|b", "a", "b"]})
+    assert parsed.candidates.to_strings()[0] == "a|b"
+    assert "such as 'a?', was left out: its row has another label" in parsed.notices[0]
 
 
 def test_labels_that_all_end_in_question_marks_are_left_alone():
@@ -104,6 +119,7 @@ def test_labels_that_all_end_in_question_marks_are_left_alone():
 def test_an_unsure_vote_is_a_vote():
     parsed = parse({"one": ["a?", "b"], "two": ["a", "a?"]}, votes=True)
     assert shares(parsed) == [{"a": 1}, {"a": 0.5, "b": 0.5}]
+    assert "a vote like any other, in 2 rows" in parsed.notices[0]
     long = pd.DataFrame({"item": [1, 1, 2], "who": [1, 2, 1], "said": ["a", "a?", "b"]})
     with pytest.warns(UserWarning, match="a vote like any other, in 1 row"):
         _, sets = read_annotations(long, item="item", annotator="who", label="said")

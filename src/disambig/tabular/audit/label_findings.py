@@ -9,7 +9,7 @@ from disambig._core.messages import plural, quote_value, quoted_list, row_count
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.tabular.accuracy import share_interval
 from disambig.tabular.audit.findings import Finding, LabelledRows
-from disambig.tabular.audit.neighbours import nearest
+from disambig.tabular.audit.neighbours import are_all_in_points, nearest
 from disambig.tabular.defaults import DEFAULT_FOLDS
 
 _SEED = 0
@@ -108,8 +108,10 @@ def look_alike(labelled: LabelledRows, where: FloatArray) -> Iterator[Finding]:
 
     Two quick rules try, on rows that have one of the two labels for sure: a vote of the most
     similar rows, and a linear one that is judged on rows it was not fitted to. ``where`` has all
-    rows as points.
+    rows as points. Nothing is said where these leave out columns, which may tell labels apart.
     """
+    if labelled.values is None or not are_all_in_points(labelled.values):
+        return
     audit = labelled.audit
     pairs = audit.most_common_pairs(_MOST_PAIRS)
     places = {label: column for column, label in enumerate(audit.classes)}

@@ -46,18 +46,24 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
     if not errors:
         return
     others = [place for place in range(values.shape[1]) if place not in errors]
+    if not others:  # the features of an easy table
+        return
     rest = _error_of_neighbours(values.iloc[:, others], mask, is_held_out)
-    if rest < max(_WORSE_BY, _TIMES_WORSE * max(errors.values())):
+    if rest is not None and rest < max(_WORSE_BY, _TIMES_WORSE * max(errors.values())):
         return
     names = [str(values.columns[place]) for place in errors]
     one = len(names) == 1
-    right, of_rest = percent(1 - max(errors.values())), percent(max(0.0, 1 - rest))
+    right = percent(1 - max(errors.values()))
+    of_rest = (
+        "" if rest is None
+        else f", the other numbers and categories together {percent(max(0.0, 1 - rest))}"
+    )  # fmt: skip
     yield Finding(
         "leaking_columns",
         f"{plural(len(names), 'column')} may give the label away: "
         f"{', '.join(map(quote_value, names[:5]))}{' and more' if len(names) > 5 else ''}. "
-        f"{'Alone it' if one else 'Each alone'} predicts labels of held-out rows {right} right, "
-        f"the other numbers and categories together {of_rest}.",
+        f"{'Alone it' if one else 'Each alone'} predicts labels of held-out rows {right} "
+        f"right{of_rest}.",
         f"If {'it was' if one else 'they were'} made from the labels, or after them, leave "
         f"{'it' if one else 'them'} out: {option('ignore')}. New rows will not have "
         f"{'it' if one else 'them'}.",
@@ -140,11 +146,16 @@ def _most_frequent(counts: Sparse) -> IntArray:
     return np.asarray(sparse.csr_array(counts).argmax(axis=1)).ravel()
 
 
-def _error_of_neighbours(values: pd.DataFrame, mask: Sparse, is_held_out: BoolArray) -> float:
-    """Return the share of held-out rows whose label the most similar other rows get wrong."""
+def _error_of_neighbours(
+    values: pd.DataFrame, mask: Sparse, is_held_out: BoolArray
+) -> float | None:
+    """Return the share of held-out rows whose label the most similar other rows get wrong.
+
+    None where the columns, such as texts, do not say which rows are similar.
+    """
     where = points(values, np.arange(len(values)), np.random.default_rng(_SEED))
     if not where.shape[1]:
-        return 1.0
+        return None
     seen, told = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
     count = min(_N_NEIGHBOURS, len(seen))
     near = nearest_among(where[seen], where[told], count)

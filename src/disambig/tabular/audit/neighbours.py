@@ -37,6 +37,15 @@ def points(values: pd.DataFrame, rows: IntArray, generator: np.random.Generator)
     return np.hstack(parts)
 
 
+def are_all_in_points(values: pd.DataFrame) -> bool:
+    """Tell whether points hold all columns: there are no texts, and not too many columns."""
+    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]
+    others = [place for place, number in enumerate(is_number) if not number]
+    return max(sum(is_number), len(others)) <= _MOST_COLUMNS and all(
+        values.iloc[:, place].nunique(dropna=False) <= _MOST_CATEGORIES for place in others
+    )
+
+
 def nearest(points: FloatArray, some: IntArray, count: int) -> tuple[IntArray, FloatArray]:
     """Return the other rows nearest to each of some rows, nearest first, and how far away."""
     found = nearest_among(points, points[some], count, leave_out=some)

@@ -232,7 +232,7 @@ def _unlabelled_rows(read: LabelsInTable) -> list[Finding]:
     one = len(rows) == 1
     if len(read.candidates) == len(read.empty):
         they = "It" if one else "They"
-        advice = f"{they} may have any label, as you said, which teaches next to nothing."
+        advice = f"{they} may have any label, which teaches next to nothing."
     else:
         fill_in = "Fill it in, drop the row," if one else "Fill them in, drop these rows,"
         advice = f"{fill_in} or use {option('empty', 'all')} if a row without one may have any."

@@ -245,13 +245,15 @@ def _remark_on_numbers(cells: ColumnValues, codes: IntArray, strings: list[str])
     like_numbers = sum(_NUMBER_LIKE.fullmatch(text) is not None for text in looked_at)
     if like_numbers <= len(looked_at) / 2:
         return ""
-    odd = _first_odd(codes, strings, are_written_like_most(strings))
+    fits = are_written_like_most(strings)
+    odd = _first_odd(codes, strings, fits)
     if odd is None:
         return ""
+    like = "like the others" if fits.any() else "as one"
     return (
         f"Most cells of {cells.name!r} look like numbers, but "
-        f"{quote_value(str(cells.column.iloc[odd]))} ({row_name(odd)}) cannot be read like the "
-        "others, so the column is not read as numbers. Write all of them alike, and leave cells "
+        f"{quote_value(str(cells.column.iloc[odd]))} ({row_name(odd)}) cannot be read {like}, "
+        "so the column is not read as numbers. Write all of them alike, and leave cells "
         "empty where none is known."
     )
 

@@ -29,6 +29,7 @@ GAP_WORDS = frozenset({
     *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", ".", "..", "n.a.", "N.A.", "\\N"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
 })  # fmt: skip
+_MOST_LOOKED_AT = 1_000  # to find out how most are written
 _UNITS = "%$€£"
 _WITH_UNIT = re.compile(rf"([{_UNITS}]?) ?([^{_UNITS}]*?) ?([{_UNITS}]?)")
 # Spaces of several widths, apostrophes and minus signs of several shapes are one.
@@ -103,11 +104,12 @@ def find_writing(
 def are_written_like_most(strings: Sequence[str]) -> BoolArray:
     """Tell which strings are numbers that are written like most of them, whatever their unit."""
     numbers = [match and match[2] for match in map(_WITH_UNIT.fullmatch, _alike(strings))]
-    fits = [
-        np.array([number is not None and bool(pattern.fullmatch(number)) for number in numbers])
-        for pattern in _PATTERNS.values()
-    ]
-    return max(fits, key=np.sum)
+
+    def fit(pattern: re.Pattern[str], some: Sequence[str | None]) -> BoolArray:
+        return np.array([number is not None and bool(pattern.fullmatch(number)) for number in some])
+
+    looked_at = numbers[:_MOST_LOOKED_AT]
+    return fit(max(_PATTERNS.values(), key=lambda each: fit(each, looked_at).sum()), numbers)
 
 
 def as_written(cells: ColumnValues, writing: Writing) -> ColumnValues:

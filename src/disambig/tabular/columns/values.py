@@ -65,11 +65,10 @@ class PlannedColumn(Record):
     name: str
     kind: FeatureKind
     date_format: DateFormat | None = None
-    # Models of version 0.2.0 have plain numbers only.
+    # Models of version 0.2.0 have plain numbers only, and nothing that was described.
     number_format: NumberFormat = PLAIN
     unit: str = Field(default="", max_length=1)  # of every number
     gap_words: bool = False  # whether words such as "-" stand for gaps
-    # Models of version 0.2.0 have none.
     described_by: DescribedBy | None = None
 
     @classmethod

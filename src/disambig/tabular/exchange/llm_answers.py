@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import join_names, row_count, row_name
+from disambig._core.messages import join_names, option, row_count, row_name
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.said import ANSWER_KEYS, SCORE_KEYS, Said, said_in
@@ -28,6 +28,10 @@ _MODEL_KEYS = ("model", "annotator", "llm", "answered_by")
 _LABEL, _ITEM, _MODEL = "label", "item", "model"
 # Weights are written so that a label that was named once in a thousand answers is still there.
 _DIGITS = 6
+_BELIEFS_NOTICE = (
+    "The weights of labels are shares of answers. If the models saw what the features say, use "
+    f"{option('calibrate', 'beliefs')} in cleaning, or confidences will be too high."
+)
 
 
 @dataclass
@@ -127,6 +131,7 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
         )
     if by_model:
         return Imported(frame, LongLabels(_ITEM, _LABEL, _MODEL), _ITEM, tuple(notices))
+    notices.append(_BELIEFS_NOTICE)
     return Imported(frame, LabelColumns(columns=(_LABEL,)), id_column, tuple(notices))
 
 
@@ -136,7 +141,11 @@ def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | N
     model_column = next((key for key in _MODEL_KEYS if key in lines.columns), None)
     answer_columns = [key for key in ANSWER_KEYS if key in lines.columns]
     if answer_columns:
-        answer_columns = [answer_columns[0], *(key for key in SCORE_KEYS if key in lines.columns)]
+        first = lines[answer_columns[0]]
+        scores = [key for key in SCORE_KEYS if key in lines.columns]
+        # Beside several answers, a weight or a position is something else.
+        several = any(map(is_collection, first))
+        answer_columns = [answer_columns[0], *([] if several else scores)]
     else:
         answer_columns = _columns_of_probabilities(lines, {id_column, model_column})
     items: dict[str, _Item] = {}

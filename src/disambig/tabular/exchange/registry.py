@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import UnknownNameError
 from disambig.tabular.files.content import FileContent
@@ -50,20 +50,22 @@ class Tool:
     # Takes a Queue too, returns how the tool is to show its tasks, where that is a file.
     interface: str | None = None
     suffix: str = ".jsonl"  # of a file of tasks
-    # Patterns of keys, or of columns. All of a group are in the first record of an export, and in
-    # that of nothing else.
-    signs: tuple[tuple[str, ...], ...] = ()
+    # Patterns of keys, or of columns, and what is behind them; cells are strings. All of a group
+    # are in the first record of an export, and in that of nothing else.
+    signs: tuple[Mapping[str, type], ...] = ()
 
     def read(self, contents: Sequence[FileContent], options: ReadOptions) -> "Imported":
         """Return what an export says; several files of one are read as one."""
         imported: Imported = pkgutil.resolve_name(self.reader)(contents, options)
         return imported
 
-    def is_sign_of(self, keys: Iterable[str]) -> bool:
-        """Tell whether a record with these keys is one of this tool and of no other program."""
-        names = list(keys)
+    def is_maker_of(self, record: Mapping[str, Any]) -> bool:
+        """Tell whether a record is one of this tool and of no other program."""
         return any(
-            all(any(fnmatchcase(name, sign) for name in names) for sign in group)
+            all(
+                any(fnmatchcase(key, sign) and isinstance(record[key], kind) for key in record)
+                for sign, kind in group.items()
+            )
             for group in self.signs
         )
 
@@ -77,10 +79,10 @@ TOOLS = (
         interface=f"{_EXCHANGE}.label_studio:label_studio_interface",
         suffix=".json",
         signs=(
-            ("data", "annotations"),
-            ("data", "completions"),
-            ("data", "predictions"),
-            ("annotator", "annotation_id", "lead_time"),
+            {"data": dict, "annotations": list},
+            {"data": dict, "completions": list},
+            {"data": dict, "predictions": list},
+            {"annotator": object, "annotation_id": object, "lead_time": object},
         ),
     ),
     Tool(
@@ -88,14 +90,17 @@ TOOLS = (
         title="doccano",
         reader=f"{_EXCHANGE}.doccano:read_doccano",
         writer=f"{_EXCHANGE}.doccano:write_doccano",
-        signs=(("label", "Comments"), ("annotations", "annotation_approver")),
+        signs=(
+            {"label": list, "Comments": list},
+            {"annotations": list, "annotation_approver": object},
+        ),
     ),
     Tool(
         name="prodigy",
         title="Prodigy",
         reader=f"{_EXCHANGE}.prodigy:read_prodigy",
         writer=f"{_EXCHANGE}.prodigy:write_prodigy",
-        signs=(("_task_hash",), ("_input_hash",)),
+        signs=({"_task_hash": int}, {"_input_hash": int}),
     ),
     Tool(
         name="argilla",
@@ -104,10 +109,11 @@ TOOLS = (
         writer=f"{_EXCHANGE}.argilla:write_argilla",
         suffix=".json",
         signs=(
-            ("fields", "responses"),
-            ("fields", "suggestions"),
-            ("*.responses", "*.responses.users"),
-            ("annotation", "annotation_agent"),
+            {"fields": dict, "responses": dict},
+            {"fields": dict, "responses": list},
+            {"fields": dict, "suggestions": object},
+            {"*.responses": list, "*.responses.users": list},
+            {"inputs": dict, "annotation": object, "annotation_agent": object},
         ),
     ),
     Tool(
@@ -116,7 +122,7 @@ TOOLS = (
         reader=f"{_EXCHANGE}.crowd:read_toloka",
         writer=f"{_EXCHANGE}.crowd:write_toloka",
         suffix=".tsv",
-        signs=(("INPUT:*", "ASSIGNMENT:*"), ("INPUT:*", "OUTPUT:*")),
+        signs=({"INPUT:*": str, "ASSIGNMENT:*": str}, {"INPUT:*": str, "OUTPUT:*": str}),
     ),
     Tool(
         name="mturk",
@@ -124,7 +130,7 @@ TOOLS = (
         reader=f"{_EXCHANGE}.crowd:read_mturk",
         writer=f"{_EXCHANGE}.crowd:write_mturk",
         suffix=".csv",
-        signs=(("HITId", "WorkerId"),),
+        signs=({"HITId": str, "WorkerId": str, "Answer.*": str},),
     ),
     Tool(
         name="sagemaker",
@@ -132,16 +138,16 @@ TOOLS = (
         reader=f"{_EXCHANGE}.sagemaker:read_sagemaker",
         writer=f"{_EXCHANGE}.sagemaker:write_sagemaker",
         signs=(
-            ("source", "*-metadata"),
-            ("source-ref", "*-metadata"),
-            ("datasetObjectId", "annotations"),
+            {"source": str, "*-metadata": dict},
+            {"source-ref": str, "*-metadata": dict},
+            {"datasetObjectId": object, "annotations": list},
         ),
     ),
     Tool(
         name="llm",
         title="a language model",
         reader=f"{_EXCHANGE}.llm_answers:read_llm_export",
-        signs=(("custom_id", "response"),),
+        signs=({"custom_id": str, "response": dict},),
     ),
 )
 
@@ -156,19 +162,23 @@ def find_tool(name: str) -> Tool:
 
 def recognise(content: FileContent) -> Tool | None:
     """Return the tool that a file is from beyond doubt; None for any other file."""
-    keys = _first_keys(content)
-    return next((tool for tool in TOOLS if tool.is_sign_of(keys)), None)
+    return maker_of(_first_record(content))
 
 
-def _first_keys(content: FileContent) -> list[str]:
-    """Return the keys of the first object in a file, or else the cells of its first line."""
+def maker_of(record: Mapping[str, Any]) -> Tool | None:
+    """Return the tool whose exports alone hold such a record."""
+    return next((tool for tool in TOOLS if tool.is_maker_of(record)), None)
+
+
+def _first_record(content: FileContent) -> Mapping[str, Any]:
+    """Return the first object in a file, or else the cells of its first line, as its keys."""
     with content.open() as stream:
         text = stream.read(MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
     if text.startswith(("{", "[")):
         try:
             value, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
         except (ValueError, RecursionError):
-            return []
-        return list(value) if isinstance(value, Mapping) else []
+            return {}
+        return value if isinstance(value, Mapping) else {}
     header = text.partition("\n")[0]
-    return [cell.strip().strip('"') for cell in re.split("[,;\t]", header)]
+    return {cell.strip().strip('"'): "" for cell in re.split("[,;\t]", header)}

@@ -17,6 +17,7 @@ ANSWER_KEYS = (
 )
 _NAME_KEYS = ("label", "answer", "name", "category", "class", "text", "content", "value", "token")
 _SHARES = ("probability", "prob", "p", "confidence", "score", "weight", "share", "likelihood")
+_UP_TO_ONE = ("confidence", "probability")
 _PERCENTAGES = ("percent", "percentage")
 _LOGARITHMS = ("logprob", "log_prob", "logprobability", "log_probability")
 _RANKS = ("rank", "position")
@@ -68,8 +69,11 @@ def _said_in_list(
     values: Sequence[Any], model: str | None, depth: int
 ) -> Iterator[tuple[str | None, Said]]:
     """Read a list of answers, or of the labels of one answer with a score each."""
-    if values and all(isinstance(each, Mapping) and _score(each) is not None for each in values):
-        pairs = [(_name(each), _score(each) or 0.0) for each in values]
+    objects = [each for each in values if isinstance(each, Mapping)]
+    in_per_cent = any(map(_is_above_one, objects))
+    scores = [_score(each, in_per_cent=in_per_cent) for each in objects]
+    if values and len(objects) == len(values) and None not in scores:
+        pairs = [(_name(each), score or 0.0) for each, score in zip(objects, scores, strict=True)]
         if all(name is not None for name, _ in pairs):
             yield model, Said([(str(name), score) for name, score in pairs])
             return
@@ -89,7 +93,7 @@ def _said_in_object(
     if tokens:
         yield model, Said(tokens)
         return
-    name, score = _name(value), _score(value)
+    name, score = _name(value), _score(value, in_per_cent=_is_above_one(value))
     if name is not None:
         if score is None:
             yield from said_in(name, model, depth + 1)
@@ -159,9 +163,23 @@ def _name(value: Mapping[str, Any]) -> str | None:
     return next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
 
 
-def _score(value: Mapping[str, Any]) -> float | None:
-    """Return the weight that an object gives its label, from the score that it has."""
-    key = next((key for key in SCORE_KEYS if not is_missing(value.get(key))), None)
+def _score_key(value: Mapping[str, Any]) -> str | None:
+    return next((key for key in SCORE_KEYS if not is_missing(value.get(key))), None)
+
+
+def _is_above_one(value: Mapping[str, Any]) -> bool:
+    """Tell whether a confidence must be in per cent, as nobody is surer than 1."""
+    key = _score_key(value)
+    number = value[key] if key in _UP_TO_ONE else None
+    return number is not None and _weight(number) > 1
+
+
+def _score(value: Mapping[str, Any], *, in_per_cent: bool) -> float | None:
+    """Return the weight that an object gives its label, from the score that it has.
+
+    ``in_per_cent`` tells whether a confidence of it, or of another label of the answer, is above 1.
+    """
+    key = _score_key(value)
     if key is None:
         return None
     number = value[key]
@@ -174,8 +192,7 @@ def _score(value: Mapping[str, Any]) -> float | None:
             raise ValueError(f"a rank that is no number from 1: {quote_value(number)}")
         return 1 / float(number)
     weight = _weight(number)
-    # Nobody is surer than 1, so that 85 is a percentage.
-    is_percentage = key in _PERCENTAGES or (key in ("confidence", "probability") and weight > 1)
+    is_percentage = key in _PERCENTAGES or (key in _UP_TO_ONE and in_per_cent)
     has_sign = isinstance(number, str) and "%" in number
     return weight / 100 if is_percentage and not has_sign else weight
 
@@ -215,7 +232,7 @@ def _likely_tokens(value: Mapping[str, Any]) -> list[tuple[str, float]]:
     if not isinstance(top, list):
         return []
     found = [
-        (name.strip(), _score(each) or 0.0)
+        (name.strip(), _score(each, in_per_cent=False) or 0.0)
         for each in top
         if isinstance(each, Mapping) and (name := _name(each)) is not None
     ]

@@ -35,7 +35,8 @@ class Layout:
             return header
         if not any(row[-1].strip() for row in rows):
             return [*header, ""]
-        if len({row[0] for row in rows}) < len(rows):  # names of rows differ
+        # Names of rows differ; and one name above two cells may be a title, or a text with commas.
+        if len(header) < 2 or len({row[0] for row in rows}) < len(rows):
             return header
         return ["", *header]
 

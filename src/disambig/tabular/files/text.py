@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 import pandas as pd
 
-from disambig._core.errors import TableError
-from disambig._core.messages import row_name
+from disambig._core.errors import TableError, warn_caller
+from disambig._core.messages import row_count, row_name
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.files.content import FileContent, decode_lines
 from disambig.tabular.files.formats import check_names
@@ -37,6 +37,7 @@ _BYTES_OF_CELL = 8  # besides its text
 _CELLS_WRITTEN_AT_ONCE = 100_000
 _FEWEST_WRITTEN_AT_ONCE = 50  # of rows, however many columns they have
 _USUAL = ",\t"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # The csv module allows 131,072 characters a cell by default, for the whole process.
 _LONGEST_CELL = 2**31 - 1
 _cell_length_lock = threading.Lock()
@@ -74,6 +75,11 @@ def write_delimited(frame: Any, stream: BinaryIO, *, delimiter: str) -> None:
             lines, sep=delimiter, index=False, header=start == 0, lineterminator="\r\n",
             chunksize=rows, encoding="utf-8",
         )  # fmt: skip
+    if lines.n_with_nul:
+        warn_caller(
+            f"{row_count(lines.n_with_nul)} held NUL characters, which text cannot: each was "
+            f"written as {_REPLACEMENT!r}."
+        )
 
 
 def _with_texts(frame: Any) -> Any:
@@ -275,10 +281,17 @@ def _cells_of_any_length() -> Iterator[None]:
 
 
 class _LineFeedStream:
-    """Ends lines in LF where pandas writes CR LF, which makes it quote cells that hold either."""
+    """Ends lines in LF where pandas writes CR LF, which makes it quote cells that hold either.
+
+    Cells may hold a NUL, as in JSON; files of text may not, and readers refuse them.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self.n_with_nul = 0
 
     def write(self, line: str) -> None:
+        if "\0" in line:
+            self.n_with_nul += 1
+            line = line.replace("\0", _REPLACEMENT)
         self._stream.write(f"{line[:-2]}\n".encode())

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
@@ -68,10 +68,12 @@ class CellReader:
 
     If all strings begin with a bracket, all must be lists or objects, in JSON or as Python prints
     them. With ``literal``, "!", ":", "%", brackets and words for nothing, such as NA, have no
-    meaning.
+    meaning. ``known`` are the labels of a model.
     """
 
-    def __init__(self, cells: Iterable[Any], *, separator: str, literal: bool) -> None:
+    def __init__(
+        self, cells: Iterable[Any], *, separator: str, literal: bool, known: Collection[str] = ()
+    ) -> None:
         self._separator, self._literal = separator, literal
         # A column mostly has far fewer distinct pieces than cells.
         self._read_piece: Callable[[str], CellLabels] = (
@@ -88,7 +90,8 @@ class CellReader:
         self._all_printed = not self._all_lists and all(
             text.lstrip().startswith(_PYTHON_STARTS) and _is_printed(text) for text in strings
         )
-        self.percentages = any("%" in text for text in strings) and are_percentages(strings)
+        has_sign = any("%" in text for text in strings)
+        self.percentages = has_sign and are_percentages(strings, known)
 
     def read(self, cell: Any) -> CellLabels:
         """Return the labels in a cell; raise ``LabelProblem`` if they cannot be read."""

@@ -262,8 +262,10 @@ class LabelColumns:
         candidates = rows.candidates(classes, codes)
         notices = [*reading.notices]
         if reading.unsure:
-            count = sum(np.isin(cells.codes, unsure).tolist())
-            notices.append(unsure_notice(reading.unsure, count, votes=self.votes))
+            rows_meant = np.isin(cells.codes, unsure)
+            if self.votes:
+                rows_meant = np.any([rows for rows, _ in cells.having("?")], axis=0)
+            notices.append(unsure_notice(reading.unsure, int(rows_meant.sum()), votes=self.votes))
         return LabelsInTable(candidates, empty, rows.negative, note, tuple(notices))
 
     def _reading(self, cells: "_LabelCells", labels: tuple[str, ...]) -> "_Reading":
@@ -281,7 +283,12 @@ class LabelColumns:
                 if_empty = "" if self.column_per_label else f" {notice}"
                 return _Reading(readers, notices=(notice,) if notice else (), if_empty=if_empty)
         by_cell = [
-            CellReader(distinct, separator=self.separator, literal=self.literal)
+            CellReader(
+                distinct,
+                separator=self.separator,
+                literal=self.literal,
+                known=self.classes or (),
+            )
             for distinct in cells.distinct
         ]
         notices = [
@@ -290,9 +297,7 @@ class LabelColumns:
             if reader.percentages
         ]
         reading = _Reading(by_cell, notices=tuple(notices))
-        if self.literal or not any(
-            cells.rows_with("?", column)[0] for column in range(len(cells.names))
-        ):
+        if self.literal or not any(rows.any() for rows, _ in cells.having("?")):
             return reading
         as_they_are = replace(self, votes=False)
         named = (
@@ -438,15 +443,17 @@ class _LabelCells(NamedTuple):
         bad = np.isin(self.column_codes[column], list(problems))
         return _label_error(bad, held, problems[number])
 
-    def rows_with(self, sign: str, column: int) -> tuple[int, Any]:
-        """Return how many rows of a column have a cell with a sign, and the first such cell."""
-        having = [
-            number
-            for number, cell in enumerate(self.distinct[column])
-            if isinstance(cell, str) and sign in cell
-        ]
-        count = int(np.isin(self.column_codes[column], having).sum())
-        return count, self.distinct[column][having[0]] if having else None
+    def having(self, sign: str) -> list[tuple[BoolArray, Any]]:
+        """Return which rows of every column have a cell with a sign, and the first such cell."""
+        found: list[tuple[BoolArray, Any]] = []
+        for codes, distinct in zip(self.column_codes, self.distinct, strict=True):
+            numbers = [
+                number
+                for number, cell in enumerate(distinct)
+                if isinstance(cell, str) and sign in cell
+            ]
+            found.append((np.isin(codes, numbers), distinct[numbers[0]] if numbers else None))
+        return found
 
 
 def _combine(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
@@ -489,9 +496,9 @@ def _label_error(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) ->
 
 
 def _percentages_notice(cells: _LabelCells, column: int) -> str:
-    count, first = cells.rows_with("%", column)
+    rows, first = cells.having("%")[column]
     return (
-        f"Percentages were read as weights in {row_count(count)} of column "
+        f"Percentages were read as weights in {row_count(int(rows.sum()))} of column "
         f"{cells.names[column]!r}, such as {quote_value(first)}. What is missing to 100 % belongs "
         f"to all other labels together. If they belong to labels, use {LITERAL_OPTION}."
     )

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from disambig.tabular.table_cells import is_blank
 
@@ -49,14 +49,17 @@ def left_over(pairs: Sequence[tuple[str, float]]) -> float:
     return rest if rest > _ROUNDING else 0.0
 
 
-def are_percentages(cells: Iterable[str]) -> bool:
+def are_percentages(cells: Iterable[str], known: Collection[str] = ()) -> bool:
     """Tell whether the percentages in the cells of a column are weights of labels.
 
     Every cell with a percentage must be one label for each. And one must have several, or its
-    label must be elsewhere without: ``milk 3%`` and ``milk 1%`` alone are two labels.
+    label must be elsewhere without: ``milk 3%`` and ``milk 1%`` alone are two labels. ``known`` are
+    the labels of a model; if one has a percentage itself, percentages are parts of labels.
     """
+    if any("%" in label for label in known):
+        return False
     alone: set[str] = set()
-    bare: set[str] = set()
+    bare = set(known)
     several = False
     for cell in cells:
         if "%" not in cell:

@@ -48,14 +48,18 @@ def without_marks(cell: CellLabels, marked: frozenset[str]) -> tuple[CellLabels,
 
 def unsure_notice(marked: frozenset[str], count: int, *, votes: bool) -> str:
     """Return what a person should know of how labels with a question mark were read."""
-    meaning = (
-        "as a vote like any other"
-        if votes
-        else f"as unsure: such a label has {PROBABLY:.0%} of the weight, all others the rest"
-    )
+    if votes:
+        meaning = f"read as a vote like any other, in {row_count(count)}"
+    elif count:
+        meaning = (
+            f"read as unsure: such a label has {PROBABLY:.0%} of the weight, all others the rest, "
+            f"in {row_count(count)}"
+        )
+    else:
+        meaning = "left out: its row has another label without one"
     return (
-        f"A question mark behind a label, such as {quote_value(min(marked))}, was read {meaning}, "
-        f"in {row_count(count)}. If it belongs to the label, use {LITERAL_OPTION}."
+        f"A question mark behind a label, such as {quote_value(min(marked))}, was {meaning}. If it "
+        f"belongs to the label, use {LITERAL_OPTION}."
     )
 
 
