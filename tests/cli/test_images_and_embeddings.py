@@ -27,7 +27,7 @@ def test_images_are_found_beside_the_table_and_kept_as_numbers_there(signs, tmp_
     shutil.copytree(signs, folder)
     said = accepted("audit", folder / "signs.csv", "--truth=truth").out
     assert "60 rows, 1 feature (1 image)" in said
-    assert "Read 'photo' as images: 484 numbers each, by built-in." in said
+    assert "each described by 484 numbers (--image-model built-in)." in " ".join(said.split())
     kept = sorted((folder / "signs.csv.described").iterdir())
     assert len(kept) == 1
 

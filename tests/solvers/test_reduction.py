@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from disambig.solvers import reduction as module
-from disambig.solvers.reduction import Reduction, full_columns
+from disambig.solvers.reduction import Reduction, columns_beside_words
 
 
 def words(n_rows=40, n_columns=30, seed=0):
@@ -38,10 +38,19 @@ def test_directions_are_those_of_a_singular_value_decomposition(monkeypatch):
 def test_columns_that_most_rows_fill_stay_as_they_are():
     numbers = np.random.default_rng(1).normal(size=(40, 2))
     X = sparse.csr_array(sparse.hstack([words()[:, :5], numbers, words()[:, 5:]]))
-    assert full_columns(X).tolist() == [5, 6]
+    assert columns_beside_words(X).tolist() == [5, 6]
     learned = Reduction.fit(X)
     np.testing.assert_array_equal(learned.apply(X)[:, :2], numbers)
     assert learned.width == 2 + 30
+
+
+def test_categories_stay_as_they_are_the_most_frequent_if_they_are_many(monkeypatch):
+    category = np.eye(60)[np.arange(60) % 7, :7]
+    X = sparse.csr_array(sparse.hstack([category, words(60)]))
+    assert columns_beside_words(X).tolist() == list(range(7))
+    np.testing.assert_array_equal(Reduction.fit(X).apply(X)[:, :7], category)
+    monkeypatch.setattr(module, "_MOST_MARKS", 4)
+    assert columns_beside_words(X).tolist() == [0, 1, 2, 3]
 
 
 def test_columns_that_are_all_full_are_all_kept():
@@ -72,6 +81,7 @@ def test_what_is_read_from_arrays_gives_the_same_bits():
         {"kept": np.array([0.5])},
         {"directions": np.zeros((3, 29), np.float32)},
         {"directions": np.zeros((3, 30))},
+        {"directions": np.full((3, 30), np.nan, np.float32)},
         {"more": np.zeros(3)},
     ],
 )

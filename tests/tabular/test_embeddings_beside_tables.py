@@ -134,3 +134,13 @@ def test_features_do_not_depend_on_how_many_columns_are_read_at_a_time(
     exactly = 0 if at_a_time > 1 else 1e-12  # of one column NumPy adds up in another order
     np.testing.assert_allclose(again.transform(values), expected, rtol=exactly, atol=exactly)
     assert again.state == whole.state
+
+
+def test_however_many_numbers_they_are_they_count_as_a_text_at_most():
+    narrow, wide = (np.random.default_rng(0).normal(size=(300, width)) for width in (64, 484))
+    for embeddings, length in ((narrow, 8), (wide, 8), (wide[:, :9], 3)):
+        plan, values, _ = plan_columns(FRAME, features="size", embeddings=embeddings)
+        transformer = FeatureTransformer.fit(values, plan, scaling="standard")
+        features = transformer.transform(values)
+        assert (features[:, 0] ** 2).mean() == pytest.approx(1)
+        assert (features[:, 1:] ** 2).sum(axis=1).mean() == pytest.approx(length**2)

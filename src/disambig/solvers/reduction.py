@@ -1,4 +1,4 @@
-"""Sparse rows as short dense ones: full columns as they are, the others by their main directions.
+"""Sparse rows as short dense ones: numbers and categories as they are, words by main directions.
 
 For methods that cannot learn from sparse features, such as the words of texts.
 """
@@ -19,6 +19,7 @@ _MOST_ROWS = 20_000
 _POWER_ITERATIONS = 3
 # A column that more rows fill is a number beside the texts, not a word of them.
 _FULL = 0.5
+_MOST_MARKS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Reduction:
         # slow to import
         from sklearn.utils.extmath import randomized_svd
 
-        kept = full_columns(X)
+        kept = columns_beside_words(X)
         others = _columns_beside(X, kept)[:: -(-X.shape[0] // _MOST_ROWS)]
         n_directions = min(MOST_DIRECTIONS, *others.shape)
         if not n_directions:
@@ -77,14 +78,23 @@ class Reduction:
             raise ValueError("the columns that a reduction keeps must be some of all, in order")
         if directions.dtype != np.float32 or directions.shape[1:] != (n_features - len(kept),):
             raise ValueError("the directions of a reduction do not have its number of features")
+        if not np.isfinite(directions).all():
+            raise ValueError("the directions of a reduction must be finite")
         return cls(n_features, np.array(kept), np.array(directions))
 
 
-def full_columns(X: Sparse) -> IntArray:
-    """Return the columns of a CSR array that more than half of the rows fill."""
-    columns: IntArray = np.flatnonzero(
-        np.bincount(X.indices[X.data != 0], minlength=X.shape[1]) > _FULL * X.shape[0]
-    )
+def columns_beside_words(X: Sparse) -> IntArray:
+    """Return the columns of a CSR array that are no words of texts, as far as can be told.
+
+    These are columns that more than half of the rows fill; and the most frequent of those that are
+    1 wherever they are filled, such as the categories of a column.
+    """
+    filled = X.data != 0
+    counts = np.bincount(X.indices[filled], minlength=X.shape[1])
+    ones = np.bincount(X.indices[X.data == 1], minlength=X.shape[1])
+    marks = np.flatnonzero((counts > 0) & (ones == counts))
+    most_frequent = marks[np.argsort(-counts[marks], kind="stable")[:_MOST_MARKS]]
+    columns: IntArray = np.union1d(np.flatnonzero(counts > _FULL * X.shape[0]), most_frequent)
     return columns
 
 

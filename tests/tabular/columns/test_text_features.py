@@ -119,6 +119,7 @@ def spoilt(name, change):
         ("words", lambda array: np.array([array])),
         ("words.weights", lambda array: array[1:]),
         ("words.weights", lambda array: -array),
+        ("words.weights", lambda array: np.full_like(array, np.inf)),
         ("words.weights", lambda array: array.astype(np.float32)),
         ("pieces", lambda array: np.concatenate([array, array])),
         ("others", lambda array: array),

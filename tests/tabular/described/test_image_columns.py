@@ -57,7 +57,7 @@ def test_values_are_the_numbers_of_the_files_in_single_precision(signs):
     np.testing.assert_array_equal(values[names].to_numpy(), expected)
     assert (values[names].dtypes == np.float32).all()
     assert values["size"].tolist() == frame["size"].tolist()
-    assert any("484 numbers each, by built-in" in notice for notice in notices)
+    assert any("484 numbers (--image-model built-in)" in notice for notice in notices)
     pd.testing.assert_frame_equal(column_values(frame, plan, described), values)
 
 

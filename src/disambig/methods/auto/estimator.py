@@ -64,8 +64,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     learners : sequence of str, default=("em", "sure", "forest", "boosting", "ncpd_plus")
         Names of methods. Those that cannot learn the data at hand (weights of rows or classes, very
         many rows) are left out. Of sparse features, such as words, linear learners get all, and the
-        others a truncated SVD beside the columns that most rows fill. By default "clpl" then takes
-        the place of "em", and where most rows fill no column, trees and networks are left out.
+        others a truncated SVD beside columns that most rows fill, or that are 1 where they are not
+        0. By default "clpl" then takes the place of "em", and where all others are positive, as
+        those of words, trees and networks are left out.
     time_budget : float, optional
         Seconds that training may take. Before it starts, the time of every learner is estimated,
         and the quickest are taken as long as there is time; one is always trained. The result then

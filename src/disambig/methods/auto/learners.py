@@ -17,7 +17,6 @@ from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, 
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fit_copies, judge_by_others
 from disambig.solvers.calibration import Calibration, calibrate_predictions
-from disambig.solvers.reduction import full_columns
 
 # Linear, kernel, trees of two kinds, networks.
 LEARNERS = ("em", "sure", "forest", "boosting", "ncpd_plus")
@@ -68,7 +67,8 @@ def default_learners(
         return LEARNERS
     takes_all = can_learn(LINEAR_OF_WORDS, candidates, class_weight=class_weight)
     linear = LINEAR_OF_WORDS if takes_all else LEARNERS[0]
-    only_words = not len(full_columns(X))
+    # Standardised numbers are negative in some rows, counts and TF-IDF in none.
+    only_words = X.data.min(initial=0) >= 0
     return (linear, LEARNERS[1]) if only_words else (linear, *LEARNERS[1:])
 
 

@@ -39,11 +39,12 @@ def plan_described(name: str, kind: DescribedKind, described: DescribedColumns) 
 
 
 def described_notices(plan: ColumnPlan) -> list[str]:
-    """Say which columns were read as images, which nobody may have asked for, and what else."""
+    """Say which columns are described, and by what, and whether embeddings are used."""
     beside = [f"Each row has an embedding of {plan.embeddings:,} numbers."]
     return [
-        f"Read {column.name!r} as {column.kind}s: {column.described_by.width:,} numbers each, by "
-        f"{column.described_by.name}."
+        f"Read {column.name!r} as {column.kind}s, each described by "
+        f"{column.described_by.width:,} numbers (--{column.kind}-model "
+        f"{column.described_by.name})."
         for column in plan.columns
         if column.described_by is not None
     ] + beside[: plan.embeddings]

@@ -192,7 +192,8 @@ def _rebuilt(kind: Kind, text: AnyArray, weights: AnyArray) -> Terms:
     terms = bytes(text).decode().split(_SEPARATOR)
     if weights.shape != (len(terms),) or len(terms) > _MOST_TERMS:
         raise ValueError("every term of a text needs a weight, and there is a limit to terms")
+    weigh_something = (weights > 0) & np.isfinite(weights)
     # Rising: sorted, and none of them twice.
-    if not all(map(str.__lt__, terms, terms[1:])) or not (weights > 0).all():
+    if not all(map(str.__lt__, terms, terms[1:])) or not weigh_something.all():
         raise ValueError("the terms of a text must be in order, and weigh something")
     return Terms(kind, terms, np.array(weights))

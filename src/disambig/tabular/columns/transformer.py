@@ -34,8 +34,9 @@ _HEAVY_TAIL = 2.0
 _MOST_QUANTILES = 1000
 _COLUMNS_AT_A_TIME = 128
 # The length of the row of a text, where that of a number is about 1: a text tells as much as many
-# numbers, and linear methods with their usual penalties learn the most from it.
-_LENGTH_OF_TEXT = 8.0
+# numbers, and linear methods with their usual penalties learn the most from it. The many numbers of
+# an image or an embedding have this length at most, or they would drown the columns beside them.
+_LENGTH = 8.0
 _TEXT, _REDUCTION = "text", "reduction"
 
 
@@ -59,12 +60,13 @@ class FeatureTransformer:
 
     Numbers, booleans and parts of dates have their median in place of what is missing, stay within
     what the rows of the fit held, and are scaled to mean 0 and variance 1, unless the method scales
-    features itself; the parts of a date that begin again, such as the weekday, then count half. A
-    number with a heavy tail has the normal score of its rank beside it. Columns of 0 and 1 say
-    where a number has the one value that stands out in the rows of the fit, such as 0, and what was
-    missing, if anything was there. Categories are columns of 0 and 1, what is missing being a
-    category too; the rarer of more than ``MOST_CATEGORIES`` share a column. Texts are TF-IDF of
-    words and pieces of words, which are sparse, or their main directions.
+    features itself; the parts of a date that begin again, such as the weekday, then count half, and
+    the numbers of an image or an embedding as much as a text. A number with a heavy tail has the
+    normal score of its rank beside it. Columns of 0 and 1 say where a number has the one value that
+    stands out in the rows of the fit, such as 0, and what was missing, if anything was there.
+    Categories are columns of 0 and 1, what is missing being a category too; the rarer of more than
+    ``MOST_CATEGORIES`` share a column. Texts are TF-IDF of words and pieces of words, which are
+    sparse, or their main directions.
 
     Networks, kernels and linear models see how far a number is from the mean: not that it did not
     rain at all, and hardly that a small company is ten times as large as another.
@@ -121,6 +123,9 @@ class FeatureTransformer:
         scale = FeatureScale(scaling, _prefixed(learned, _SCALER)) if names.numbers else None
         if scale is not None and scaling == "standard":
             scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
+            for block in names.blocks:
+                longer = np.sqrt(len(block)) / _LENGTH
+                scale.learned["scale_"][names.places(block)] *= max(1.0, longer)
         ranks = None
         if tails:
             quantiles = _quantiles(with_gaps[:, tails])
@@ -167,7 +172,7 @@ class FeatureTransformer:
 
     def _of_texts(self, values: pd.DataFrame) -> Sparse:
         parts = [texts.transform(values[name].tolist()) for name, texts in self.texts.items()]
-        return sparse.csr_array(sparse.hstack(parts, format="csr")) * _LENGTH_OF_TEXT
+        return sparse.csr_array(sparse.hstack(parts, format="csr")) * _LENGTH
 
     def _without_texts(self, values: pd.DataFrame) -> FloatArray:
         features = np.zeros((len(values), self._n_beside_texts))

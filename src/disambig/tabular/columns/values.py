@@ -101,7 +101,9 @@ class PlannedColumn(Record):
             raise ValueError(f"{self.name!r}: a date, and nothing else, needs a 'date_format'")
         described = self.described_by is not None
         if (self.kind == "image") != described and (self.kind != "text" or not described):
-            raise ValueError(f"{self.name!r}: an image, and none but texts, needs a 'described_by'")
+            raise ValueError(
+                f"{self.name!r}: an image needs a 'described_by'; else only a text may have one"
+            )
         return self
 
 
@@ -292,6 +294,7 @@ class ValueNames:
     marked: list[str]  # those that may have a mark for gaps: of several the first
     amounts: list[str]  # those that may have a heavy tail, or a value that stands out
     repeating: list[str]  # the parts of dates that begin again
+    blocks: list[list[str]]  # those of a described column, and embeddings, each a block
     categories: list[str]
     texts: list[str]
 
@@ -301,8 +304,10 @@ class ValueNames:
         named = list(zip(plan.columns, value_names(plan), strict=True))
         of_numbers = [names for column, names in named if not column.is_string]
         of_dates = [names for column, names in named if column.kind == "date"]
+        beside = embedding_names(plan)
+        blocks = [names for column, names in named if column.described_by is not None]
         return cls(
-            numbers=[*chain.from_iterable(of_numbers), *embedding_names(plan)],
+            numbers=[*chain.from_iterable(of_numbers), *beside],
             marked=[names[0] for names in of_numbers],
             amounts=[names[0] for column, names in named if column.kind == "number"],
             repeating=[
@@ -311,6 +316,7 @@ class ValueNames:
                 for part, name in zip(DATE_PARTS, names, strict=True)
                 if part in REPEATING_PARTS
             ],
+            blocks=[*blocks, beside] if beside else blocks,
             categories=[names[0] for column, names in named if column.kind == "category"],
             texts=[
                 names[0] for column, names in named if column.kind == "text" and column.is_string
