@@ -307,3 +307,15 @@ def test_beliefs_that_the_model_does_not_bear_out_are_calibrated_as_before(hones
     np.testing.assert_array_equal(
         calibrate_choices(said, loud, beliefs=True), calibrate_choices(said, loud)
     )
+
+
+def test_beliefs_of_a_minority_of_rows_do_not_decide_for_all(honest, sets):
+    said, truth = honest
+    mask, modest = sets.to_mask(), weighted_sets(sets, truth, 0.8).weights.toarray()
+    with_beliefs = np.arange(N_ROWS) % 3 == 0
+    weights = np.where(with_beliefs[:, None], modest, mask)
+    some = CandidateLabels.from_mask(mask, sets.classes, weights=weights)
+    assert calibration._trust_in_weights(said, some) >= 1
+    np.testing.assert_array_equal(
+        calibrate_choices(said, some, beliefs=True), calibrate_choices(said, some)
+    )
