@@ -10,7 +10,12 @@ from disambig import CandidateLabels, clean_table, read_table
 from disambig._core.errors import TableError
 from disambig.tabular import write_table
 from disambig.tabular.accuracy import Accuracy
-from disambig.tabular.clean_details import CleanDetails, describe_cleaning
+from disambig.tabular.clean_details import (
+    CleanDetails,
+    describe_cleaning,
+    details_path,
+    read_details,
+)
 from disambig.tabular.cleaned_table import CleanedTable, Provenance, read_cleaned
 from disambig.tabular.cleaning import clean_task, summarise_cleaning
 from disambig.tabular.listener import FitListener
@@ -361,3 +366,28 @@ def test_networks_said_nothing_of_a_label_that_was_chosen_from_outside_the_set()
     per_network = {1: [[0.6, 0.4]], 4: [[0.9, 0.1]]}
     rows = read_cleaned(MISSES, made_by(MISSES, per_network=per_network))
     assert rows.per_network == {0: [[0.6, 0.4]]}
+
+
+def test_rows_of_known_labels_tell_what_the_model_said_before(tmp_path):
+    frame = three_clouds(30)
+    frame["truth"] = frame["truth"].where(frame.index >= 25, "")
+    words = ["clean", "three.csv", "--out", "clean.csv"]
+    found = []
+    for name, truth in (("knowing", "truth"), ("blind", None)):
+        out = tmp_path / f"{name}.csv"
+        clean_table(
+            frame, truth=truth, ignore="truth", method="plknn", n_folds=2, out=out, command=words
+        )
+        found.append(read_cleaned(read_table(out), read_details(details_path(out))))
+    knowing, blind = found
+    assert (knowing.truth, blind.truth) == ("truth", None)
+    assert blind.unaided_confidences == {}
+    assert min(knowing.unaided_confidences) == 25
+    rows, columns = blind.candidates.pairs()
+    for row, shares in knowing.unaided_confidences.items():
+        assert len(shares) > 1
+        names = blind.candidates.classes[columns[rows == row]].tolist()
+        assert shares == pytest.approx(dict(zip(names, blind.confidences[rows == row])))
+    assert knowing.provenance.command == tuple(words)
+    assert knowing.provenance.made_at[:2] == "20"
+    assert knowing.features["number"] == ["length", "width"]

@@ -1,5 +1,6 @@
 """``disambig clean``: choose a label for every row of your own table."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -145,6 +146,7 @@ def clean(
             out=out,
             delimiter=delimiter,
             excel_safe=excel_safe,
+            command=sys.argv[1:],
             listener=view,
         )
     if json:

@@ -15,6 +15,7 @@ from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known
 
 _DECIMALS = 6
+_MOST_UNAIDED = 2_000
 
 
 def label_columns(
@@ -48,6 +49,19 @@ def miss_columns(task: TableTask, judged: JudgedRows) -> pd.DataFrame:
         label = np.where(missed, task.truth, label)
     columns = (np.round(probability, _DECIMALS), label)
     return pd.DataFrame(dict(zip(MISS_COLUMNS, columns, strict=True)))
+
+
+def unaided_confidences(task: TableTask, confidences: Sparse) -> dict[int, str]:
+    """Return what a model said of ambiguous rows whose true label is known, by row.
+
+    A review shows some of them as they would look if it were not known.
+    """
+    if task.truth is None:
+        return {}
+    rows = np.flatnonzero(is_known(task.truth) & (task.candidates.sizes > 1))[:_MOST_UNAIDED]
+    sets = task.candidates[rows]
+    values = sets.values_of(confidences[rows]).round(_DECIMALS).clip(0, 1)
+    return dict(zip(rows.tolist(), write_weighted_cells(sets, values), strict=True))
 
 
 def let_leave(

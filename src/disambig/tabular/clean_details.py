@@ -4,7 +4,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -22,7 +23,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence
-from disambig.tabular.labels.label_cells import write_weighted_cells
+from disambig.tabular.labels.label_cells import read_weighted_cell, write_weighted_cells
 from disambig.tabular.labels.row_groups import RUNS
 from disambig.tabular.true_labels import is_known
 
@@ -62,6 +63,8 @@ class Cleaning:
     relabelled: int = 0  # rows whose label is now one from outside the set
     # Where groups promise something: the sets that tell each other, and rows by themselves.
     free: tuple[CandidateLabels, Sparse] | None = None
+    # By row, where the true label is known: what the model said of the candidates before that.
+    unaided: Mapping[int, str] = field(default_factory=dict)
 
 
 class CleanDetails(BaseModel):
@@ -74,6 +77,12 @@ class CleanDetails(BaseModel):
     kind: Literal["disambig cleaning"] = _KIND
     version: Literal[1] = _VERSION
     disambig: str = __version__
+    # Of files before version 0.3 the next four are not known.
+    made_at: str | None = None  # in UTC
+    command: list[str] = Field(default_factory=list)  # words after "disambig"; none from Python
+    truth: str | None = None  # column of true labels
+    # By row, counted from 1, where the true label is known: what the model said before that.
+    unaided_confidences: dict[int, str] = Field(default_factory=dict)
     # Of the rows with several candidates; older files say nothing of it.
     evidence: Evidence | None = None
     true_labels: int = 0  # rows whose true label was known, and chosen
@@ -152,12 +161,18 @@ def describe_cleaning(
     prefix: str,
     labels: list[str],
     id: str | None,  # noqa: A002
+    truth: str | None = None,
+    command: Sequence[str] = (),
 ) -> CleanDetails:
     """Return how a cleaned table came about."""
     parameters = method.get_params(deep=False).items()
     # Groups that came with sets from elsewhere are nowhere in the table.
     promise = None if task.group is None else task.candidates.promise
     return CleanDetails(
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=list(command),
+        truth=truth,
+        unaided_confidences={row + 1: cell for row, cell in cleaning.unaided.items()},
         method=method.card.name,
         parameters={
             name: str(value)
@@ -220,6 +235,20 @@ def read_details(path: str | os.PathLike[str]) -> CleanDetails | None:
             f"{path} is not what disambig clean wrote: at {where}, {first['msg']}. Move it away, "
             "or clean again."
         ) from error
+
+
+def read_cells_of_rows(cells: Mapping[int, str]) -> dict[int, Mapping[str, float]]:
+    """Return confidences by row counted from 0, from cells by row counted from 1.
+
+    A cell that somebody has edited beyond recognition is left out.
+    """
+    found: dict[int, Mapping[str, float]] = {}
+    for number, cell in cells.items():
+        try:
+            found[number - 1] = read_weighted_cell(cell)
+        except ValueError:
+            continue
+    return found
 
 
 def belong_to(details: CleanDetails, cells: Iterable[str]) -> bool:

@@ -13,13 +13,18 @@ from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
-from disambig.tabular.clean_details import CleanDetails, belong_to, doubtful_first
+from disambig.tabular.clean_details import (
+    CleanDetails,
+    belong_to,
+    doubtful_first,
+    read_cells_of_rows,
+)
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.labels.row_groups import groups_of
-from disambig.tabular.read_groups import read_free_confidences, read_groups
+from disambig.tabular.read_groups import read_groups
 from disambig.tabular.read_misses import has_misses, listed_labels, read_misses
 from disambig.tabular.second_look import second_look
 from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
@@ -38,6 +43,8 @@ class Provenance:
 
     judged_by: str = ""  # whose confidences these are
     accuracy: str = ""  # how many labels are right where the truth is known
+    made_at: str = ""  # date and time, in UTC
+    command: tuple[str, ...] = ()  # arguments of disambig that made the table
     about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
 
 
@@ -79,6 +86,12 @@ class CleanedTable:
     free_confidences : mapping from row to mappings from label to share
         What was believed of a row by itself before its group said anything; for all rows of groups
         with a doubtful row, where groups promise something.
+    features : mapping from kind to names of columns
+        The columns that the labels were learned from, where that is known.
+    truth : str or None
+        The column of ``values`` that holds true labels.
+    unaided_confidences : mapping from row to mappings from label to share
+        What the model said of rows whose true label is known, before that was chosen.
 
     See Also
     --------
@@ -112,6 +125,9 @@ class CleanedTable:
     label_if_missed: IntArray | None = None
     group: str | None = None
     free_confidences: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    features: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    truth: str | None = None
+    unaided_confidences: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def confidence(self) -> FloatArray:
@@ -233,7 +249,10 @@ def read_cleaned(
         histories=details.histories,
         provenance=_provenance(details),
         evidence=details.evidence,
-        free_confidences=read_free_confidences(details),
+        free_confidences=read_cells_of_rows(details.free_confidences),
+        features=details.features,
+        truth=details.truth if details.truth in frame.columns else None,
+        unaided_confidences=read_cells_of_rows(details.unaided_confidences),
     )
 
 
@@ -242,6 +261,8 @@ def _provenance(details: CleanDetails) -> Provenance:
     return Provenance(
         judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
         accuracy=_accuracy(details),
+        made_at=details.made_at or "",
+        command=tuple(details.command),
         about={
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),

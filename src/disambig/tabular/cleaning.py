@@ -1,7 +1,7 @@
 """Choose a label for every row of a table."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -15,7 +15,12 @@ from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
-from disambig.tabular.clean_columns import label_columns, let_leave, miss_columns
+from disambig.tabular.clean_columns import (
+    label_columns,
+    let_leave,
+    miss_columns,
+    unaided_confidences,
+)
 from disambig.tabular.clean_details import (
     Cleaning,
     check_details_are_ours,
@@ -176,6 +181,7 @@ def clean_table(
     out: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
     excel_safe: bool = False,
+    command: Sequence[str] = (),
     listener: FitListener | None = None,
 ) -> pd.DataFrame:
     """Return a table with the most likely label of every row, and how sure it is.
@@ -258,6 +264,9 @@ def clean_table(
         Delimiter of a CSV or TSV file.
     excel_safe : bool, default=False
         Whether to keep a spreadsheet from reading cells as formulas; see ``write_table``.
+    command : sequence of str, optional
+        Arguments of ``disambig`` that this call stands for. They are kept in the details, so that
+        pages can say how to make the table again.
     listener : FitListener, optional
         Is told about progress, and about the result.
 
@@ -364,6 +373,8 @@ def clean_table(
                 prefix=prefix,
                 labels=list(label_column_names(labels, frame)),
                 id=id,
+                truth=truth,
+                command=command,
             )
             write_details(details, out)
     listener.on_cleaned(summary)
@@ -422,6 +433,7 @@ def clean_task(
             confidences = told_by_groups(task, of_rows, judged)
     choice, confidence, relabelled = _choices(task, confidences, judged, relabel=relabel)
     candidates, free = task.candidates, None
+    unaided = {} if judged is None else unaided_confidences(task, confidences)
     if judged is not None and candidates.promise is not None:
         free = candidates, of_rows
         if task.truth is not None:
@@ -447,6 +459,7 @@ def clean_task(
         misses=None if judged is None else judged.misses,
         relabelled=int(relabelled.sum()),
         free=free,
+        unaided=unaided,
     )
 
 

@@ -1,7 +1,5 @@
 """The groups of a cleaned table: from its own column, and from the details of the cleaning."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
@@ -10,7 +8,6 @@ from disambig._core.messages import quote_value
 from disambig.candidates.groups import Promise
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.clean_details import CleanDetails
-from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.labels.row_groups import RUNS, RowGroups
 
 
@@ -48,17 +45,3 @@ def read_groups(
         # Sets of rows that were settled since are no longer equal to those of their neighbours.
         groups = np.repeat(np.arange(len(lengths)), lengths)
     return candidates.with_groups(groups, promise=promise), details.group
-
-
-def read_free_confidences(details: CleanDetails) -> dict[int, Mapping[str, float]]:
-    """Return the confidences of rows by themselves, by row counted from 0.
-
-    A cell that somebody has edited beyond recognition is left out.
-    """
-    found: dict[int, Mapping[str, float]] = {}
-    for number, cell in details.free_confidences.items():
-        try:
-            found[number - 1] = read_weighted_cell(cell)
-        except ValueError:
-            continue
-    return found
