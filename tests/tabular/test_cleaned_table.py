@@ -387,7 +387,9 @@ def test_rows_of_known_labels_tell_what_the_model_said_before(tmp_path):
     for row, shares in knowing.unaided_confidences.items():
         assert len(shares) > 1
         names = blind.candidates.classes[columns[rows == row]].tolist()
-        assert shares == pytest.approx(dict(zip(names, blind.confidences[rows == row])))
+        assert shares == pytest.approx(
+            dict(zip(names, blind.confidences[rows == row], strict=True))
+        )
     assert knowing.provenance.command == tuple(words)
     assert knowing.provenance.made_at[:2] == "20"
     assert knowing.features["number"] == ["length", "width"]
