@@ -86,7 +86,7 @@ def test_columns_of_annotators_give_the_same_as_a_long_table():
     _, counted = cleaned(wide, alike)
     assert not counted[added].equals(by_columns[added])
     # One column is nobody to be compared with.
-    assert not LabelColumns(columns=("ann",), votes=True).weighs_annotators
+    assert not LabelColumns(columns=("ann",), votes=True).weighs_annotators(wide)
 
 
 def test_rows_with_single_answers_are_learned_from_in_two_rounds():
