@@ -56,7 +56,7 @@ weights = model.classifier.coef_[:, : len(words)]
 figure, all_axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
 for axes, topic, of_topic in zip(all_axes, model.classes, weights, strict=True):
     best = np.argsort(of_topic)[-6:]
-    axes.barh([words[place] for place in best], of_topic[best], color="#4c72b0")
+    axes.barh([words[place] for place in best], of_topic[best], color="C0")
     axes.set(title=topic, xlabel="weight")
 
 # %%

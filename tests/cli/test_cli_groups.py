@@ -95,7 +95,7 @@ def test_what_cannot_be_is_refused_with_what_to_type(table, command, words, mess
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--group", "photo"], "Name the column of these sets by --labels"),
+        (["--group", "photo"], "Name their column by --labels"),
         (["--empty", "all"], "--empty is about candidate labels of the new rows (--labels)"),
         (["--labels", "x"], "Labels cannot be read"),
     ],

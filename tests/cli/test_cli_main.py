@@ -59,7 +59,7 @@ def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> N
     assert set(re.findall(r"<[a-z][^>]*>", output)) <= {
         "<refuse|all>",
         "<table|curves|ablation|groups>",
-        "<sets|truth|none>",
+        "<sets|beliefs|truth|none>",
         "<safe|weak|estimated>",
         "<cover|exclusive>",
     }

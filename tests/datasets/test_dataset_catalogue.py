@@ -246,7 +246,7 @@ def test_options_that_do_not_apply_are_refused(tmp_path: Path) -> None:
         load_dataset("glass", folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["toys.xls", "toys.csv.gz", "toys"])
+@pytest.mark.parametrize("name", ["toys.xls", "toys.xls.gz", "toys"])
 def test_a_file_of_an_unknown_format_is_refused_with_the_known_ones(
     name: str, tmp_path: Path
 ) -> None:

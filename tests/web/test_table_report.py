@@ -146,7 +146,8 @@ def test_only_the_most_frequent_labels_are_drawn_together():
 
 def test_how_it_was_made_is_told_where_it_is_known():
     html = table_page(
-        five_rows(provenance=Provenance("", "Right.", {"method": "ncpd", "seed": "3"})), title="x"
+        five_rows(provenance=Provenance(accuracy="Right.", about={"method": "ncpd", "seed": "3"})),
+        title="x",
     )
     assert "<dt>method</dt><dd>ncpd</dd><dt>seed</dt><dd>3</dd>" in section(html, "details")
     assert "<p>Right.</p>" in section(html, "overview")
