@@ -141,6 +141,9 @@ def test_from_an_export_over_the_queue_and_its_answers_to_clean_labels() -> None
     Path("decided.jsonl").write_text("\n".join(map(json.dumps, tasks)), encoding="utf-8")
     ((_, _, *rest),) = next_commands(run)
     accepted("import", "decided.jsonl", *rest)
+    Path("one.jsonl").write_text(json.dumps(tasks[0]), encoding="utf-8")
+    one = accepted("import", "one.jsonl", *(word.replace("decisions.", "one.") for word in rest))
+    assert "1 decision, for --decisions of 'disambig clean':" in one.err
     decisions = read_table("decisions.csv")
     assert list(decisions.columns) == ["item", "label"]
     for file in ("decisions.csv", "decided.jsonl"):  # the answers themselves, too

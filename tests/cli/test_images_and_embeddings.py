@@ -103,7 +103,8 @@ def test_embeddings_are_named_among_the_features(embedded, suffix, monkeypatch):
 
 def test_a_model_that_needs_embeddings_says_so(embedded, monkeypatch):
     monkeypatch.chdir(embedded)
-    accepted("fit", "pets.csv", "--features=pets.npy", "--id=item", *QUICK, "--out=model")
+    run = accepted("fit", "pets.csv", "--features=pets.npy", "--id=item", *QUICK, "--out=model")
+    assert "disambig predict model NEW.csv --features NEW.npy --out predictions.csv" in run.err
 
     missing = run_command_here("predict", "model", "new.csv", "--out=out.csv")
     others = run_command_here("predict", "model", "new.csv", "--features=pets.npy", "--out=out.csv")

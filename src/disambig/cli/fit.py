@@ -161,7 +161,7 @@ def fit(
     if model.coverage is not None:
         say(str(model.coverage))
     say_path("The model:", out)
-    _say_next(file, out, file_options)
+    _say_next(file, out, file_options, has_embeddings=columns["embeddings"] is not None)
 
 
 @contextmanager
@@ -186,11 +186,13 @@ def unweighted_classes(method: "PartialLabelClassifier") -> bool:
     return "class_weight" in parameters and parameters["class_weight"] is None
 
 
-def _say_next(file: str, model: Path, options: FileOptions) -> None:
+def _say_next(file: str, model: Path, options: FileOptions, *, has_embeddings: bool) -> None:
     # Beside the table that 'disambig example' writes are new rows; elsewhere we know of none.
     new = Path(file).with_name(f"new-{Path(file).name}")
     is_there = new.is_file()
     rows = [path_word(new), *option_words(options)] if is_there else ["NEW.csv"]
+    if has_embeddings:
+        rows += ["--features", "NEW.npy"]
     purpose = "predict labels" if is_there else "predict labels (NEW.csv: your new rows)"
     say_next((purpose, ["predict", path_word(model), *rows, "--out", "predictions.csv"]))
 

@@ -105,6 +105,7 @@ def import_(
     """
     # keeps --help quick
     from disambig._core.errors import ParameterError
+    from disambig._core.messages import plural
     from disambig.cli.console import (
         collected_notices,
         path_word,
@@ -152,10 +153,10 @@ def import_(
     if out == STANDARD_STREAM:
         return
     if decisions:
-        say_path(f"{len(frame):,} decisions, for --decisions of 'disambig clean':", out)
+        say_path(f"{plural(len(frame), 'decision')}, for --decisions of 'disambig clean':", out)
         return
     say_path("The table:", out)
-    if not excel_safe and counts.answers:
+    if not excel_safe and counts.labels:
         given = [path_word(out), *_option_words(imported)]
         say_next(
             ("look at it", ["audit", *given]),

@@ -105,7 +105,7 @@ def _with_unanswered(labels: LabelOptions, imported: Imported) -> LabelOptions:
     """Let items that nobody has answered yet have any label, unless somebody says otherwise."""
     counts = imported.counts()
     unanswered = counts.unanswered
-    if not counts.answers:
+    if not counts.labels:
         raise TableError(
             f"Nobody has answered yet: none of {plural(unanswered, 'item')} has a label."
         )

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from disambig import CandidateLabels, audit_candidates
 from disambig.tabular.audit.findings import Finding, LabelledRows
@@ -55,6 +56,21 @@ def test_labels_joined_by_another_separator_are_found():
 
 def test_labels_that_only_look_joined_are_fine_where_the_separator_was_used():
     assert "other_separator" not in look_at([["cat;dog"], ["cat"], ["dog", "cat"]])
+
+
+@pytest.mark.parametrize("odd", ["cat (70%), dog (40%)", "cat (70%), dog (30"])
+def test_cells_that_keep_percentages_from_being_weights_are_named(odd):
+    sets = [["cat (70%), dog (30%)"], ["cat (60%), dog (40%)"], ["cat"], [odd], ["dog"]] * 3
+    found = look_at(sets, separator_unused=True)
+    assert found["percentages_not_read"].rows == (4, 9, 14)
+    assert found["percentages_not_read"].message.startswith("Percentages in 9 rows were read as")
+    assert repr(odd) in found["percentages_not_read"].message
+    assert "other_separator" not in found
+
+
+def test_percentages_that_belong_to_single_labels_are_fine():
+    sets = [["milk 3%"], ["milk 1%"], ["sale (5% off, now)"]] * 3
+    assert "percentages_not_read" not in look_at(sets, separator_unused=True)
 
 
 def test_labels_spelled_alike_are_found_with_the_rows_of_the_rarer_one():

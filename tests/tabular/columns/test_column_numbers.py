@@ -141,6 +141,12 @@ def test_a_word_for_a_gap_is_one_where_everything_else_is_a_number(word):
     np.testing.assert_array_equal(new, [np.nan, np.nan, 3])
 
 
+def test_several_words_for_gaps_are_named_together():
+    *_, notices = planned({"age": ["1.5", "-", "2", "?", "3"]})
+    (notice,) = notices
+    assert notice.startswith("In 'age' '-', '?' count as gaps (2 rows, the first is row 2)")
+
+
 def test_words_for_gaps_stay_what_they_are_among_words():
     plan, *_ = planned({"answer": ["yes", "?", "maybe", "?"]})
     assert plan.by_kind() == {"category": ["answer"]}

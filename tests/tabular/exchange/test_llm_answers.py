@@ -321,7 +321,10 @@ def test_the_command_imports_answers_and_says_how_to_go_on(tmp_path, monkeypatch
     assert result.exit_code == 0, result.output
     assert "'NYC' (1 time, first in row 10)" in " ".join(result.output.split())
     assert "--labels label --id id --empty all" in " ".join(result.output.split())
-    assert "10 items" in result.output
+    # Shares say nothing of how many answers there were.
+    assert "10 items, 2 labels: cat, dog. 1 item without an answer." in " ".join(
+        result.output.split()
+    )
     assert "cat, dog" in " ".join(result.output.split())
     assert "0,0,cat:0.666667|dog:0.333333" in (tmp_path / "table.csv").read_text()
     refused = CliRunner().invoke(app, [*words[:2], *words[4:]])

@@ -213,7 +213,7 @@ def test_a_label_outside_the_classes_is_refused(cell):
 
 
 def test_a_column_that_is_missing_is_refused():
-    with pytest.raises(TableError, match="no column 'label'.*Did you mean 'Label'"):
+    with pytest.raises(TableError, match="no column 'label'.*Did you mean 'Label'.*--labels"):
         LabelColumns().parse(pd.DataFrame({"Label": ["cat"]}))
 
 

@@ -101,6 +101,11 @@ def test_brackets_that_are_parts_of_labels_stay():
     assert candidates("['a']", "b") == ["['a']", "b"]
 
 
+def test_printed_lists_may_stand_beside_labels_that_they_hold():
+    assert candidates("['a', 'b']", "a", "{'b': 0.5, 'c': 0.5}") == ["a|b", "a", "b|c"]
+    assert candidates("['a', 'b']", "c|b", "['a'") == ["a|b", "b|c", "['a'"]
+
+
 def test_all_rows_with_unreadable_cells_are_counted_and_the_first_is_shown():
     with pytest.raises(TableError, match=r"in 3 rows, the first is row 2: .* '\[a'\. Every cell"):
         candidates("['a']", "[a", "['b']", "[b]", "[a")

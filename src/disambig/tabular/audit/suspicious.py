@@ -22,6 +22,7 @@ from disambig.tabular.audit.neighbour_findings import (
     near_duplicates,
 )
 from disambig.tabular.audit.spelling import find_joined_labels, find_slips, find_spelling_variants
+from disambig.tabular.labels.percentages import that_spoil_percentages
 
 _EXAMPLES = 3
 _NEARLY_ALL = 0.95
@@ -80,6 +81,19 @@ def _labels_like_names(labelled: LabelledRows) -> Iterator[Finding]:
 
 
 def _joined(labelled: LabelledRows) -> Iterator[Finding]:
+    odd = that_spoil_percentages(labelled.text_counts) if labelled.separator_unused else []
+    if odd:
+        n_rows = len(labelled.rows_with(name for name in labelled.text_counts if "%" in name))
+        yield Finding.about(
+            labelled.rows_with(odd),
+            "percentages_not_read",
+            f"Percentages in {row_count(n_rows)} were read as parts of labels, because some cells "
+            "do not have one for each label, or have more than 100 % in all: "
+            f"{_few(map(quote_value, odd))}.",
+            "Correct these cells, and percentages are weights.",
+            [[label] for label in odd],
+        )
+        return
     found = find_joined_labels(labelled.text_counts) if labelled.separator_unused else None
     if found is not None:
         rows = labelled.rows_with(found.labels)

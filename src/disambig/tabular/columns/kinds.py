@@ -284,8 +284,9 @@ def _first_odd(codes: IntArray, strings: list[str], fits: BoolArray) -> int | No
 def _remark_on_gap_words(cells: ColumnValues, others: str) -> str:
     is_gap = without_gap_words(cells).missing & ~cells.missing
     words = dict.fromkeys(cells.values[is_gap])
+    counts = "counts as a gap" if len(words) == 1 else "count as gaps"
     return (
-        f"In {cells.name!r} {join_names(map(quote_value, words))} counts as a gap "
+        f"In {cells.name!r} {join_names(map(quote_value, words))} {counts} "
         f"({describe_table_rows(is_gap)}), because all other cells are {others}."
     )
 

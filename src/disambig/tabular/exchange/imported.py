@@ -26,15 +26,16 @@ class ImportedCounts:
     """How much an export holds."""
 
     items: int
-    answers: int
+    answers: int | None  # None where shares of several answers are the weights of an item
     unanswered: int  # items without an answer
     annotators: int | None  # None where nobody answered for the same item as another
     labels: tuple[str, ...]
 
     def __str__(self) -> str:
-        parts = [plural(self.items, "item"), plural(self.answers, "answer")]
-        if self.annotators is not None:
-            parts[-1] += f" of {plural(self.annotators, 'annotator')}"
+        parts = [plural(self.items, "item")]
+        if self.answers is not None:
+            by = "" if self.annotators is None else f" of {plural(self.annotators, 'annotator')}"
+            parts.append(plural(self.answers, "answer") + by)
         parts.append(plural(len(self.labels), "label"))
         shown = f": {join_names(self.labels)}" if self.labels else ""
         silent = f" {plural(self.unanswered, 'item')} without an answer." if self.unanswered else ""
@@ -100,8 +101,13 @@ class Imported:
             with_answer = self.frame.loc[answered, labels.item].nunique()
             if labels.annotator is not None:
                 annotators = self.frame.loc[answered, labels.annotator].nunique()
+        is_weighted = any(each.weighted for each in read)
         return ImportedCounts(
-            items, int(answered.sum()), items - with_answer, annotators, tuple(sorted(names))
+            items,
+            None if is_weighted else int(answered.sum()),
+            items - with_answer,
+            annotators,
+            tuple(sorted(names)),
         )
 
     def options(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def read_embeddings(
     except Exception as error:  # damaged files make Python and NumPy raise anything
         raise TableError(
             f"{source.name} is damaged, not an array of NumPy, or holds Python objects, which are "
-            f"never loaded: {error}. Write it by numpy.save or numpy.savez."
+            f"never loaded: {str(error).rstrip('.')}. Write it by numpy.save or numpy.savez."
         ) from error
     if ids is not None:
         matrix = matrix[_places(source.name, ids, frame, id)]

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
@@ -67,8 +68,9 @@ class CellReader:
     """Reads the cells of one column, given all that are distinct.
 
     If all strings begin with a bracket, all must be lists or objects, in JSON or as Python prints
-    them. With ``literal``, "!", ":", "%", brackets and words for nothing, such as NA, have no
-    meaning. ``known`` are the labels of a model.
+    them. Python's may also stand beside plain labels, if one of these is in a list too. With
+    ``literal``, "!", ":", "%", brackets and words for nothing, such as NA, have no meaning.
+    ``known`` are the labels of a model.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class CellReader:
         self._read_piece: Callable[[str], CellLabels] = (
             _plain_label if literal else lru_cache(_MOST_PIECES)(_read_piece)
         )
-        self._all_lists = self._all_printed = self.percentages = False
+        self._all_lists = self._all_printed = self._some_printed = self.percentages = False
         strings = [cell for cell in cells if isinstance(cell, str) and not is_blank(cell)]
         if literal or not strings:
             return
@@ -89,6 +91,10 @@ class CellReader:
         # Labels may be "(a)" and "(b)", so that brackets of this kind need not mean tuples.
         self._all_printed = not self._all_lists and all(
             text.lstrip().startswith(_PYTHON_STARTS) and _is_printed(text) for text in strings
+        )
+        self._some_printed = not (self._all_lists or self._all_printed) and _share_labels(
+            [text for text in strings if text.lstrip().startswith(_JSON_STARTS)],
+            lambda: {*known, *(part.strip() for text in strings for part in text.split(separator))},
         )
         has_sign = any("%" in text for text in strings)
         self.percentages = has_sign and are_percentages(strings, known)
@@ -130,11 +136,13 @@ class CellReader:
         try:
             return json.loads(text, object_pairs_hook=_refuse_repeated_labels)
         except (ValueError, RecursionError):
-            if not (self._all_lists or self._all_printed):
+            if not (self._all_lists or self._all_printed or self._some_printed):
                 return None
         try:
             return read_python(text)
         except ValueError:
+            if self._some_printed:
+                return None
             raise LabelProblem(
                 "Every cell of this column begins with a bracket, so it was read as a list of "
                 "labels, or as labels with weights, in JSON or as Python prints them. This one is "
@@ -183,6 +191,16 @@ def _is_printed(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _share_labels(cells: Sequence[str], find_labels: Callable[[], Collection[str]]) -> bool:
+    """Tell whether one of the labels is in a list or an object that Python printed."""
+    labels = find_labels() if cells else ()
+    for text in cells:
+        with suppress(ValueError):
+            if any(isinstance(each, str) and each in labels for each in read_python(text)):
+                return True
+    return False
 
 
 def blank_cell_note(cells: Iterable[Any]) -> str:

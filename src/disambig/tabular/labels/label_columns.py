@@ -404,7 +404,8 @@ class _LabelCells(NamedTuple):
     @classmethod
     def of(cls, frame: Any, names: tuple[str, ...]) -> Self:
         what = "the label column" if len(names) == 1 else "one of the label columns"
-        columns = [find_column(frame, name, what=what) for name in names]
+        advice = f"Name it by {option('labels')}."
+        columns = [find_column(frame, name, what=what, advice=advice) for name in names]
         if not len(frame):
             raise TableError("The table has no rows. Give one with at least one row.")
         column_codes, distinct = zip(*map(distinct_cells, columns), strict=True)

@@ -22,6 +22,15 @@ def read_percentages(text: str) -> list[tuple[str, float]]:
 
     All percentages stand behind their labels, or all before them.
     """
+    pairs = _pairs_in(text)
+    whole = math.fsum(percentage for _, percentage in pairs)
+    if not 0 < whole <= 100 + _ROUNDING * len(pairs):
+        raise ValueError("percentages of more than the whole")
+    return pairs
+
+
+def _pairs_in(text: str) -> list[tuple[str, float]]:
+    """Return labels and percentages, whatever they add up to."""
     found = list(_PERCENTAGE.finditer(text))
     if not found:
         raise ValueError("no percentage")
@@ -38,8 +47,6 @@ def read_percentages(text: str) -> list[tuple[str, float]]:
     if rest or not all(labels) or len(set(labels)) < len(labels):
         raise ValueError("not one label for each percentage")
     percentages = [float(match[1].replace(",", ".")) for match in found]
-    if not 0 < math.fsum(percentages) <= 100 + _ROUNDING * len(percentages):
-        raise ValueError("percentages of more than the whole")
     return list(zip(labels, percentages, strict=True))
 
 
@@ -73,3 +80,25 @@ def are_percentages(cells: Iterable[str], known: Collection[str] = ()) -> bool:
         several = several or len(pairs) > 1
         alone.update(label for label, _ in pairs)
     return several or not alone.isdisjoint(bare)
+
+
+def that_spoil_percentages(cells: Iterable[str]) -> list[str]:
+    """Return the cells that keep percentages from being weights, where they seem to be meant so.
+
+    That is where at least half of the cells with a percentage hold one for each label, and some of
+    them have several labels.
+    """
+    with_sign = [cell for cell in cells if "%" in cell]
+    several, alike, odd = False, 0, []
+    for cell in with_sign:
+        try:
+            pairs = _pairs_in(cell)
+        except ValueError:
+            odd.append(cell)
+            continue
+        several, alike = several or len(pairs) > 1, alike + 1
+        try:
+            read_percentages(cell)
+        except ValueError:
+            odd.append(cell)
+    return odd if several and 2 * alike >= len(with_sign) else []
