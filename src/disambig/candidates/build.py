@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
+from disambig._core.messages import plural
 from disambig._core.parameters import check_integer
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
 from disambig.candidates.checks import (
@@ -146,8 +147,9 @@ def parts_from_annotations(
     silent = np.flatnonzero(np.diff(counts.indptr) == 0)
     if silent.size:
         raise CandidateError(
-            f"Every item needs a label with at least {min_votes} votes. {silent.size} items have "
-            f"none, the first is {row_names[silent[0]]!r}. Lower 'min_votes', or drop those items."
+            f"Every item needs a label with at least {min_votes} votes. "
+            f"{plural(silent.size, 'item')} {'has' if silent.size == 1 else 'have'} none, the "
+            f"first is {row_names[silent[0]]!r}. Lower 'min_votes', or drop those items."
         )
     return Parts(counts.astype(bool), names, counts)
 

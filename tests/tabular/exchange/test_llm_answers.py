@@ -304,6 +304,18 @@ def test_a_text_made_to_take_long_is_read_in_time_proportional_to_it():
         match_wordings([w for _, said in said_in(text) for w, _ in said.wordings], ["cat", "dog"])
 
 
+def test_lines_may_have_their_answers_under_different_keys():
+    said = {"message": {"content": "Answer: dog"}}
+    imported = read(
+        {"id": "a", "model": "A", "answers": ["cat", "cat"]},
+        {"id": "a", "model": "B", "choices": [said, said]},
+        {"id": "b", "model": "B", "choices": [said]},
+        labels=["cat", "dog"],
+    )
+    assert imported.frame.columns.tolist() == ["id", "label"]
+    assert imported.frame["label"].tolist() == ["cat:0.5|dog:0.5", "dog:1"]
+
+
 def test_errors_are_ours():
     with pytest.raises(DisambigError):
         read_llm_answers("nowhere.jsonl")

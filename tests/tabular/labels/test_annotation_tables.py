@@ -38,7 +38,7 @@ def test_without_annotators_every_row_is_a_vote(annotations):
 def test_a_label_needs_enough_votes(annotations):
     photo2 = annotations[annotations["photo"] == "p2"]
     assert read(photo2, min_votes=2)[1].to_strings() == ["cat"]
-    with pytest.raises(TableError, match="column 'label'.*at least 2 votes. 1 items have none"):
+    with pytest.raises(TableError, match="column 'label'.*at least 2 votes. 1 item has none"):
         read(annotations, min_votes=2)
 
 
@@ -58,7 +58,7 @@ def test_items_without_an_annotation_are_refused(annotations):
 def test_an_item_whose_labels_are_all_blank_has_no_annotation(annotations):
     annotations.loc[1, "label"] = None
     assert read(annotations)[0] == ["p2"]
-    with pytest.raises(TableError, match="1 of 2 items have none"):
+    with pytest.raises(TableError, match="1 of 2 items has none"):
         read(annotations, order=["p1", "p2"])
 
 

@@ -102,6 +102,7 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
     content, labels, by_model = contents[0], options.labels, options.predictions
     every_line = [read_json_lines(each, encoding=options.encoding) for each in contents]
     lines = every_line[0] if len(every_line) == 1 else pd.concat(every_line, ignore_index=True)
+    lines = _with_one_column_of_answers(lines)
     items, id_column = _items_of(lines, content.name)
     every = [
         (item.row, each) for item in items.values() for said in item.said.values() for each in said
@@ -133,6 +134,16 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
         return Imported(frame, LongLabels(_ITEM, _LABEL, _MODEL), _ITEM, tuple(notices))
     notices.append(_BELIEFS_NOTICE)
     return Imported(frame, LabelColumns(columns=(_LABEL,)), id_column, tuple(notices))
+
+
+def _with_one_column_of_answers(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with all answers under one key, where some have them under another."""
+    first, *others = [key for key in ANSWER_KEYS if key in lines.columns] or [""]
+    for key in others:
+        if lines.loc[lines[key].notna(), first].isna().all():
+            answers = lines[first].astype(object).where(lines[first].notna(), lines[key])
+            lines = lines.assign(**{first: answers}).drop(columns=key)
+    return lines
 
 
 def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | None]:

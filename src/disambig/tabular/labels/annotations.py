@@ -341,10 +341,11 @@ def _check_same_items(
     without = [] if may_be_silent else [name for name in rows if name not in with_votes]
     if without:
         raise TableError(
-            f"Every item needs an annotation. {len(without):,} of {len(rows):,} items have none "
-            f"with a label, the first is {without[0]!r}. Drop them from the table, check that "
-            f"column {column!r} of the annotations holds the same items, or use "
-            f"{option('empty', 'all')} if such an item may have any label.{note}"
+            f"Every item needs an annotation. {len(without):,} of {len(rows):,} items "
+            f"{'has' if len(without) == 1 else 'have'} none with a label, the first is "
+            f"{without[0]!r}. Drop them from the table, check that column {column!r} of the "
+            f"annotations holds the same items, or use {option('empty', 'all')} if such an item "
+            f"may have any label.{note}"
         )
     unknown = [name for name in voted if name not in in_table]
     if unknown:
