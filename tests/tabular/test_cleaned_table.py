@@ -1,6 +1,7 @@
 """What cleaning wrote into a table, read back."""
 
 import warnings
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -391,5 +392,6 @@ def test_rows_of_known_labels_tell_what_the_model_said_before(tmp_path):
             dict(zip(names, blind.confidences[rows == row], strict=True))
         )
     assert knowing.provenance.command == tuple(words)
-    assert knowing.provenance.made_at[:2] == "20"
+    written = datetime.fromisoformat(knowing.provenance.made_at)
+    assert written.timestamp() == int(details_path(tmp_path / "knowing.csv").stat().st_mtime)
     assert knowing.features["number"] == ["length", "width"]

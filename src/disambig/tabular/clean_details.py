@@ -77,8 +77,9 @@ class CleanDetails(BaseModel):
     kind: Literal["disambig cleaning"] = _KIND
     version: Literal[1] = _VERSION
     disambig: str = __version__
-    # Of files before version 0.3 the next four are not known.
-    made_at: str | None = None  # in UTC
+    # When the file was written, in UTC. Not in it: the same cleaning gives the same bytes.
+    made_at: Annotated[str | None, Field(exclude=True)] = None
+    # Of files before version 0.3 the next three are not known.
     command: list[str] = Field(default_factory=list)  # words after "disambig"; none from Python
     truth: str | None = None  # column of true labels
     # By row, counted from 1, where the true label is known: what the model said before that.
@@ -169,7 +170,6 @@ def describe_cleaning(
     # Groups that came with sets from elsewhere are nowhere in the table.
     promise = None if task.group is None else task.candidates.promise
     return CleanDetails(
-        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         command=list(command),
         truth=truth,
         unaided_confidences={row + 1: cell for row, cell in cleaning.unaided.items()},
@@ -227,7 +227,7 @@ def read_details(path: str | os.PathLike[str]) -> CleanDetails | None:
     except FileNotFoundError:
         return None
     try:
-        return CleanDetails.model_validate_json(text)
+        details = CleanDetails.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "its beginning"
@@ -235,6 +235,8 @@ def read_details(path: str | os.PathLike[str]) -> CleanDetails | None:
             f"{path} is not what disambig clean wrote: at {where}, {first['msg']}. Move it away, "
             "or clean again."
         ) from error
+    written = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+    return details.model_copy(update={"made_at": written.isoformat(timespec="seconds")})
 
 
 def read_cells_of_rows(cells: Mapping[int, str]) -> dict[int, Mapping[str, float]]:
