@@ -89,6 +89,7 @@ def test_rows_are_counted_and_listed():
     assert row_list([3], 1) == "row 3"
     assert row_list([3, 4], 2) == "rows 3 and 4"
     assert row_list([3, 4], 9) == "rows 3, 4 and 7 more"
+    assert row_list([3, 4000], 9, ["K-17", ""]) == "rows 3 ('K-17'), 4,000 and 7 more"
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,19 @@ def quoted_list(labels: Iterable[object], most: int = _MOST_LABELS) -> str:
     return join_with_and([quote_value(label) for label in every[:most]], len(every) - most)
 
 
-def row_list(rows: Sequence[int], count: int) -> str:
-    """Return where to look, for the first of ``count`` rows: ``rows 3, 5 and 7 more``."""
-    shown = join_with_and([f"{row:,}" for row in rows], count - len(rows))
+def row_list(rows: Sequence[int], count: int, ids: Sequence[str] = ()) -> str:
+    """Return where to look, for the first of ``count`` rows: ``rows 3, 5 and 7 more``.
+
+    ``ids`` are what the table calls these rows, if it does: ``row 3 ('K-17')``.
+    """
+    names = map(number_and_id, rows, ids) if ids else (f"{row:,}" for row in rows)
+    shown = join_with_and([*names], count - len(rows))
     return f"row {shown}" if count == 1 else f"rows {shown}"
+
+
+def number_and_id(row: int, id: str) -> str:  # noqa: A002  # as people call it
+    """Return the number of a row, with what the table calls it: ``3 ('K-17')``."""
+    return f"{row:,} ({quote_value(id)})" if id else f"{row:,}"
 
 
 def join_with_and(shown: Sequence[str], more: int = 0) -> str:

@@ -34,6 +34,14 @@ def test_the_sets_that_a_model_doubts_are_listed(model):
     assert json.loads(json.dumps(audit.to_json()))["misses"]["rows"][0]["probability"] > 0.5
 
 
+def test_sets_are_named_by_the_id_too(model):
+    table = FRAME.assign(key=[f"K-{row}" for row in range(len(FRAME))])
+    audit = audit_table(table, model=model, id="key", **OPTIONS)
+    row = audit.judged.worst[0].row
+    assert audit.judged.lines()[1].startswith(f"Row {row} ('K-{row - 1}'): ")
+    assert audit.to_json()["misses"]["rows"][0]["id"] == f"K-{row - 1}"
+
+
 def test_without_a_model_nothing_is_said_of_misses():
     audit = audit_table(FRAME, **OPTIONS)
     assert audit.to_json()["misses"] is None

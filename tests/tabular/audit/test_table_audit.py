@@ -64,7 +64,10 @@ def test_true_labels_outside_their_sets_are_counted_with_an_interval_and_the_fir
     assert (found.n_rows, found.n_outside, found.rows) == (7, 2, (3, 6))
     assert found.low < 2 / 7 < found.high
     assert "2 of the 7 true labels that are known are not among the candidates" in str(audit)
-    assert "See rows 3 and 6." in str(found)
+    (finding,) = [one for one in audit.findings if one.kind == "truth_outside"]
+    assert "2 of 7 known true labels are not in the set of the row. See rows 3 and 6." in str(
+        finding
+    )
     assert audit.to_json()["truth"]["n_outside"] == 2
     assert any("nowhere a candidate" in notice for notice in audit.notices)
 
@@ -76,8 +79,29 @@ def test_without_a_miss_the_interval_says_how_many_there_may_be():
     # Wilson: z² / (n + z²).
     assert found.high == pytest.approx(1.96**2 / (2 + 1.96**2), abs=1e-3)
     assert str(found).startswith("All 2 true labels")
-    assert audit_table(table.assign(truth=""), truth="truth").truth is None
     assert audit_table(table, ignore=["truth"]).truth is None
+
+
+def test_a_column_without_a_true_label_is_remarked_on():
+    audit = audit_table(make_table(truth=[""] * 5), truth="truth")
+    assert audit.truth is None
+    assert "Column 'truth' names no true label yet, so none is checked." in audit.notices
+
+
+def test_all_rows_outside_are_named_and_not_only_the_first_five():
+    audit = audit_table(make_table(["cat"] * 8 + ["dog"], truth=["dog"] * 9), truth="truth")
+    assert audit.truth.rows == audit.findings[0].rows == tuple(range(1, 9))
+    assert len(audit.to_json()["findings"][0]["rows"]) == 8
+    assert "See rows 1, 2, 3, 4, 5 and 3 more." in str(audit.findings[0])
+
+
+def test_rows_are_named_by_the_id_too():
+    table = make_table(["cat", "dog", "dog", "dog", "dog"], truth=["dog", "", "cat", "", ""])
+    table["key"] = ["K-1", "K-2", 3.0, "K-4", "K-5"]
+    (finding,) = [one for one in audit_table(table, truth="truth", id="key").findings if one.ids]
+    assert finding.ids == ("K-1", "3")
+    assert "See rows 1 ('K-1') and 3 ('3')." in str(finding)
+    assert audit_table(table, truth="truth", ignore="key").findings[0].ids == ()
 
 
 def test_true_labels_that_are_not_labels_at_all_are_a_finding():

@@ -1,8 +1,8 @@
 """What an audit finds, and the labelled rows that it looks at."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,10 @@ from disambig._core.messages import row_list
 from disambig._core.typing import IntArray
 from disambig.candidates.audit import CandidateAudit, row_blocks
 from disambig.candidates.labels import CandidateLabels
+from disambig.tabular.table_cells import text_of
 
+ROWS_KEPT = 1_000
 _ROWS_NAMED = 5  # in a sentence
-_ROWS_KEPT = 1_000
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Finding:
     count: int = 0  # how many rows it concerns
     rows: tuple[int, ...] = ()  # these rows, counted from 1, or the first of very many
     labels: tuple[tuple[str, ...], ...] = ()  # the labels it concerns, in groups
+    ids: tuple[str, ...] = ()  # what a column calls these rows, if there is one
 
     @classmethod
     def about(
@@ -37,13 +39,23 @@ class Finding:
         labels: Iterable[Iterable[object]] = (),
     ) -> Self:
         """Return a finding about rows, which are given by their positions from 0."""
-        first = tuple(int(row) + 1 for row in rows[:_ROWS_KEPT])
+        first = tuple(int(row) + 1 for row in rows[:ROWS_KEPT])
         groups = tuple(tuple(str(label) for label in group) for group in labels)
         return cls(kind, message, advice, len(rows), first, groups)
 
+    def with_ids(self, column: "pd.Series[Any]") -> Self:
+        """Return it with what a column of the whole table calls its rows."""
+        return replace(self, ids=ids_of(column, self.rows))
+
     def __str__(self) -> str:
-        where = f"See {row_list(self.rows[:_ROWS_NAMED], self.count)}." if self.rows else ""
+        rows, ids = self.rows[:_ROWS_NAMED], self.ids[:_ROWS_NAMED]
+        where = f"See {row_list(rows, self.count, ids)}." if rows else ""
         return " ".join(filter(None, (self.message, where, self.advice)))
+
+
+def ids_of(column: "pd.Series[Any]", rows: Iterable[int]) -> tuple[str, ...]:
+    """Return what a column calls rows, counted from 1; an empty string where it has no name."""
+    return tuple(text_of(cell) or "" for cell in column.iloc[[row - 1 for row in rows]])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,23 @@
 """Whether sets hold the right label: by true labels that are known, and by a model of the table."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from disambig._core.errors import ModelFileError, TableError
-from disambig._core.messages import percent, plural, row_list
+from disambig._core.messages import number_and_id, percent, plural
 from disambig._core.typing import AnyArray
 from disambig.candidates.group_audit import impossible_groups
 from disambig.candidates.groups import PromiseKind, group_numbers
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.accuracy import share_interval
-from disambig.tabular.audit.findings import Finding
+from disambig.tabular.audit.findings import ROWS_KEPT, Finding, ids_of
 from disambig.tabular.estimate import DoubtfulSet, Estimate, MissRate, named_sets
 from disambig.tabular.files.formats import one_of
 from disambig.tabular.true_labels import is_known
 
-_ROWS_NAMED = 5
 _ROWS_SHOWN = 10
 
 
@@ -28,7 +29,7 @@ class CheckedTruth:
     n_outside: int
     low: float  # ends of the 95 % interval of the share outside
     high: float
-    rows: tuple[int, ...]  # the first of those outside, counted from 1
+    rows: tuple[int, ...]  # those outside, counted from 1, or the first of very many
 
     def __str__(self) -> str:
         interval = f"95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %"
@@ -40,21 +41,22 @@ class CheckedTruth:
         return (
             f"{self.n_outside:,} of the {self.n_rows:,} true labels that are known "
             f"{'is' if self.n_outside == 1 else 'are'} not among the candidates of the row: "
-            f"{percent(self.n_outside / self.n_rows)} ({interval}). See "
-            f"{row_list(self.rows, self.n_outside)}."
+            f"{percent(self.n_outside / self.n_rows)} ({interval})."
         )
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong: rows whose set does not hold the label that is known."""
         if not self.n_outside:
             return []
+        one = self.n_outside == 1
         message = (
             f"{self.n_outside:,} of {plural(self.n_rows, 'known true label')} "
-            f"{'is' if self.n_outside == 1 else 'are'} not in the set of the row."
+            f"{'is' if one else 'are'} not in the set of the row."
         )
         advice = (
-            "Correct these sets, or the true labels. Other sets may miss the right label too: "
-            "--miss-rate auto (in Python miss_rate='auto') allows for that when a model is trained."
+            f"Correct {'the set, or the true label' if one else 'these sets, or the true labels'}. "
+            "Other sets may miss the right label too: --miss-rate auto (in Python "
+            "miss_rate='auto') allows for that when a model is trained."
         )
         return [Finding("truth_outside", message, advice, self.n_outside, self.rows)]
 
@@ -73,7 +75,7 @@ def check_truth(
     is_outside = ~checked.contains(truth[known].tolist())
     low, high = share_interval(is_outside, checked.groups)
     outside = np.flatnonzero(known)[is_outside]
-    rows = tuple(int(row) + 1 for row in numbers[outside[:_ROWS_NAMED]])
+    rows = tuple(int(row) + 1 for row in numbers[outside[:ROWS_KEPT]])
     return CheckedTruth(len(checked), len(outside), low, high, rows)
 
 
@@ -135,14 +137,16 @@ class JudgedSets:
 
     misses: MissRate
     worst: tuple[DoubtfulSet, ...]  # the most doubtful first
+    ids: tuple[str, ...] = ()  # what a column calls their rows, if there is one
 
     def lines(self) -> list[str]:
         """Return the share of sets that miss the right label, and the rows to look at first."""
         lines = [str(self.misses)]
+        ids = self.ids or ("",) * len(self.worst)
         lines += [
-            f"Row {one.row:,}: {one_of(one.candidates)}, but probably {one.label} "
-            f"({one.probability:.2f} that the set misses it)."
-            for one in self.worst[:_ROWS_SHOWN]
+            f"Row {number_and_id(one.row, id_)}: {one_of(one.candidates)}, but probably "
+            f"{one.label} ({one.probability:.2f} that the set misses it)."
+            for one, id_ in zip(self.worst[:_ROWS_SHOWN], ids, strict=False)
         ]
         if len(self.worst) > _ROWS_SHOWN:
             lines.append("disambig clean judges every row (column miss_probability).")
@@ -150,10 +154,17 @@ class JudgedSets:
 
     def to_json(self) -> dict[str, object]:
         """Return all of it as numbers and texts."""
-        return self.misses.model_dump() | {"rows": [one.model_dump() for one in self.worst]}
+        rows = [one.model_dump() for one in self.worst]
+        for row, id_ in zip(rows, self.ids, strict=False):
+            row["id"] = id_
+        return self.misses.model_dump() | {"rows": rows}
 
 
-def judged_sets(candidates: CandidateLabels, estimate: Estimate | None) -> JudgedSets:
+def judged_sets(
+    candidates: CandidateLabels,
+    estimate: Estimate | None,
+    id_column: "pd.Series[Any] | None" = None,
+) -> JudgedSets:
     """Return what the estimate of a model says of the sets that it was trained on."""
     if estimate is None or estimate.misses is None:
         raise ModelFileError(
@@ -169,4 +180,5 @@ def judged_sets(candidates: CandidateLabels, estimate: Estimate | None) -> Judge
             f"The model was trained on another table, of {estimate.n_rows:,} rows. Audit that one, "
             "or fit a model to this one."
         )
-    return JudgedSets(estimate.misses, estimate.doubtful_sets)
+    ids = () if id_column is None else ids_of(id_column, (row + 1 for row in rows))
+    return JudgedSets(estimate.misses, estimate.doubtful_sets, ids)

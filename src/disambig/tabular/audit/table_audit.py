@@ -86,7 +86,7 @@ def audit_table(
     embeddings : array-like of shape (n_rows, n_numbers), optional
         Numbers of every row that are not in the table.
     id : str, optional
-        Column that names the rows; it is not a feature.
+        Column that names the rows; it is not a feature. Findings name rows by it too.
     group : str, optional
         Column that names the group of every row, such as the picture it is part of, or "runs" for
         neighbouring rows with equal sets: says how large groups are, and in how many a promise is
@@ -161,7 +161,10 @@ def audit_table(
             notices += of_truth
             checked = check_truth(read.candidates, true_labels[numbers], numbers)
             kept = check_promises(read.candidates, true_labels[numbers])
-            findings += [] if checked is None else checked.findings()
+            if checked is None:
+                notices.append(f"Column {truth!r} names no true label yet, so none is checked.")
+            else:
+                findings += checked.findings()
         except TableError as error:
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
@@ -175,6 +178,7 @@ def audit_table(
     judged_annotators = None if annotators is None else JudgedAnnotators.of(annotators)
     if judged_annotators is not None:
         findings += judged_annotators.findings()
+    ids = None if id is None else frame[id]
     return TableAudit(
         n_rows=len(frame),
         n_unlabelled=int(read.empty.sum()),
@@ -184,9 +188,9 @@ def audit_table(
         weighted=read.candidates.weights is not None,
         negative=read.negative,
         information=label_information(read.candidates),
-        findings=tuple(findings),
+        findings=tuple(findings if ids is None else (one.with_ids(ids) for one in findings)),
         truth=checked,
-        judged=None if model is None else judged_sets(read.candidates, model.estimate),
+        judged=None if model is None else judged_sets(read.candidates, model.estimate, ids),
         groups=None if sets.groups is None else sets.groups.at_rows(numbers),
         kept=kept,
         noticed=noticed,
