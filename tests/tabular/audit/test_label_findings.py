@@ -56,6 +56,12 @@ def test_a_label_that_never_occurs_without_another_is_named():
     assert finding.labels == (("owl", "bee"),)
 
 
+def test_a_label_that_is_never_without_another_is_not_said_to_be_never_alone_too():
+    sets = labelled([["bee"], ["cow"]] * 20 + [["owl", "bee"]] * 20)
+    assert len(list(never_without(sets))) == 1
+    assert list(never_alone(sets)) == []
+
+
 def test_what_a_few_rows_do_by_chance_is_not_named():
     assert list(never_without(labelled([["bee"], ["cow"]] * 20 + [["owl", "bee"]] * 2))) == []
     # Where 'bee' is in nearly every row, it is with everything.

@@ -112,6 +112,7 @@ def test_every_label_in_every_row_is_told_once():
 
 def test_rows_that_could_have_any_label_are_found():
     finding = look_at([["a"], ["a", "b"], ["b"]])["full_sets"]
+    assert finding.advice == "Rule out at least one label, or drop it."
     assert (finding.count, finding.rows) == (1, (2,))
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from disambig._core.messages import plural, quote_value, quoted_list, row_count
-from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig._core.typing import BoolArray, FloatArray, IntArray, Label
 from disambig.tabular.accuracy import share_interval
 from disambig.tabular.audit.findings import Finding, LabelledRows
 from disambig.tabular.audit.neighbours import are_all_in_points, nearest
@@ -53,8 +53,9 @@ def never_alone(labelled: LabelledRows) -> Iterator[Finding]:
     audit = labelled.audit
     if labelled.is_weighted or not audit.singleton_share or audit.n_samples < _FEWEST_ROWS:
         return
-    # Those of few rows, or of pairs that always come together, are other findings.
+    # Those of few rows, or that never occur without a certain other one, are other findings.
     together = {label for group in audit.inseparable for label in group}
+    together |= {label for label, _ in _always_beside(labelled)}
     enough = (audit.candidate_counts >= DEFAULT_FOLDS) & (audit.alone_counts == 0)
     columns = np.array(
         [j for j in np.flatnonzero(enough).tolist() if audit.classes[j] not in together], dtype=int
@@ -76,22 +77,10 @@ def never_alone(labelled: LabelledRows) -> Iterator[Finding]:
 
 
 def never_without(labelled: LabelledRows) -> Iterator[Finding]:
-    """Report labels that never occur without a certain other one, more often than by chance."""
-    audit = labelled.audit
-    if labelled.is_weighted:
+    """Report labels that never occur without a certain other one."""
+    labels = [] if labelled.is_weighted else _always_beside(labelled)
+    if not labels:
         return
-    counts = audit.candidate_counts
-    pairs = audit.cooccurrence.tocoo()
-    always = (pairs.data == counts[pairs.row]) & (pairs.data < counts[pairs.col])
-    first, second = pairs.row[always], pairs.col[always]
-    # If sets were dealt at random, each of the rows of a label would have the other by this chance.
-    share = counts[second] / max(1, audit.n_samples)
-    by_chance = np.exp(counts[first] * np.log(np.maximum(share, 1e-300)))
-    found = np.flatnonzero(by_chance * max(1, pairs.nnz) <= _BY_CHANCE)
-    if not len(found):
-        return
-    found = found[np.argsort(-counts[first[found]], kind="stable")]
-    labels = [(audit.classes[first[i]], audit.classes[second[i]]) for i in found.tolist()]
     shown = [f"{quote_value(one)} without {quote_value(other)}" for one, other in labels]
     yield Finding.about(
         labelled.rows_with(one for one, _ in labels),
@@ -101,6 +90,21 @@ def never_without(labelled: LabelledRows) -> Iterator[Finding]:
         "one label of them.",
         labels,
     )
+
+
+def _always_beside(labelled: LabelledRows) -> list[tuple[Label, Label]]:
+    """Return labels with another that all of their rows have, more often than by chance."""
+    audit = labelled.audit
+    counts = audit.candidate_counts
+    pairs = audit.cooccurrence.tocoo()
+    always = (pairs.data == counts[pairs.row]) & (pairs.data < counts[pairs.col])
+    first, second = pairs.row[always], pairs.col[always]
+    # If sets were dealt at random, each of the rows of a label would have the other by this chance.
+    share = counts[second] / max(1, audit.n_samples)
+    by_chance = np.exp(counts[first] * np.log(np.maximum(share, 1e-300)))
+    found = np.flatnonzero(by_chance * max(1, pairs.nnz) <= _BY_CHANCE)
+    found = found[np.argsort(-counts[first[found]], kind="stable")]
+    return [(audit.classes[first[i]], audit.classes[second[i]]) for i in found.tolist()]
 
 
 def look_alike(labelled: LabelledRows, where: FloatArray) -> Iterator[Finding]:

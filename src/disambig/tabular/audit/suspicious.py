@@ -178,8 +178,8 @@ def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "full_sets",
-            f"{row_count(len(rows))} could have any label, so that nothing is learned from them.",
-            "Rule out at least one label, or drop them.",
+            f"{row_count(len(rows))} could have any label, which teaches nothing.",
+            f"Rule out at least one label, or drop {'it' if len(rows) == 1 else 'them'}.",
         )
 
 
