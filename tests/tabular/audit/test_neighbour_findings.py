@@ -14,7 +14,7 @@ from disambig.tabular.audit.neighbour_findings import (
     near_duplicates,
     nearly_equal,
 )
-from disambig.tabular.audit.neighbours import nearest, points
+from disambig.tabular.audit.neighbours import nearest, points, standardized
 
 CLASSES = np.array(["bee", "cow", "owl"])
 
@@ -53,6 +53,14 @@ def test_values_of_a_category_are_apart_by_one_and_texts_say_nothing():
     assert where.shape == (60, 2)
     assert np.linalg.norm(where[0] - where[1]) == pytest.approx(1)
     assert np.linalg.norm(where[0] - where[2]) == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_numbers_are_put_on_the_scale_of_others_without_a_warning():
+    values = np.array([[1e250, 3.0, 7.0], [-1e250, np.nan, 7.0], [0.0, 1.0, 7.0]])
+    assert standardized(values) == pytest.approx(
+        np.array([[1.5**0.5, 1, 0], [-(1.5**0.5), 0, 0], [0, -1, 0]])
+    )
 
 
 def test_honest_rows_have_nothing_to_contradict():

@@ -16,14 +16,20 @@ def number_points(
     """Return the numbers in rows on a common scale, of some columns if there are many."""
     is_number = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]
     places = np.sort(generator.permutation(np.flatnonzero(is_number))[:_MOST_COLUMNS])
-    points = values.iloc[rows, places].to_numpy(dtype=float)
-    is_there = np.isfinite(points)
+    points = standardized(values.iloc[rows, places].to_numpy(dtype=float))
+    return points[:, points.any(axis=0)].astype(np.float32)
+
+
+def standardized(columns: FloatArray) -> FloatArray:
+    """Return columns with mean 0 and variance 1; gaps become 0, and columns that do not vary."""
+    is_there = np.isfinite(columns)
+    columns = np.where(is_there, columns, 0)
+    largest = np.abs(columns).max(axis=0, initial=0)
+    columns /= np.where(largest > 0, largest, 1)  # so that no square is too large
     n_there = np.maximum(is_there.sum(axis=0), 1)
-    totals = np.where(is_there, points, 0).sum(axis=0)
-    points = np.where(is_there, points - totals / n_there, 0)
-    scale = np.sqrt(np.square(points).sum(axis=0) / n_there)
-    varies = (scale > 0) & np.isfinite(scale)
-    return np.asarray((points[:, varies] / scale[varies]).astype(np.float32))
+    columns = np.where(is_there, columns - columns.sum(axis=0) / n_there, 0)
+    scale = np.sqrt(np.square(columns).sum(axis=0) / n_there)
+    return np.asarray(columns / np.where(scale > 0, scale, 1))
 
 
 def points(values: pd.DataFrame, rows: IntArray, generator: np.random.Generator) -> FloatArray:
