@@ -33,7 +33,14 @@ N_TWINS = 20
 TWIN_NOISE = 0.01  # standard deviations
 SLIPS = 0.005
 SHOWN = ("near_duplicates_disagree", "neighbours_disagree", "leaking_columns", "look_alike")
-LEAKS = ("codes", "words", "codes in half of the rows", "codes, 1 of 200 wrong", "order if sorted")
+LEAKS = (
+    "codes",
+    "words",
+    "codes in half of the rows",
+    "words or 'unknown'",
+    "codes, 1 of 200 wrong",
+    "order if sorted",
+)
 
 
 class Data(NamedTuple):
@@ -129,12 +136,14 @@ def leaks(data: Data, seed: int) -> dict[str, AnyArray]:
     names = generator.permutation(int(codes.max()) + 1)
     numbers = names[codes].astype(float)
     words = np.array([f"kind {number:.0f}" for number in numbers], dtype=object)
-    half = np.where(generator.random(len(codes)) < 0.5, numbers, np.nan)
+    in_half = generator.random(len(codes)) < 0.5
+    half = np.where(in_half, numbers, np.nan)
+    or_unknown = np.where(in_half, words, "unknown")
     slips = np.where(generator.random(len(codes)) < SLIPS, generator.permutation(numbers), numbers)
     in_order = np.lexsort((generator.random(len(codes)), codes))
     order = np.empty(len(codes))
     order[in_order] = np.arange(len(codes))
-    return dict(zip(LEAKS, (numbers, words, half, slips, order), strict=True))
+    return dict(zip(LEAKS, (numbers, words, half, or_unknown, slips, order), strict=True))
 
 
 # ---- what is found

@@ -1,5 +1,7 @@
 """Columns that give the label away, planted among honest ones."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +22,9 @@ PLANTS = {
     "a word": np.array(["A", "B", "C", "D"], dtype=object)[CODES],
     "a date": np.argsort(np.argsort(CODES, kind="stable")) * 1.0,  # the file was sorted
     "half filled": np.where(GENERATOR.random(400) < 0.5, CODES, np.nan),
+    "half unknown": np.where(
+        GENERATOR.random(400) < 0.5, np.array(["A", "B", "C", "D"], dtype=object)[CODES], "unknown"
+    ),
     "with a slip": np.where(np.arange(400) == 7, 0.0, CODES),
 }
 
@@ -43,6 +48,27 @@ def test_a_planted_column_is_named(plant):
 def test_two_copies_do_not_hide_each_other():
     (finding,) = found_in(HONEST.assign(one=PLANTS["a code"], two=PLANTS["a word"]))
     assert "'one', 'two'" in finding.message
+
+
+def test_the_message_says_how_many_rows_a_column_tells():
+    (finding,) = found_in(HONEST.assign(planted=PLANTS["half filled"]))
+    (share,) = re.findall(r"predicts labels of (\d+) % of the held-out rows", finding.message)
+    assert 40 < int(share) < 60
+
+
+def test_a_date_is_named_as_the_column_that_can_be_left_out():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(PLANTS["a date"], unit="D")
+    frame = HONEST.assign(label=SETS.to_strings(), when=days.astype(str))
+    (finding,) = [one for one in audit_table(frame).findings if one.kind == "leaking_columns"]
+    assert finding.message.startswith("1 column may give the label away: 'when'.")
+    left = audit_table(frame, ignore="when").findings
+    assert "leaking_columns" not in [one.kind for one in left]
+
+
+def test_embeddings_are_not_named_as_no_option_leaves_out_one_of_them():
+    frame = HONEST.assign(label=SETS.to_strings())
+    embeddings = np.column_stack([PLANTS["a code"], GENERATOR.normal(size=400)])
+    assert audit_table(frame, embeddings=embeddings).findings == ()
 
 
 def test_on_an_easy_table_a_column_may_be_as_good():
@@ -75,9 +101,19 @@ def test_the_error_is_over_that_of_labels_that_are_always_wrong():
     held_out = np.arange(400) % 2 == 0
     mask = SETS.to_sparse().astype(np.int32)
     wrong = pd.Series((CODES + 1) % 4)  # learned from the seen rows as what it stands for
-    assert column_error(wrong, mask, held_out) == 0
-    shuffled = pd.Series(np.random.default_rng(1).permutation(CODES))
-    assert column_error(shuffled, mask, held_out) > 0.6
+    error, told = column_error(wrong, mask, held_out)
+    assert error == 0
+    assert np.array_equal(told, held_out)
+    shuffled = np.random.default_rng(1).permutation(CODES) + np.linspace(0, 0.5, 400)
+    assert column_error(pd.Series(shuffled), mask, held_out)[0] > 0.6
+
+
+def test_rows_whose_value_says_little_are_not_told():
+    held_out = np.arange(400) % 2 == 0
+    half = pd.Series(PLANTS["half unknown"])
+    error, told = column_error(half, SETS.to_sparse().astype(np.int32), held_out)
+    assert error == 0
+    assert np.array_equal(told, held_out & (half != "unknown").to_numpy())
 
 
 def test_of_very_many_columns_the_one_that_matters_is_looked_at():

@@ -1,6 +1,6 @@
 """What an audit finds, and the labelled rows that it looks at."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -67,6 +67,11 @@ class LabelledRows:
     numbers: IntArray  # positions of the rows in the table, from 0
     values: pd.DataFrame | None = None  # features, if there are any
     separator_unused: bool = False  # whether no cell was split into labels
+    columns: Mapping[str, str] | None = None  # of the features; by default each is a column
+
+    def column_of(self, feature: str) -> str | None:
+        """Return the column of the table that a feature is made of; embeddings are beside it."""
+        return feature if self.columns is None else self.columns.get(feature)
 
     @property
     def is_weighted(self) -> bool:

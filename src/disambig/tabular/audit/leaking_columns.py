@@ -10,7 +10,7 @@ from disambig._core.messages import option, percent, plural, quote_value
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Sparse
 from disambig.candidates.groups import group_numbers
 from disambig.tabular.audit.findings import Finding, LabelledRows
-from disambig.tabular.audit.neighbours import nearest_among, points
+from disambig.tabular.audit.neighbours import nearest_among, points, standardized
 
 _SEED = 0
 _MOST_ROWS = 2_000
@@ -18,6 +18,7 @@ _MOST_COLUMNS = 200  # that are looked at one by one
 _FEWEST_ROWS = 50  # held out, where the column says anything
 _MOST_VALUES = 50  # a number may have, to be taken for a code
 _FEWEST_SEEN = 3  # rows with a value, to learn it from
+_AGREED = 0.9  # of them hold the same label, or the value says little
 _N_BESIDE = 3  # rows on either side of a number, in its order
 _N_NEIGHBOURS = 10
 _SURE = 0.02  # share of errors of a column that gives the label away, at most
@@ -38,22 +39,25 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
     candidates = labelled.candidates[rows]
     mask = candidates.to_sparse().astype(np.int32)
     values = labelled.values.iloc[rows]
-    errors = {
-        place: error
-        for place in promising_columns(values, mask).tolist()
-        if (error := column_error(values.iloc[:, place], mask, is_held_out)) <= _SURE
-    }
-    if not errors:
+    column_of = [labelled.column_of(value) for value in values.columns]
+    told = np.zeros(len(rows), dtype=bool)
+    errors: dict[str, float] = {}
+    for place in promising_columns(values, mask).tolist():
+        error, told_here = column_error(values.iloc[:, place], mask, is_held_out)
+        name = column_of[place]
+        if error <= _SURE and name is not None:
+            errors[name] = max(error, errors.get(name, 0))
+            told |= told_here
+    others = [place for place, name in enumerate(column_of) if name not in errors]
+    if not errors or not others:  # without others, they are the features of an easy table
         return
-    others = [place for place in range(values.shape[1]) if place not in errors]
-    if not others:  # the features of an easy table
-        return
-    rest = _error_of_neighbours(values.iloc[:, others], mask, is_held_out)
+    rest = _error_of_neighbours(values.iloc[:, others], mask, ~is_held_out, told)
     if rest is not None and rest < max(_WORSE_BY, _TIMES_WORSE * max(errors.values())):
         return
-    names = [str(values.columns[place]) for place in errors]
-    one = len(names) == 1
+    names, one = list(errors), len(errors) == 1
     right = percent(1 - max(errors.values()))
+    share = told.sum() / is_held_out.sum()
+    held_out = "held-out rows" if share == 1 else f"{percent(share)} of the held-out rows"
     of_rest = (
         "" if rest is None
         else f", the other numbers and categories together {percent(max(0.0, 1 - rest))}"
@@ -62,7 +66,7 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
         "leaking_columns",
         f"{plural(len(names), 'column')} may give the label away: "
         f"{', '.join(map(quote_value, names[:5]))}{' and more' if len(names) > 5 else ''}. "
-        f"{'Alone it' if one else 'Each alone'} predicts labels of held-out rows {right} "
+        f"{'Alone it' if one else 'Each alone'} predicts labels of {held_out} {right} "
         f"right{of_rest}.",
         f"If {'it was' if one else 'they were'} made from the labels, or after them, leave "
         f"{'it' if one else 'them'} out: {option('ignore')}. New rows will not have "
@@ -87,24 +91,22 @@ def promising_columns(values: pd.DataFrame, mask: Sparse) -> IntArray:
         return np.arange(values.shape[1])
     is_number = np.array([pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes])
     numbers = np.flatnonzero(is_number)
-    columns = values.iloc[:, numbers].to_numpy(dtype=float)
-    columns = np.where(np.isfinite(columns), columns, 0)
-    columns -= columns.mean(axis=0)
     labels = mask.toarray().astype(float)
     labels -= labels.mean(axis=0)
-    lengths = np.sqrt(np.square(columns).sum(axis=0)) + 1e-300
-    strength = np.zeros(values.shape[1])
-    together = np.abs(labels.T @ columns) / lengths
+    together = np.abs(labels.T @ standardized(values.iloc[:, numbers].to_numpy(dtype=float)))
+    strength = np.full(values.shape[1], np.inf)  # of strings, as many as there is room for
     strength[numbers] = together.max(axis=0, initial=0)
-    strength[~is_number] = np.inf  # as many as there is room for
     return np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])
 
 
-def column_error(column: "pd.Series[float]", mask: Sparse, is_held_out: BoolArray) -> float:
-    """Return the share of held-out rows whose label one column gets wrong; 1 if it says little.
+def column_error(
+    column: "pd.Series[float]", mask: Sparse, is_held_out: BoolArray
+) -> tuple[float, BoolArray]:
+    """Return which held-out rows one column tells the label of, and for what share wrongly.
 
     The rule: of the other rows with the same value, or of a number with the nearest ones, the label
-    that most sets hold. Rows without a value, or with one that was hardly seen, are left out.
+    that most sets hold. Rows without a value are left out; with one that was hardly seen, or whose
+    rows do not agree, such as "unknown", too. The share is 1 where a column says little.
     """
     codes, found = pd.factorize(column)
     is_there = codes >= 0
@@ -113,19 +115,22 @@ def column_error(column: "pd.Series[float]", mask: Sparse, is_held_out: BoolArra
         by_row = _rows_beside(column.to_numpy(dtype=float), is_there & ~is_held_out, told) @ mask
     else:
         seen = np.flatnonzero(is_there & ~is_held_out)
-        n_seen = np.bincount(codes[seen], minlength=len(found) + 1)
-        told = is_there & is_held_out & (n_seen[codes] >= _FEWEST_SEEN)
+        n_seen = np.bincount(codes[seen], minlength=len(found))
         with_value = sparse.csr_array(
             (np.ones(len(seen), dtype=np.int32), (codes[seen], seen)),
             shape=(len(found), len(codes)),
         )
-        by_row = (with_value @ mask)[codes[told]]
+        by_value = with_value @ mask
+        agree = by_value.max(axis=1).toarray().ravel() >= _AGREED * n_seen
+        told = is_there & is_held_out
+        told[told] = (agree & (n_seen >= _FEWEST_SEEN))[codes[told]]
+        by_row = by_value[codes[told]]
     if told.sum() < _FEWEST_ROWS:
-        return 1.0
+        return 1.0, told
     chosen = _most_frequent(by_row)
     if len(np.unique(chosen)) < 2:  # the same label, whatever the value
-        return 1.0
-    return _error(chosen, mask[told])
+        return 1.0, told
+    return _error(chosen, mask[told]), told
 
 
 def _rows_beside(numbers: FloatArray, seen: BoolArray, told: BoolArray) -> Sparse:
@@ -147,16 +152,16 @@ def _most_frequent(counts: Sparse) -> IntArray:
 
 
 def _error_of_neighbours(
-    values: pd.DataFrame, mask: Sparse, is_held_out: BoolArray
+    values: pd.DataFrame, mask: Sparse, is_seen: BoolArray, is_told: BoolArray
 ) -> float | None:
-    """Return the share of held-out rows whose label the most similar other rows get wrong.
+    """Return the share of rows to be told whose label the most similar seen rows get wrong.
 
     None where the columns, such as texts, do not say which rows are similar.
     """
     where = points(values, np.arange(len(values)), np.random.default_rng(_SEED))
     if not where.shape[1]:
         return None
-    seen, told = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+    seen, told = np.flatnonzero(is_seen), np.flatnonzero(is_told)
     count = min(_N_NEIGHBOURS, len(seen))
     near = nearest_among(where[seen], where[told], count)
     which = np.repeat(np.arange(len(told)), count)

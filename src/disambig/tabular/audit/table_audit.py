@@ -26,6 +26,7 @@ from disambig.tabular.audit.judged_sets import (
 from disambig.tabular.audit.suspicious import find_suspicious
 from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
+from disambig.tabular.columns.values import column_of_values
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
@@ -144,10 +145,10 @@ def audit_table(
     numbers = _positions(read)
     findings: list[Finding] = []
     by_kind: dict[str, list[str]] = {}
-    values = None
+    values, column_of = None, None
     try:
         plan, values, of_columns = columns.plan(read.candidates)
-        by_kind = plan.by_kind()
+        by_kind, column_of = plan.by_kind(), column_of_values(plan)
         notices += of_columns
     except TableError as error:  # the labels can still be audited
         findings.append(Finding("features", str(error)))
@@ -169,7 +170,7 @@ def audit_table(
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
     label_columns = label_column_names(labels, frame)
-    labelled = _labelled_rows(read, sets, values, several_columns=len(label_columns) > 1)
+    labelled = _labelled_rows(read, sets, values, column_of, several=len(label_columns) > 1)
     findings += _unlabelled_rows(read)
     noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))
     if noticed is not None:
@@ -248,8 +249,9 @@ def _labelled_rows(
     read: LabelsInTable,
     sets: CandidateAudit,
     values: pd.DataFrame | None,
+    column_of: dict[str, str] | None,
     *,
-    several_columns: bool,
+    several: bool,
 ) -> LabelledRows:
     """Return the rows that name a label; the others have been reported."""
     named, candidates = ~read.empty, read.candidates
@@ -258,5 +260,5 @@ def _labelled_rows(
         if len(candidates) == len(named):
             candidates = candidates[named]
             sets = audit_candidates(candidates)
-    separator_unused = several_columns or sets.singleton_share == 1
-    return LabelledRows(candidates, sets, np.flatnonzero(named), values, separator_unused)
+    unused = several or sets.singleton_share == 1
+    return LabelledRows(candidates, sets, np.flatnonzero(named), values, unused, column_of)

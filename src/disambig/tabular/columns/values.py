@@ -274,6 +274,12 @@ def value_names(plan: ColumnPlan) -> list[list[str]]:
     ]
 
 
+def column_of_values(plan: ColumnPlan) -> dict[str, str]:
+    """Return the column that each of ``value_names`` is made of."""
+    named = zip(plan.columns, value_names(plan), strict=True)
+    return {name: column.name for column, names in named for name in names}
+
+
 def embedding_names(plan: ColumnPlan) -> list[str]:
     """Return the names that ``column_values`` gives to embeddings, such as ``"embedding (1)"``."""
     taken = set(chain.from_iterable(value_names(plan)))
