@@ -64,12 +64,12 @@ def test_what_is_slow_to_import_waits_until_it_is_needed(words):
     assert modules & SLOW <= ({"pydantic"} if of_a_command else set())
 
 
-def test_an_audit_loads_neither_torch_nor_scikit_learn(tmp_path):
+def test_an_audit_loads_neither_torch_nor_scikit_learn_nor_scipy_stats(tmp_path):
     (tmp_path / "t.csv").write_text("size,label\n1,a|b\n2,a\n3,b\n")
     code = (
         "import sys; from disambig.cli.main import app\n"
         "app(['audit', sys.argv[1]], standalone_mode=False)\n"
-        "assert not {'torch', 'sklearn', 'matplotlib'} & set(sys.modules)"
+        "assert not {'torch', 'sklearn', 'matplotlib', 'scipy.stats'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code, tmp_path / "t.csv"], check=True)
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import binom
+from scipy.special import bdtrc  # scipy.stats takes long to import
 
 from disambig._core.messages import percent, quote_value, row_count, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Sparse
@@ -149,7 +149,7 @@ def disputes(around: Neighbourhoods) -> Disputes:
     agreed = held_by >= _NEARLY_ALL * count
     by_chance = np.ones(len(rows))
     told = agreed | is_own
-    by_chance[told] = binom.sf(held_by[told] - 1, count, shares[labels[told]])
+    by_chance[told] = bdtrc(held_by[told] - 1, count, shares[labels[told]])  # so many or more
     agreed &= by_chance * n_rows * mask.shape[1] <= _EXPECTED_BY_CHANCE
     support = np.ones(n_rows)
     np.minimum.at(support, rows[is_own], by_chance[is_own])
