@@ -1,11 +1,10 @@
 """Labels that can hardly be learned: rare, never alone, never without another, or look-alikes."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
-from disambig._core.messages import plural, quote_value, quoted_list, row_count
+from disambig._core.messages import join_names, plural, quote_value, quoted_list, row_count
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Label
 from disambig.tabular.accuracy import share_interval
 from disambig.tabular.audit.findings import Finding, LabelledRows
@@ -81,11 +80,12 @@ def never_without(labelled: LabelledRows) -> Iterator[Finding]:
     labels = [] if labelled.is_weighted else _always_beside(labelled)
     if not labels:
         return
-    shown = [f"{quote_value(one)} without {quote_value(other)}" for one, other in labels]
+    pairs = (f"{quote_value(one)} without {quote_value(other)}" for one, other in labels)
+    shown = join_names(pairs, most=_NAMED, longest=None)
     yield Finding.about(
         labelled.rows_with(one for one, _ in labels),
         "never_without",
-        f"Some labels never occur without another one: {_first(shown)}.",
+        f"Some labels never occur without another one: {shown}.",
         "In such rows the sets never say which of the two is right. Settle a few by hand, or make "
         "one label of them.",
         labels,
@@ -141,7 +141,7 @@ def look_alike(labelled: LabelledRows, where: FloatArray) -> Iterator[Finding]:
             labelled.rows_with(label for pair in found for label in pair),
             "look_alike",
             "The features hardly tell these labels apart: "
-            f"{_first([quoted_list(pair) for pair in found])}.",
+            f"{join_names(map(quoted_list, found), most=_NAMED, longest=None)}.",
             "Add columns in which they differ, or make one label of them.",
             found,
         )
@@ -173,13 +173,8 @@ def told_by_a_line(where: FloatArray) -> BoolArray:
 
 def _with_counts(labelled: LabelledRows, columns: IntArray) -> str:
     audit = labelled.audit
-    return _first(
+    shown = (
         f"{quote_value(audit.classes[j])} ({row_count(int(audit.candidate_counts[j]))})"
         for j in columns.tolist()
     )
-
-
-def _first(shown: "Iterator[str] | list[str]") -> str:
-    every = list(shown)
-    more = len(every) - _NAMED
-    return ", ".join(islice(every, _NAMED)) + (f" and {more:,} more" if more > 0 else "")
+    return join_names(shown, most=_NAMED, longest=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from disambig._core.messages import option, percent, plural, quote_value
+from disambig._core.messages import join_names, option, percent, plural, quote_value
 from disambig._core.typing import BoolArray, FloatArray, IntArray, Sparse
 from disambig.candidates.groups import group_numbers
 from disambig.tabular.audit.findings import Finding, LabelledRows
@@ -54,7 +54,7 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
     rest = _error_of_neighbours(values.iloc[:, others], mask, ~is_held_out, told)
     if rest is not None and rest < max(_WORSE_BY, _TIMES_WORSE * max(errors.values())):
         return
-    names, one = list(errors), len(errors) == 1
+    one = len(errors) == 1
     right = percent(1 - max(errors.values()))
     share = told.sum() / is_held_out.sum()
     held_out = "held-out rows" if share == 1 else f"{percent(share)} of the held-out rows"
@@ -64,8 +64,8 @@ def leaking_columns(labelled: LabelledRows) -> Iterator[Finding]:
     )  # fmt: skip
     yield Finding(
         "leaking_columns",
-        f"{plural(len(names), 'column')} may give the label away: "
-        f"{', '.join(map(quote_value, names[:5]))}{' and more' if len(names) > 5 else ''}. "
+        f"{plural(len(errors), 'column')} may give the label away: "
+        f"{join_names(map(quote_value, errors), longest=None)}. "
         f"{'Alone it' if one else 'Each alone'} predicts labels of {held_out} {right} "
         f"right{of_rest}.",
         f"If {'it was' if one else 'they were'} made from the labels, or after them, leave "

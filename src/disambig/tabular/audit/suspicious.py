@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from disambig._core.messages import option, percent, quote_value, quoted_list, row_count
+from disambig._core.messages import join_names, option, percent, quote_value, quoted_list, row_count
 from disambig.candidates.audit import may_have_any_label
 from disambig.tabular.audit.duplicates import find_repeated_rows
 from disambig.tabular.audit.findings import Finding, LabelledRows
@@ -231,6 +231,4 @@ def _with_count(label: str, counts: Mapping[str, int]) -> str:
 
 
 def _few(examples: Iterable[str]) -> str:
-    every = list(examples)
-    more = f"; and {len(every) - _EXAMPLES:,} more" if len(every) > _EXAMPLES else ""
-    return "; ".join(every[:_EXAMPLES]) + more
+    return join_names(examples, most=_EXAMPLES, longest=None, separator=";")
