@@ -389,7 +389,7 @@ def write(found: Found, independent: Found, folder: Path) -> None:
         markdown_table(("table", "method", *WAYS.values()), error_rows(found)),
         "![Expected against actual errors](llm_answers.svg)",
         "## Independent weights",
-        "Where weights rest on other evidence than the features, they are no such beliefs. Made-up "
+        "Where weights rest on other evidence than the features, they are not beliefs. Made-up "
         f"tables of {INDEPENDENT_ROWS} rows with {INDEPENDENT_CLASSES} classes: normal features, "
         "whose means are the further apart the larger the distance, and weights that are the "
         "exact probabilities of the classes, given something else that was seen. Candidates are "

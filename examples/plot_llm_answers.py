@@ -48,8 +48,8 @@ def simulated_answers(label, first_is_right):
 print(json.dumps({"answers": simulated_answers(7, 0.6)}))
 
 # %%
-# They come in a file, a line for each row, and become candidate sets with weights. What is no label
-# would be left out and reported.
+# They come in a file, a line for each row, and become candidate sets with weights. What fits no
+# label would be left out and reported.
 
 
 def read_answers(answers):

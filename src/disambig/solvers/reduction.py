@@ -84,7 +84,7 @@ class Reduction:
 
 
 def columns_beside_words(X: Sparse) -> IntArray:
-    """Return the columns of a CSR array that are no words of texts, as far as can be told.
+    """Return the columns of a CSR array that do not count words of texts, as far as can be told.
 
     These are columns that more than half of the rows fill; and the most frequent of those that are
     1 wherever they are filled, such as the categories of a column.

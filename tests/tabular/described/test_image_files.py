@@ -148,7 +148,7 @@ def test_paths_begin_in_the_folder_or_are_whole(tmp_path):
     ("cell", "reason"),
     [
         ("missing.png", "is not there"),
-        (".", "is no file"),
+        (".", "is not a file"),
         ("nul\0.png", "cannot be opened|is not there"),
         ("x" * 5000 + ".png", "cannot be opened|is not there"),
         ("https://example.org/a.png", "nothing is fetched"),
@@ -164,7 +164,7 @@ def test_cells_that_name_no_file_are_refused_with_their_reason(tmp_path, cell, r
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.png")
 
-    with pytest.raises(UnreadableCellError, match="is no file"):
+    with pytest.raises(UnreadableCellError, match="is not a file"):
         read_image_file(tmp_path, "a.png")
 
 

@@ -188,7 +188,7 @@ def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_
     )
     said, unlabelled, beliefs = imported.notices
     assert said.startswith(
-        "Left out 3 answers that are no label: 'NYC' (2 times, first in row 1; did you mean "
+        "Left out 3 answers that fit no label: 'NYC' (2 times, first in row 1; did you mean "
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
@@ -252,9 +252,9 @@ def test_labels_that_cannot_be_told_apart_are_refused():
         ({"id": 1, "text": "a"}, "has no answers"),
         ({"answers": []}, "has no answers"),
         ({"answers": [{"label": "cat", "probability": -1}]}, "in row 1 .* not 0 or more: -1"),
-        ({"answers": [{"label": "cat", "probability": "high"}]}, "no number: 'high'"),
+        ({"answers": [{"label": "cat", "probability": "high"}]}, "not a number: 'high'"),
         ({"answers": [{"label": "cat", "logprob": 2}]}, "above 0: 2"),
-        ({"answers": [{"label": "cat", "rank": 0}]}, "no number from 1: 0"),
+        ({"answers": [{"label": "cat", "rank": 0}]}, "not a number from 1: 0"),
         (
             {"answers": {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": {"i": {"j": 1}}}}}}}}}}},
             "deep",

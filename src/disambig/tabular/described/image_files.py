@@ -45,7 +45,7 @@ def read_image_file(folder: Path, cell: str) -> bytes:
     path = folder / cell
     try:
         if not path.is_file():  # a pipe or a device may never end
-            raise UnreadableCellError("is no file" if path.exists() else "is not there")
+            raise UnreadableCellError("is not a file" if path.exists() else "is not there")
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # a path may hold a zero

@@ -53,7 +53,7 @@ def read_llm_answers(
 
     Every answer counts alike, and shares its weight among the labels that it names, by
     probabilities, percentages, log-probabilities or ranks (the second counts half, the third a
-    third) where it has some. The weights of an item add up to 1. What is no label is left out and
+    third) where it has some. The weights of an item add up to 1. What fits no label is left out and
     reported; an item without any label is unlabelled.
 
     Parameters

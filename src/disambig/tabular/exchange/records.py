@@ -84,7 +84,7 @@ def object_in(record: dict[str, Any], key: str, place: str) -> dict[str, Any]:
 
 
 def texts_in(value: Any, place: str, what: str) -> tuple[str, ...]:
-    """Return one label, or a list of them, as strings; refuse what is no label."""
+    """Return one label, or a list of them, as strings; refuse anything else."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     for each in values:
         if isinstance(each, dict | list):

@@ -189,7 +189,7 @@ def _score(value: Mapping[str, Any], *, in_per_cent: bool) -> float | None:
         return math.exp(min(0.0, number))
     if key in _RANKS:
         if not _is_number(number) or not number >= 1:
-            raise ValueError(f"a rank that is no number from 1: {quote_value(number)}")
+            raise ValueError(f"a rank that is not a number from 1: {quote_value(number)}")
         return 1 / float(number)
     weight = _weight(number)
     is_percentage = key in _PERCENTAGES or (key in _UP_TO_ONE and in_per_cent)
@@ -203,7 +203,7 @@ def _weight(number: Any) -> float:
         try:
             number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         except ValueError:
-            raise ValueError(f"a weight that is no number: {quote_value(number)}") from None
+            raise ValueError(f"a weight that is not a number: {quote_value(number)}") from None
     if not _is_number(number) or not 0 <= number < math.inf:
         raise ValueError(f"a weight that is not 0 or more: {quote_value(number)}")
     return float(number)

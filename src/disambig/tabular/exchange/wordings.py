@@ -37,7 +37,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class UnmatchedWording:
-    """An answer that is no label."""
+    """An answer that fits no label."""
 
     wording: str
     count: int
@@ -56,7 +56,7 @@ class UnmatchedWording:
 class MatchedWordings:
     """What answers mean."""
 
-    labels: tuple[str | None, ...]  # of every answer, None where it is no label
+    labels: tuple[str | None, ...]  # of every answer, None where it fits none
     names: tuple[str, ...]  # the label list
     unmatched: tuple[UnmatchedWording, ...] = field(repr=False)  # the most frequent first
 
@@ -69,7 +69,7 @@ class MatchedWordings:
         more = len(self.unmatched) - _NAMED
         others = f"; and {plural(more, 'other wording')}" if more > 0 else ""
         return (
-            f"Left out {plural(count, 'answer')} that {'is' if count == 1 else 'are'} no label: "
+            f"Left out {plural(count, 'answer')} that {'fits' if count == 1 else 'fit'} no label: "
             f"{named}{others}. If one is another word for a label, say so in the label list, as in "
             "New York: NYC.",
         )

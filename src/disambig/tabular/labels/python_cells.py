@@ -69,7 +69,7 @@ def _string(piece: str) -> str:
 
 
 def _word(piece: str) -> Any:
-    """Return a constant or a number; a word without quotes is no label that Python prints."""
+    """Return a constant or a number; Python prints no label without quotes."""
     if piece in _WORDS:
         return _WORDS[piece]
     try:
