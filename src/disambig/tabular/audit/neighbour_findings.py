@@ -56,7 +56,7 @@ class Neighbourhoods:
 
     @property
     def among(self) -> str:
-        """Say how many rows were looked at, if that are not all."""
+        """Say how many rows were looked at, if not all."""
         n_rows = len(self.labelled.candidates)
         if len(self.judged) == n_rows:
             return ""
