@@ -91,6 +91,13 @@ def test_a_column_of_half_as_many_codes_is_no_copy():
     assert found_in(HONEST.assign(planted=CODES // 2)) == []
 
 
+def test_a_feature_that_is_sure_of_some_classes_only_is_no_copy():
+    # Two of its values are for one class each; two others say little, so neither is a filler.
+    mixed = np.where(np.arange(400) % 3 == 0, "C", "D")
+    kinds = np.where(CODES < 2, np.array(["A", "B", "", ""])[CODES], mixed).astype(object)
+    assert found_in(HONEST.assign(planted=kinds)) == []
+
+
 def test_texts_and_few_rows_say_nothing():
     texts = np.array([f"row {number}" for number in range(400)], dtype=object)
     assert found_in(HONEST.assign(text=texts)) == []

@@ -18,7 +18,7 @@ _MOST_COLUMNS = 200  # that are looked at one by one
 _FEWEST_ROWS = 50  # held out, where the column says anything
 _MOST_VALUES = 50  # a number may have, to be taken for a code
 _FEWEST_SEEN = 3  # rows with a value, to learn it from
-_AGREED = 0.9  # of them hold the same label, or the value says little
+_AGREED = 0.9  # of them hold the same label
 _N_BESIDE = 3  # rows on either side of a number, in its order
 _N_NEIGHBOURS = 10
 _SURE = 0.02  # share of errors of a column that gives the label away, at most
@@ -105,8 +105,9 @@ def column_error(
     """Return which held-out rows one column tells the label of, and for what share wrongly.
 
     The rule: of the other rows with the same value, or of a number with the nearest ones, the label
-    that most sets hold. Rows without a value are left out; with one that was hardly seen, or whose
-    rows do not agree, such as "unknown", too. The share is 1 where a column says little.
+    that most sets hold. Left out are rows without a value, with one that was hardly seen, or with
+    the only one whose rows do not agree, such as "unknown". The share is 1 where a column says
+    little.
     """
     codes, found = pd.factorize(column)
     is_there = codes >= 0
@@ -121,9 +122,12 @@ def column_error(
             shape=(len(found), len(codes)),
         )
         by_value = with_value @ mask
+        is_telling = n_seen >= _FEWEST_SEEN
         agree = by_value.max(axis=1).toarray().ravel() >= _AGREED * n_seen
+        if (is_telling & ~agree).sum() == 1:  # a word for gaps
+            is_telling &= agree
         told = is_there & is_held_out
-        told[told] = (agree & (n_seen >= _FEWEST_SEEN))[codes[told]]
+        told[told] = is_telling[codes[told]]
         by_row = by_value[codes[told]]
     if told.sum() < _FEWEST_ROWS:
         return 1.0, told
