@@ -90,7 +90,7 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
             f"Percentages in {row_count(n_rows)} were read as parts of labels, because some cells "
             "do not have one for each label, or have more than 100 % in all: "
             f"{_few(map(quote_value, odd))}.",
-            "Correct these cells, and percentages are weights.",
+            "Correct these cells, so that percentages are read as weights.",
             [[label] for label in odd],
         )
         return
