@@ -113,10 +113,27 @@ def test_a_column_of_names_without_files_is_left_out_and_said_to_be(signs, tmp_p
     _, frame = signs
     frame = frame.assign(size=np.arange(60) % 7)
 
-    with pytest.warns(UserWarning, match="'photo' end like image files, but the first"):
+    with pytest.warns(UserWarning, match="'photo' end like image files, but those that were"):
         model = fit(frame, tmp_path)
-
     assert model.plan.names == ["size"]
+
+    frame["photo"] = "https://example.org/" + frame["photo"]
+    with pytest.warns(UserWarning, match="'photo' are addresses of images, and nothing is fetched"):
+        model = fit(frame, tmp_path)
+    assert model.plan.names == ["size"]
+
+
+@pytest.mark.parametrize(
+    "others", [["-"], ["to do", "signs/1.heic"], [f"{n}.png" for n in range(25)]]
+)
+def test_a_column_of_images_is_found_where_some_cells_are_something_else(signs, others):
+    folder, frame = signs
+    frame = frame.assign(photo=[*others, *frame["photo"][len(others) :]])
+
+    with pytest.warns(UserWarning, match=f"{len(others)} of 60 images of column 'photo' cannot"):
+        model = fit(frame, folder)
+
+    assert model.plan.by_kind() == {"image": ["photo"]}
 
 
 def test_the_file_may_name_the_row_and_be_a_feature(signs):

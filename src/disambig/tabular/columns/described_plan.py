@@ -6,14 +6,16 @@ from disambig.tabular.columns.cells import ColumnValues, distinct_strings
 from disambig.tabular.columns.kinds import ColumnKind
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
 from disambig.tabular.described.described_by import DescribedBy, find_describer
-from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.described.described_columns import DescribedColumns, FoundImages
 from disambig.tabular.described.describers import DescribedKind
 
 _IMAGE = ColumnKind("image", "image")
-_NO_IMAGES = (
-    "The cells of {name!r} end like image files, but the first of them are not there, so the "
-    "column is not read as images: paths begin in the folder of the table."
-)
+_NOT_READ: dict[FoundImages, str] = {
+    "missing": "The cells of {name!r} end like image files, but those that were looked for are not "
+    "there, so the column is not read as images: paths begin in the folder of the table.",
+    "addresses": "The cells of {name!r} are addresses of images, and nothing is fetched, so the "
+    "column is not read as images: save the files, and write their paths.",
+}
 
 
 def described_kind(
@@ -27,9 +29,9 @@ def described_kind(
     if cells.form != "strings" or kind.kind not in ("identifier", "names", "text", "category"):
         return kind
     found = described.find_images(distinct_strings(cells)[1])
-    if found is None:
-        return kind
-    return _IMAGE if found else replace(kind, remark=_NO_IMAGES.format(name=cells.name))
+    if found == "files":
+        return _IMAGE
+    return kind if found is None else replace(kind, remark=_NOT_READ[found].format(name=cells.name))
 
 
 def plan_described(name: str, kind: DescribedKind, described: DescribedColumns) -> PlannedColumn:

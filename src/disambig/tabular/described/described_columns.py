@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +20,12 @@ from disambig.tabular.described.describers import (
     Describer,
     UnreadableCellError,
 )
-from disambig.tabular.described.image_files import is_file, is_image_path, read_image_file
+from disambig.tabular.described.image_files import (
+    is_address,
+    is_file,
+    is_image_path,
+    read_image_file,
+)
 from disambig.tabular.described.text_models import as_content
 
 _AT_A_TIME = 32
@@ -28,6 +34,7 @@ _MOST_NAMED = 10
 # Files, to know whether a column is one of images.
 _LOOKED_FOR = 20
 
+FoundImages = Literal["files", "addresses", "missing"]
 # Is told how many of how many different cells are done.
 Progress = Callable[[int, int], None]
 
@@ -39,8 +46,8 @@ class DescribedColumns:
     Parameters
     ----------
     images : str or sequence of str, default=()
-        Columns whose cells are paths of image files. Others are found by themselves, where cells
-        end like image files and the files are there.
+        Columns whose cells are paths of image files. Others are found by themselves, where most
+        cells end like image files and some of these are there.
     image_model : str, optional
         What describes an image: ``"built-in"``, which needs no weights, or a pretrained network
         such as ``"torchvision:resnet18"``. By default the built-in one, and for new rows the one
@@ -81,12 +88,16 @@ class DescribedColumns:
         """Return the name of the describer that was asked for, or None."""
         return {"image": self.image_model, "text": self.text_model}[kind]
 
-    def find_images(self, cells: Sequence[str]) -> bool | None:
-        """Tell whether cells name image files that are there; None if they are something else."""
-        if not all(map(is_image_path, cells)):
+    def find_images(self, cells: Sequence[str]) -> FoundImages | None:
+        """Tell what cells name that mostly end like image files; None for other cells."""
+        paths = [cell for cell in cells if is_image_path(cell)]
+        if 2 * len(paths) <= len(cells):
             return None
         folder = Path(self.folder)
-        return any(is_file(folder, cell) for cell in cells[:_LOOKED_FOR])
+        some = paths[:: -(-len(paths) // _LOOKED_FOR)]
+        if any(is_file(folder, cell) for cell in some):
+            return "files"
+        return "addresses" if is_address(some[0]) else "missing"
 
     def numbers_of(
         self,
