@@ -1,3 +1,4 @@
+import sys
 import warnings
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_a_column_that_mostly_cannot_be_read_is_refused(signs):
     folder, frame = signs
     frame = frame.assign(photo=[*frame["photo"][:25], *(f"gone-{n}.png" for n in range(35))])
 
-    with pytest.raises(DisambigError, match=r"35 of 60 images .* and 25 more.*--ignore"):
+    with pytest.raises(DisambigError, match=r"35 of 60 images .* and 25 more.*empty.*--ignore"):
         fit(frame, folder)
 
 
@@ -157,6 +158,25 @@ def test_an_image_column_must_be_one_of_paths(signs):
         plan_columns(frame, described=DescribedColumns(images="phoot", folder=folder))
     with pytest.raises(DisambigError, match="An image must be a feature. 'label' is not"):
         fit_table(frame, described=DescribedColumns(images="label", folder=folder))
+
+
+def test_an_image_column_is_nothing_else(signs):
+    folder, frame = signs
+    described = DescribedColumns(images="photo", folder=folder)
+
+    for other in ("text", "categories"):
+        with pytest.raises(DisambigError, match="'photo' was chosen as more than one of these"):
+            plan_columns(frame, described=described, **{other: "photo"})
+
+
+def test_without_pillow_the_column_and_a_way_out_are_named(signs, monkeypatch):
+    folder, frame = signs
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+
+    with pytest.raises(
+        DisambigError, match=r"^Column 'photo' .*disambig\[images\].*--ignore photo"
+    ):
+        fit(frame, folder)
 
 
 def test_numbers_are_computed_once_for_the_same_content(signs, tmp_path, monkeypatch):

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+from disambig._core.errors import MissingExtraError
+from disambig._core.messages import option
 from disambig.tabular.columns.cells import ColumnValues, distinct_strings
 from disambig.tabular.columns.kinds import ColumnKind
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
 from disambig.tabular.described.described_by import DescribedBy, find_describer
 from disambig.tabular.described.described_columns import DescribedColumns, FoundImages
-from disambig.tabular.described.describers import DescribedKind
+from disambig.tabular.described.describers import DescribedKind, Describer
 
 _IMAGE = ColumnKind("image", "image")
 _NOT_READ: dict[FoundImages, str] = {
@@ -34,10 +36,18 @@ def described_kind(
     return kind if found is None else replace(kind, remark=_NOT_READ[found].format(name=cells.name))
 
 
-def plan_described(name: str, kind: DescribedKind, described: DescribedColumns) -> PlannedColumn:
-    """Return the plan of a column that a describer turns into numbers."""
-    describer = find_describer(kind, described.model_of(kind))
-    return PlannedColumn(name=name, kind=kind, described_by=DescribedBy.of(describer))
+def plan_described(
+    name: str, kind: DescribedKind, described: DescribedColumns
+) -> tuple[PlannedColumn, Describer]:
+    """Return the plan of a column that a describer turns into numbers, and the describer."""
+    try:
+        describer = find_describer(kind, described.model_of(kind))
+    except MissingExtraError as error:
+        raise MissingExtraError(
+            f"Column {name!r} is one of {kind}s. {error} Or leave it out: {option('ignore', name)}."
+        ) from error
+    planned = PlannedColumn(name=name, kind=kind, described_by=DescribedBy.of(describer))
+    return planned, describer
 
 
 def described_notices(plan: ColumnPlan) -> list[str]:

@@ -127,9 +127,9 @@ class DescribedColumns:
 
 
 _ADVICE: dict[DescribedKind, str] = {
-    "image": "Paths are relative to the folder of the table. Check them, or leave the column out: "
-    f"{option('ignore')}.",
-    "text": f"Leave the column out: {option('ignore')}.",
+    "image": "Paths begin in the folder of the table. Check them; otherwise leave these cells "
+    f"empty, or train without the column: {option('ignore')}.",
+    "text": f"Leave these cells empty, or train without the column: {option('ignore')}.",
 }
 
 
