@@ -234,6 +234,22 @@ def test_a_listener_hears_how_far_it_is(signs):
     assert heard == [("photo", 32, 60), ("photo", 60, 60)]
 
 
+def test_large_files_are_not_read_all_at_once(tmp_path):
+    frame = write_signs(tmp_path, n_rows=6)
+    for photo in frame["photo"]:
+        with (tmp_path / photo).open("ab") as file:
+            file.write(bytes(25_000_000))  # behind the end of an image anything may follow
+    heard = []
+
+    class Ear(FitListener):
+        def on_described(self, column, n_done, n_cells):
+            heard.append(n_done)
+
+    fit(frame, tmp_path, listener=Ear())
+
+    assert heard == [3, 6]
+
+
 def test_audit_and_clean_read_images_too(signs):
     folder, frame = signs
     described = DescribedColumns(folder=folder)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -28,7 +28,9 @@ from disambig.tabular.described.image_files import (
 )
 from disambig.tabular.described.text_models import as_content
 
+# Cells, and bytes of their contents, that are described at a time.
 _AT_A_TIME = 32
+_MOST_BYTES = 64_000_000
 _SECONDS_UNTIL_KEPT = 30.0
 _MOST_NAMED = 10
 # Files, to know whether a column is one of images.
@@ -147,14 +149,12 @@ def _describe(
     new: dict[bytes, AnyArray] = {}
     kept_at = time.monotonic()
     try:
-        for start in range(0, len(cells), _AT_A_TIME):
+        for some in _read_some(cells, read):
             keys: dict[int, bytes] = {}
             contents: dict[bytes, bytes] = {}
-            for place, cell in enumerate(cells[start : start + _AT_A_TIME], start):
-                try:
-                    content = read(cell)
-                except UnreadableCellError as error:
-                    faults[place] = str(error)
+            for place, content in some:
+                if isinstance(content, str):
+                    faults[place] = content
                     continue
                 keys[place] = sha256(content).digest()
                 if keys[place] not in known:
@@ -168,7 +168,7 @@ def _describe(
                     numbers[place] = known[key]
                 else:
                     faults[place] = str(said[key])
-            progress(min(start + _AT_A_TIME, len(cells)), len(cells))
+            progress(some[-1][0] + 1, len(cells))
             if cache is not None and time.monotonic() > kept_at + _SECONDS_UNTIL_KEPT:
                 cache.keep(new)
                 new, kept_at = {}, time.monotonic()
@@ -176,6 +176,26 @@ def _describe(
         if cache is not None:
             cache.keep(new)
     return numbers, faults
+
+
+def _read_some(
+    cells: Sequence[str], read: Callable[[str], bytes]
+) -> Iterator[list[tuple[int, bytes | str]]]:
+    """Yield the places and contents of some cells at a time; a string says why there is none."""
+    some: list[tuple[int, bytes | str]] = []
+    size = 0
+    for place, cell in enumerate(cells):
+        try:
+            content: bytes | str = read(cell)
+        except UnreadableCellError as error:
+            content = str(error)
+        some.append((place, content))
+        size += len(content)
+        if len(some) == _AT_A_TIME or size > _MOST_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _unreadable_message(
