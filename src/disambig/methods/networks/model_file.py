@@ -143,7 +143,7 @@ def _read_row_shape(found: Any, n_channels: int) -> tuple[int, ...] | None:
     sizes = found if isinstance(found, list) else []
     is_shape = all(type(size) is int and 0 < size <= _LONGEST_SIDE for size in sizes)
     if not is_shape or not 2 <= len(sizes) <= _MOST_DIMENSIONS or sizes[0] != n_channels:
-        raise ValueError("the shape of its rows is none")
+        raise ValueError("its rows cannot have the shape that it says")
     return tuple(sizes)
 
 
