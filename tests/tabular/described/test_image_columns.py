@@ -169,6 +169,18 @@ def test_an_image_column_is_nothing_else(signs):
             plan_columns(frame, described=described, **{other: "photo"})
 
 
+def test_a_model_that_would_describe_nothing_is_refused(signs, tmp_path):
+    _, frame = signs
+    frame = frame.assign(size=np.arange(60) % 7)
+
+    for kind in ("image", "text"):
+        described = DescribedColumns(folder=tmp_path, **{f"{kind}_model": "built-in"})
+        with pytest.raises(
+            DisambigError, match=f"nothing for --{kind}-model .*Name one by --{kind}"
+        ):
+            plan_columns(frame, reserved=["label", "truth"], described=described)
+
+
 def test_without_pillow_the_column_and_a_way_out_are_named(signs, monkeypatch):
     folder, frame = signs
     monkeypatch.setitem(sys.modules, "PIL.Image", None)

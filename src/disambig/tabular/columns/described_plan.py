@@ -1,8 +1,9 @@
 """Which columns are images, and what describes them."""
 
 from dataclasses import replace
+from typing import get_args
 
-from disambig._core.errors import MissingExtraError
+from disambig._core.errors import MissingExtraError, TableError
 from disambig._core.messages import option
 from disambig.tabular.columns.cells import ColumnValues, distinct_strings
 from disambig.tabular.columns.kinds import ColumnKind
@@ -48,6 +49,16 @@ def plan_described(
         ) from error
     planned = PlannedColumn(name=name, kind=kind, described_by=DescribedBy.of(describer))
     return planned, describer
+
+
+def check_models_have_columns(plan: ColumnPlan, described: DescribedColumns) -> None:
+    """Refuse a model of images or texts that was asked for, and would describe nothing."""
+    for kind in get_args(DescribedKind):
+        if described.model_of(kind) is not None and kind not in plan.by_kind():
+            raise TableError(
+                f"There is nothing for {option(f'{kind}-model')} to describe: no column that is "
+                f"used was read as {kind}s. Name one by --{kind}, or leave the model out."
+            )
 
 
 def described_notices(plan: ColumnPlan) -> list[str]:

@@ -12,6 +12,7 @@ from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.cells import UnusableColumnError, read_column
 from disambig.tabular.columns.described_plan import (
+    check_models_have_columns,
     described_kind,
     described_notices,
     plan_described,
@@ -246,6 +247,7 @@ def plan_columns(
         columns=tuple(planned for planned, _ in in_order),
         embeddings=0 if matrix is None else matrix.shape[1],
     )
+    check_models_have_columns(plan, described)
     values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
         *leakage_notices(leaking, results),
