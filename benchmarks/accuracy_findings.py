@@ -416,12 +416,12 @@ def image_columns(tables: list[Table]) -> str:
             max(found[images, features, method] for method in ("EM", "NCPD"))
             for features in ("pixels", "built-in descriptor")
         )
-        compared.append(f"{described:.3f} on {images} ({pixels:.3f})")
+        compared.append(f"{described:.3f} on {images} (from pixels {pixels:.3f})")
     network = found["digits", "images", "NCPD, convolutional"]
     return (
-        "The better of EM and NCPD has, by the built-in descriptor and in brackets by pixels, "
-        f"{', '.join(compared)}. NCPD with a small convolutional network has {network:.3f} on "
-        "digits."
+        "From the built-in descriptor, the better of EM and NCPD reaches an accuracy of "
+        f"{' and '.join(compared)}. NCPD with a small convolutional network reaches {network:.3f} "
+        "on digits."
     )
 
 

@@ -113,6 +113,7 @@ def test_a_module_that_is_missing_is_told_with_the_extra_that_brings_it():
             "from json import what_older_versions_had",
             "cannot import name 'what_older_versions_had'",
         ),
+        ("raise RuntimeError('operator x::y does not exist')", "operator x::y .*belong together"),
     ],
 )
 def test_a_module_that_is_there_and_broken_says_why(tmp_path, monkeypatch, source, reason):

@@ -61,6 +61,7 @@ def test_an_option_is_named_for_the_shell_and_for_python():
     assert option("empty", "all") == "--empty all (in Python empty='all')"
     assert option("separator", ";") == "--separator ';' (in Python separator=';')"
     assert option("ignore") == "--ignore (in Python ignore=)"
+    assert option("text-model") == "--text-model (in Python text_model=)"
 
 
 @pytest.mark.parametrize(

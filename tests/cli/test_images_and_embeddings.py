@@ -101,6 +101,30 @@ def test_embeddings_are_named_among_the_features(embedded, suffix, monkeypatch):
     assert list(cleaned.columns[:4]) == ["item", "label", "truth", "chosen_label"]
 
 
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_the_items_of_a_long_table_have_embeddings(embedded, suffix, monkeypatch):
+    monkeypatch.chdir(embedded)
+    items = pd.read_csv("pets.csv")
+    votes = items.assign(vote=items["label"].str.split("|")).explode("vote")
+    written(embedded / "votes.csv", votes.assign(who="ann")[["item", "who", "vote"]])
+    long = ("--item=item", "--annotator=who", "--label=vote", f"--features=pets.{suffix}")
+
+    accepted("clean", "votes.csv", *long, "--method=plknn", "--folds=2", "--out=clean.csv")
+
+    cleaned = pd.read_csv("clean.csv")
+    assert list(cleaned["item"]) == list(items["item"])
+    assert (cleaned["chosen_label"] == items["truth"]).mean() > 0.9
+
+
+def test_a_file_of_embeddings_that_is_not_there_is_not_taken_for_a_column(embedded, monkeypatch):
+    monkeypatch.chdir(embedded)
+
+    run = run_command_here("fit", "pets.csv", "--features=pet.npy", "--out=model")
+
+    check_manners(run, codes=(2,))
+    assert "There is no file pet.npy" in run.err
+
+
 def test_a_model_that_needs_embeddings_says_so(embedded, monkeypatch):
     monkeypatch.chdir(embedded)
     run = accepted("fit", "pets.csv", "--features=pets.npy", "--id=item", *QUICK, "--out=model")

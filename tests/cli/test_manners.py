@@ -95,7 +95,9 @@ def test_an_interrupted_fit_says_where_its_work_is_and_goes_on_from_there(
     assert not Path("model.partial").exists()
 
 
-def test_a_fit_that_is_interrupted_before_anything_is_kept_says_so(table, run_main, monkeypatch):
+def test_a_fit_that_is_interrupted_before_any_training_is_kept_says_so(
+    table, run_main, monkeypatch
+):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -103,5 +105,5 @@ def test_a_fit_that_is_interrupted_before_anything_is_kept_says_so(table, run_ma
     end = run_main("fit", table, "--truth", "truth", "--out", "model", *METHOD)
     assert end.code == 130
     assert end.err.endswith(
-        "Interrupted before anything was kept. Run the same command to start again.\n"
+        "Interrupted before any training was kept. Run the same command to start again.\n"
     )

@@ -88,7 +88,7 @@ def test_a_column_is_text_if_it_is_said_to_be():
     plan, values, _ = plan_columns(frame, text="word", reserved="label")
     assert plan.columns[0].kind == "text"
     assert values["word"].tolist() == ["red", "blue"] * 10
-    with pytest.raises(TableError, match="'word' was chosen as both"):
+    with pytest.raises(TableError, match="'word' was chosen as more than one"):
         plan_columns(frame, text="word", categories="word", reserved="label")
     with pytest.raises(TableError, match="'wrod'"):
         plan_columns(frame, text="wrod", reserved="label")

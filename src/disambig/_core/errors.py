@@ -118,11 +118,17 @@ def _is_inside(module: str) -> bool:
 
 
 def import_extra(module: str, *, extra: str) -> Any:
-    """Return a module; if it is missing, say which extra of disambig installs it."""
+    """Return a module; if it is missing or broken, say what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
             f"This needs {module}, which cannot be imported ({error}). "
             f"Install it: pip install 'disambig[{extra}]'."
+        ) from error
+    except Exception as error:  # libraries that are built for other versions of each other
+        raise MissingExtraError(
+            f"This needs {module}, which is installed and fails when it is imported ({error}). It "
+            "may not fit the version of a library that it uses: install versions that belong "
+            f"together, such as those of pip install 'disambig[{extra}]' in a new environment."
         ) from error

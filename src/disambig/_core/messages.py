@@ -124,9 +124,10 @@ def option(name: str, value: str | None = None) -> str:
     >>> option("ignore")
     '--ignore (in Python ignore=)'
     """
+    in_python = name.replace("-", "_")
     if value is None:
-        return f"--{name} (in Python {name}=)"
-    return f"--{name} {shlex.quote(value)} (in Python {name}={value!r})"
+        return f"--{name} (in Python {in_python}=)"
+    return f"--{name} {shlex.quote(value)} (in Python {in_python}={value!r})"
 
 
 def bare_name(name: str) -> str:

@@ -174,7 +174,7 @@ def interrupts_explained(out: str | Path) -> Iterator[None]:
 
         kept = kept_work(out)
         if kept is None:
-            say("Interrupted before anything was kept. Run the same command to start again.")
+            say("Interrupted before any training was kept. Run the same command to start again.")
         else:
             say_path("Interrupted. The same command goes on with what is kept in", kept)
         raise typer.Exit(INTERRUPTED) from None

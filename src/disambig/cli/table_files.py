@@ -14,7 +14,6 @@ from disambig._core.errors import ParameterError, TableError, warn_caller
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
-from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.cli.options import (
     CellOptions,
@@ -108,7 +107,7 @@ def load_table(
     if is_dataset and frame.columns[-1] == GROUPS_IN_ARRAYS:  # features come before the labels
         # Nothing is learned from it, named or not.
         ignore = [*ignore, GROUPS_IN_ARRAYS]
-    of_columns, embeddings = load_features(features.features, frame, features.id, options)
+    of_columns, embedding_file = split_features(features.features, frame)
     columns: dict[str, Any] = {
         "truth": labels.truth,
         "features": of_columns,
@@ -119,26 +118,28 @@ def load_table(
         "described": described_columns(
             file, features.image or (), features.image_model, features.text_model
         ),
-        "embeddings": embeddings,
+        "embeddings": None,
         "id": features.id,
         **group_parameters(groups),
     }
     if labels.is_long:
-        return _with_annotations(frame, options, labels, columns)
-    labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
-    if not labels.votes:
-        labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
-    columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
+        frame, columns = _with_annotations(frame, options, labels, columns)
+    else:
+        labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
+        if not labels.votes:
+            labels.refuse("equal_votes", reason="is about annotators (--votes, or --annotator)")
+        columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
+    if embedding_file is not None:  # of the rows that a long table has become
+        columns["embeddings"] = read_embeddings(
+            embedding_file, frame, id=columns["id"], max_memory=options.max_memory
+        )
     return frame, columns
 
 
-def load_features(
-    features: list[str] | None,
-    frame: pd.DataFrame,
-    id: str | None,  # noqa: A002
-    options: FileOptions,
-) -> tuple[list[str] | None, AnyArray | None]:
-    """Return the columns that --features names, if any, and the embeddings in its file."""
+def split_features(
+    features: list[str] | None, frame: pd.DataFrame
+) -> tuple[list[str] | None, str | None]:
+    """Return the columns that --features names, if any, and its file of embeddings."""
     names = features or []
     files = [name for name in names if name not in frame.columns and is_embedding_file(name)]
     if not files:
@@ -148,8 +149,7 @@ def load_features(
             f"--features takes one file of embeddings. Got {join_names(files)}: put the arrays "
             "side by side, by numpy.hstack."
         )
-    embeddings = read_embeddings(files[0], frame, id=id, max_memory=options.max_memory)
-    return [name for name in names if name not in files] or None, embeddings
+    return [name for name in names if name not in files] or None, files[0]
 
 
 def described_columns(

@@ -1,3 +1,4 @@
+import sys
 import warnings
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_a_column_that_mostly_cannot_be_read_is_refused(signs):
     folder, frame = signs
     frame = frame.assign(photo=[*frame["photo"][:25], *(f"gone-{n}.png" for n in range(35))])
 
-    with pytest.raises(DisambigError, match=r"35 of 60 images .* and 25 more.*--ignore"):
+    with pytest.raises(DisambigError, match=r"35 of 60 images .* and 25 more.*empty.*--ignore"):
         fit(frame, folder)
 
 
@@ -113,10 +114,27 @@ def test_a_column_of_names_without_files_is_left_out_and_said_to_be(signs, tmp_p
     _, frame = signs
     frame = frame.assign(size=np.arange(60) % 7)
 
-    with pytest.warns(UserWarning, match="'photo' end like image files, but the first"):
+    with pytest.warns(UserWarning, match="'photo' end like image files, but those that were"):
         model = fit(frame, tmp_path)
-
     assert model.plan.names == ["size"]
+
+    frame["photo"] = "https://example.org/" + frame["photo"]
+    with pytest.warns(UserWarning, match="'photo' are addresses of images, and nothing is fetched"):
+        model = fit(frame, tmp_path)
+    assert model.plan.names == ["size"]
+
+
+@pytest.mark.parametrize(
+    "others", [["-"], ["to do", "signs/1.heic"], [f"{n}.png" for n in range(25)]]
+)
+def test_a_column_of_images_is_found_where_some_cells_are_something_else(signs, others):
+    folder, frame = signs
+    frame = frame.assign(photo=[*others, *frame["photo"][len(others) :]])
+
+    with pytest.warns(UserWarning, match=f"{len(others)} of 60 images of column 'photo' cannot"):
+        model = fit(frame, folder)
+
+    assert model.plan.by_kind() == {"image": ["photo"]}
 
 
 def test_the_file_may_name_the_row_and_be_a_feature(signs):
@@ -140,6 +158,37 @@ def test_an_image_column_must_be_one_of_paths(signs):
         plan_columns(frame, described=DescribedColumns(images="phoot", folder=folder))
     with pytest.raises(DisambigError, match="An image must be a feature. 'label' is not"):
         fit_table(frame, described=DescribedColumns(images="label", folder=folder))
+
+
+def test_an_image_column_is_nothing_else(signs):
+    folder, frame = signs
+    described = DescribedColumns(images="photo", folder=folder)
+
+    for other in ("text", "categories"):
+        with pytest.raises(DisambigError, match="'photo' was chosen as more than one of these"):
+            plan_columns(frame, described=described, **{other: "photo"})
+
+
+def test_a_model_that_would_describe_nothing_is_refused(signs, tmp_path):
+    _, frame = signs
+    frame = frame.assign(size=np.arange(60) % 7)
+
+    for kind in ("image", "text"):
+        described = DescribedColumns(folder=tmp_path, **{f"{kind}_model": "built-in"})
+        with pytest.raises(
+            DisambigError, match=f"nothing for --{kind}-model .*Name one by --{kind}"
+        ):
+            plan_columns(frame, reserved=["label", "truth"], described=described)
+
+
+def test_without_pillow_the_column_and_a_way_out_are_named(signs, monkeypatch):
+    folder, frame = signs
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+
+    with pytest.raises(
+        DisambigError, match=r"^Column 'photo' .*disambig\[images\].*--ignore photo"
+    ):
+        fit(frame, folder)
 
 
 def test_numbers_are_computed_once_for_the_same_content(signs, tmp_path, monkeypatch):
@@ -195,6 +244,22 @@ def test_a_listener_hears_how_far_it_is(signs):
     fit(frame, folder, listener=Ear())
 
     assert heard == [("photo", 32, 60), ("photo", 60, 60)]
+
+
+def test_large_files_are_not_read_all_at_once(tmp_path):
+    frame = write_signs(tmp_path, n_rows=6)
+    for photo in frame["photo"]:
+        with (tmp_path / photo).open("ab") as file:
+            file.write(bytes(25_000_000))  # behind the end of an image anything may follow
+    heard = []
+
+    class Ear(FitListener):
+        def on_described(self, column, n_done, n_cells):
+            heard.append(n_done)
+
+    fit(frame, tmp_path, listener=Ear())
+
+    assert heard == [3, 6]
 
 
 def test_audit_and_clean_read_images_too(signs):

@@ -1,5 +1,6 @@
 import io
 import os
+import tracemalloc
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -63,6 +64,19 @@ def test_sixteen_bits_keep_their_shades():
     pixels = pixels_of(content_of(Image.fromarray(shades), "PNG"))
 
     np.testing.assert_allclose(pixels[..., 0], shades / 257, atol=0.51)
+
+
+def test_an_image_of_many_shades_takes_little_memory_to_bring_to_bytes():
+    side = 1500
+    shades = np.zeros((side, side), dtype=np.uint16)
+    content = content_of(Image.fromarray(shades), "PNG")
+    tracemalloc.start()
+
+    open_image(content, smallest=48)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 * side**2
 
 
 def test_floating_point_images_are_brought_to_bytes():
@@ -142,6 +156,7 @@ def test_paths_begin_in_the_folder_or_are_whole(tmp_path):
 
     assert read_image_file(tmp_path, "pictures/a.png") == PNG
     assert read_image_file(Path("elsewhere"), str(tmp_path / "pictures" / "a.png")) == PNG
+    assert read_image_file(tmp_path, r"pictures\a.png") == PNG
 
 
 @pytest.mark.parametrize(
@@ -149,6 +164,7 @@ def test_paths_begin_in_the_folder_or_are_whole(tmp_path):
     [
         ("missing.png", "is not there"),
         (".", "is not a file"),
+        ("empty.png", "is an empty file"),
         ("nul\0.png", "cannot be opened|is not there"),
         ("x" * 5000 + ".png", "cannot be opened|is not there"),
         ("https://example.org/a.png", "nothing is fetched"),
@@ -156,6 +172,8 @@ def test_paths_begin_in_the_folder_or_are_whole(tmp_path):
     ],
 )
 def test_cells_that_name_no_file_are_refused_with_their_reason(tmp_path, cell, reason):
+    (tmp_path / "empty.png").touch()
+
     with pytest.raises(UnreadableCellError, match=reason):
         read_image_file(tmp_path, cell)
 

@@ -4,14 +4,17 @@ Weights cannot be fetched where tests run, and torchvision has no build for ever
 stand-ins have the functions of these libraries that are called, and tiny networks.
 """
 
+import io
 import pickle
 import sys
 import textwrap
+import weakref
 
 import numpy as np
 import pytest
 import torch
 from image_tables import draw, write_signs
+from PIL import Image
 from safetensors.torch import save_file
 from torch import nn
 
@@ -65,6 +68,8 @@ TIMM = """
 
     def create_model(name, pretrained, num_classes):
         assert not pretrained and num_classes == 0
+        if "." in name:
+            raise RuntimeError("Invalid pretrained tag.")
         net = models.Net()
         net.head = models.nn.Identity()
         net.pretrained_cfg = {"hf_hub_id": "timm/tiny"}
@@ -124,14 +129,42 @@ def trained(seed=0):
 
 
 def contents(*seeds):
-    import io
-
     found = []
     for seed in seeds:
         stream = io.BytesIO()
         draw("disc", seed).save(stream, "PNG")
         found.append(stream.getvalue())
     return found
+
+
+def test_photos_are_not_kept_while_others_are_opened(libraries, monkeypatch):
+    from torchvision import models
+
+    seen, alive = [], []
+    transform = models.transform
+
+    def watched(image):
+        alive.append(sum(one() is not None for one in seen))
+        seen.append(weakref.ref(image))
+        return transform(image)
+
+    path = libraries / "weights.pth"
+    torch.save(trained().state_dict(), path)
+    monkeypatch.setattr(models, "transform", watched)
+    find_image_describer(f"torchvision:tiny:{path}").describe(contents(1, 2, 3))
+
+    assert alive == [0, 0, 0, 0]
+
+
+def test_a_line_of_pixels_is_not_blown_up(libraries):
+    path = libraries / "weights.pth"
+    torch.save(trained().state_dict(), path)
+    stream = io.BytesIO()
+    Image.new("RGB", (4000, 3)).save(stream, "PNG")
+
+    (reason,) = find_image_describer(f"torchvision:tiny:{path}").describe([stream.getvalue()])
+
+    assert reason == "is more than 100 times as long as wide"
 
 
 def said_before_the_last_layer(net, seeds):
@@ -179,6 +212,7 @@ def test_weights_are_found_where_libraries_keep_them(libraries):
         ("torchvision:tiny:gone.pth", "nothing is downloaded here. There is no file 'gone.pth'"),
         ("torchvision:tinny", "torchvision has no network called 'tinny'. Did you mean 'tiny'"),
         ("timm:hf-hub:somebody/tiny", "timm has no network called 'hf-hub'"),
+        ("timm:tiny.strange", "timm cannot make 'tiny.strange': Invalid pretrained tag"),
         ("timm:some/body", "described by 'built-in', or by a pretrained network"),
         ("resnet18", "described by 'built-in', or by a pretrained network"),
         ("keras:resnet18", "described by 'built-in', or by a pretrained network"),
@@ -199,10 +233,18 @@ def test_a_file_of_weights_is_never_run(libraries, monkeypatch):
     (libraries / "pickled.pth").write_bytes(pickle.dumps(Attack()))
     torch.save({"conv": Attack()}, libraries / "attack.pth")
     torch.save(nn.Linear(2, 2).state_dict(), libraries / "other.pth")
+    deeper = {f"layer{n}.weight": torch.zeros(2) for n in range(5)}
+    torch.save(trained().state_dict() | deeper, libraries / "deeper.pth")
     (libraries / "damaged.safetensors").write_bytes(b"\x10" * 100)
 
-    for name in ("pickled.pth", "attack.pth", "other.pth", "damaged.safetensors"):
-        with pytest.raises(DisambigError, match="does not hold the weights of this network"):
+    for name, reason in {
+        "pickled.pth": "it is damaged, or holds something other than tensors. Give",
+        "attack.pth": "it is damaged, or holds something other than tensors. Give",
+        "damaged.safetensors": "it is damaged",
+        "other.pth": "it has no conv.weight",
+        "deeper.pth": "the network has no layer0.weight, layer1.weight",
+    }.items():
+        with pytest.raises(DisambigError, match=f"the weights of this network: {reason}"):
             find_image_describer(f"torchvision:tiny:{name}")
     assert not (libraries / "attacked").exists()
 

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,7 +96,7 @@ def test_every_row_is_looked_at_whatever_the_block(tmp_path, monkeypatch):
     [
         ("abcd", {}, "Name the column of the table that has them: --id"),
         ("abce", {"id": "item"}, "none for 'd' in column 'item' .row 4"),
-        ("abca", {"id": "item"}, "row 4 is there twice: 'a'"),
+        ("abca", {"id": "item"}, "In 'ids' of .* that of row 4 is there twice: 'a'"),
         ("ab d", {"id": "item"}, "row 3 is empty"),
         ("abc", {"id": "item"}, "an identifier for each of its 4 embeddings. It has 3"),
         ("abcd", {"id": "itme"}, "no column 'itme'"),
@@ -105,6 +107,29 @@ def test_identifiers_that_do_not_fit_are_refused(tmp_path, ids, options, message
 
     with pytest.raises(DisambigError, match=message):
         read_embeddings(tmp_path / "e.npz", FRAME, **options)
+
+
+def test_python_objects_are_refused_without_advice_to_load_them(tmp_path):
+    (tmp_path / "pickled.npy").write_bytes(pickle.dumps([1, 2]))
+    np.savez(tmp_path / "named.npz", embeddings=NUMBERS, ids=np.array(list("abcd"), dtype=object))
+
+    with pytest.raises(DisambigError, match="Write it by numpy.save") as caught:
+        read_embeddings(tmp_path / "pickled.npy", FRAME)
+    assert "allow_pickle" not in str(caught.value)
+    with pytest.raises(DisambigError, match=r"'ids' holds Python objects.*ids.astype\(str\)"):
+        read_embeddings(tmp_path / "named.npz", FRAME, id="item")
+
+
+def test_names_that_may_be_identifiers_are_not_passed_over(tmp_path):
+    path, files, years = tmp_path / "e.npz", np.array(list("dcba")), np.arange(4)
+    np.savez(path, embeddings=NUMBERS, files=files, years=years)
+    with pytest.raises(DisambigError, match="one dimension: files, years. Call the one .* ids"):
+        read_embeddings(path, FRAME, id="item")
+
+    np.savez(path, embeddings=NUMBERS, ids=files, years=years)
+    np.testing.assert_array_equal(read_embeddings(path, FRAME, id="item"), NUMBERS[::-1])
+    np.savez(path, embeddings=NUMBERS, weights=years, years=years)
+    np.testing.assert_array_equal(read_embeddings(path, FRAME, id="item"), NUMBERS)
 
 
 def test_an_archive_of_other_arrays_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """Which columns of a table are features, how each is read, and what they hold."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from disambig._core.typing import AnyArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.cells import UnusableColumnError, read_column
 from disambig.tabular.columns.described_plan import (
+    check_models_have_columns,
     described_kind,
     described_notices,
     plan_described,
@@ -187,11 +189,12 @@ def plan_columns(
     _check_kind(frame, _as_names(categories), "a category", "categories", can_be_named, names)
     _check_kind(frame, _as_names(text), "a column of text", "text", can_be_named, names)
     _check_kind(frame, described.image_columns, "an image", "images", can_be_named, names)
-    both = [name for name in _as_names(text) if name in codes]
-    if both:
+    given = Counter([*codes, *texts, *set(described.image_columns)])
+    twice = sorted(name for name, count in given.items() if count > 1)
+    if twice:
         raise TableError(
-            f"A column is either text or a category. {join_names(map(repr, both))} was chosen as "
-            "both: keep one."
+            f"A column is a category, a text or an image. {join_names(map(repr, twice))} was "
+            "chosen as more than one of these: keep one."
         )
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
     results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
@@ -209,8 +212,9 @@ def plan_columns(
             if name not in codes and name not in texts:
                 kind = kinds[name] = described_kind(cells, kind, described)
             if kind.kind == "image" or (kind.kind == "text" and described.text_model is not None):
-                planned = plan_described(name, kind.kind, described)
-                read[name] = planned, read_described(cells, planned, described, listener)
+                planned, describer = plan_described(name, kind.kind, described)
+                numbers = read_described(cells, planned, described, listener, describer)
+                read[name] = planned, numbers
             elif kind.feature is not None and (by_hand or kind.kind not in LEAKING):
                 planned = PlannedColumn.of(name, kind)
                 read[name] = planned, read_values(cells, planned)
@@ -243,6 +247,7 @@ def plan_columns(
         columns=tuple(planned for planned, _ in in_order),
         embeddings=0 if matrix is None else matrix.shape[1],
     )
+    check_models_have_columns(plan, described)
     values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
         *leakage_notices(leaking, results),

@@ -40,6 +40,7 @@ from disambig.tabular.columns.numbers import (
 )
 from disambig.tabular.described.described_by import DescribedBy
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.described.describers import Describer
 from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns
@@ -343,15 +344,23 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def read_described(
-    cells: ColumnValues, column: PlannedColumn, described: DescribedColumns, listener: FitListener
+    cells: ColumnValues,
+    column: PlannedColumn,
+    described: DescribedColumns,
+    listener: FitListener,
+    describer: Describer | None = None,
 ) -> AnyArray:
-    """Return the numbers of a column of images or texts, a row for each row."""
+    """Return the numbers of a column of images or texts, a row for each row.
+
+    The describer is found by what the plan says, unless it is given.
+    """
     assert column.described_by is not None
     assert column.kind in ("image", "text")
     if cells.form != "strings" and column.kind == "image":
         what = "paths of image files"
         raise _misfit_error(cells, ~cells.missing, what, "write paths")
-    describer = column.described_by.find(column.kind, described.model_of(column.kind))
+    if describer is None:
+        describer = column.described_by.find(column.kind, described.model_of(column.kind))
     codes, strings = distinct_strings(cells)
     progress = partial(listener.on_described, column.name)
     return described.numbers_of(column.name, codes, strings, column.kind, describer, progress)

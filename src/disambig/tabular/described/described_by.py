@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from disambig._core.errors import TableError
+from disambig._core.messages import option
 from disambig.tabular.described.describers import DescribedKind, Describer
 
 
@@ -31,7 +32,7 @@ class DescribedBy(BaseModel):
                 f"{self.name!r} ({self.width:,} numbers, fingerprint {self.fingerprint[:12]}), and "
                 f"{describer.name!r} gives {describer.width:,} numbers with the fingerprint "
                 f"{describer.fingerprint[:12]}: its weights or its version differ. Give the same "
-                f"weights: --{kind}-model."
+                f"weights: {option(f'{kind}-model')}."
             )
         return describer
 

@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -19,15 +20,23 @@ from disambig.tabular.described.describers import (
     Describer,
     UnreadableCellError,
 )
-from disambig.tabular.described.image_files import is_file, is_image_path, read_image_file
+from disambig.tabular.described.image_files import (
+    is_address,
+    is_file,
+    is_image_path,
+    read_image_file,
+)
 from disambig.tabular.described.text_models import as_content
 
+# Cells, and bytes of their contents, that are described at a time.
 _AT_A_TIME = 32
+_MOST_BYTES = 64_000_000
 _SECONDS_UNTIL_KEPT = 30.0
 _MOST_NAMED = 10
 # Files, to know whether a column is one of images.
 _LOOKED_FOR = 20
 
+FoundImages = Literal["files", "addresses", "missing"]
 # Is told how many of how many different cells are done.
 Progress = Callable[[int, int], None]
 
@@ -39,8 +48,8 @@ class DescribedColumns:
     Parameters
     ----------
     images : str or sequence of str, default=()
-        Columns whose cells are paths of image files. Others are found by themselves, where cells
-        end like image files and the files are there.
+        Columns whose cells are paths of image files. Others are found by themselves, where most
+        cells end like image files and some of these are there.
     image_model : str, optional
         What describes an image: ``"built-in"``, which needs no weights, or a pretrained network
         such as ``"torchvision:resnet18"``. By default the built-in one, and for new rows the one
@@ -81,12 +90,16 @@ class DescribedColumns:
         """Return the name of the describer that was asked for, or None."""
         return {"image": self.image_model, "text": self.text_model}[kind]
 
-    def find_images(self, cells: Sequence[str]) -> bool | None:
-        """Tell whether cells name image files that are there; None if they are something else."""
-        if not all(map(is_image_path, cells)):
+    def find_images(self, cells: Sequence[str]) -> FoundImages | None:
+        """Tell what cells name that mostly end like image files; None for other cells."""
+        paths = [cell for cell in cells if is_image_path(cell)]
+        if 2 * len(paths) <= len(cells):
             return None
         folder = Path(self.folder)
-        return any(is_file(folder, cell) for cell in cells[:_LOOKED_FOR])
+        some = paths[:: -(-len(paths) // _LOOKED_FOR)]
+        if any(is_file(folder, cell) for cell in some):
+            return "files"
+        return "addresses" if is_address(some[0]) else "missing"
 
     def numbers_of(
         self,
@@ -116,9 +129,9 @@ class DescribedColumns:
 
 
 _ADVICE: dict[DescribedKind, str] = {
-    "image": "Paths are relative to the folder of the table. Check them, or leave the column out: "
-    f"{option('ignore')}.",
-    "text": f"Leave the column out: {option('ignore')}.",
+    "image": "Paths begin in the folder of the table. Check them; otherwise leave these cells "
+    f"empty, or train without the column: {option('ignore')}.",
+    "text": f"Leave these cells empty, or train without the column: {option('ignore')}.",
 }
 
 
@@ -136,14 +149,12 @@ def _describe(
     new: dict[bytes, AnyArray] = {}
     kept_at = time.monotonic()
     try:
-        for start in range(0, len(cells), _AT_A_TIME):
+        for some in _read_some(cells, read):
             keys: dict[int, bytes] = {}
             contents: dict[bytes, bytes] = {}
-            for place, cell in enumerate(cells[start : start + _AT_A_TIME], start):
-                try:
-                    content = read(cell)
-                except UnreadableCellError as error:
-                    faults[place] = str(error)
+            for place, content in some:
+                if isinstance(content, str):
+                    faults[place] = content
                     continue
                 keys[place] = sha256(content).digest()
                 if keys[place] not in known:
@@ -157,7 +168,7 @@ def _describe(
                     numbers[place] = known[key]
                 else:
                     faults[place] = str(said[key])
-            progress(min(start + _AT_A_TIME, len(cells)), len(cells))
+            progress(some[-1][0] + 1, len(cells))
             if cache is not None and time.monotonic() > kept_at + _SECONDS_UNTIL_KEPT:
                 cache.keep(new)
                 new, kept_at = {}, time.monotonic()
@@ -165,6 +176,26 @@ def _describe(
         if cache is not None:
             cache.keep(new)
     return numbers, faults
+
+
+def _read_some(
+    cells: Sequence[str], read: Callable[[str], bytes]
+) -> Iterator[list[tuple[int, bytes | str]]]:
+    """Yield the places and contents of some cells at a time; a string says why there is none."""
+    some: list[tuple[int, bytes | str]] = []
+    size = 0
+    for place, cell in enumerate(cells):
+        try:
+            content: bytes | str = read(cell)
+        except UnreadableCellError as error:
+            content = str(error)
+        some.append((place, content))
+        size += len(content)
+        if len(some) == _AT_A_TIME or size > _MOST_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _unreadable_message(

@@ -23,27 +23,33 @@ _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _LARGEST_FILE = 500_000_000  # bytes
 _MOST_PIXELS = 80_000_000  # fewer than those that Pillow warns of
 _ADDRESSES = ("http:", "https:", "ftp:", "s3:", "gs:", "file:", "data:")
+_LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 
 
 def is_image_path(cell: str) -> bool:
     """Tell whether a cell ends like the name of an image file."""
-    return cell.lower().endswith(IMAGE_SUFFIXES)
+    return cell[-_LONGEST_SUFFIX:].lower().endswith(IMAGE_SUFFIXES)  # a text may be long
+
+
+def is_address(cell: str) -> bool:
+    """Tell whether a cell is an address, such as one of a web page."""
+    return cell.lower().startswith(_ADDRESSES)
 
 
 def is_file(folder: Path, cell: str) -> bool:
     """Tell whether a cell names a file; the path begins in a folder."""
     try:
-        return (folder / cell).is_file()
+        return _path_of(folder, cell).is_file()
     except (OSError, ValueError):  # a path may be too long, or hold a zero
         return False
 
 
 def read_image_file(folder: Path, cell: str) -> bytes:
     """Return the content of the file that a cell names; the path begins in a folder."""
-    if cell.lower().startswith(_ADDRESSES):
+    if is_address(cell):
         raise UnreadableCellError("is an address, and nothing is fetched: save the file")
-    path = folder / cell
     try:
+        path = _path_of(folder, cell)
         if not path.is_file():  # a pipe or a device may never end
             raise UnreadableCellError("is not a file" if path.exists() else "is not there")
         with path.open("rb") as file:
@@ -53,7 +59,15 @@ def read_image_file(folder: Path, cell: str) -> bytes:
         raise UnreadableCellError(f"cannot be opened ({reason})") from error
     if len(content) > _LARGEST_FILE:
         raise UnreadableCellError(f"has more than {_LARGEST_FILE / 1e6:,.0f} MB")
+    if not content:
+        raise UnreadableCellError("is an empty file")
     return content
+
+
+def _path_of(folder: Path, cell: str) -> Path:
+    """Return where the file of a cell is; paths of Windows are known elsewhere, too."""
+    path = folder / cell
+    return folder / cell.replace("\\", "/") if "\\" in cell and not path.exists() else path
 
 
 def open_image(content: bytes, *, smallest: int) -> "Image":
@@ -88,7 +102,7 @@ def _pillow() -> tuple[Any, Any]:
 def _in_colour(image: "Image") -> "Image":
     pillow, _ = _pillow()
     if image.mode.startswith(("I", "F")):
-        image = pillow.fromarray(_to_bytes(np.asarray(image, dtype=np.float64), image.mode))
+        image = pillow.fromarray(_to_bytes(np.array(image, dtype=np.float32), image.mode))
     if "transparency" in image.info or image.mode in ("RGBA", "LA", "PA", "La", "RGBa"):
         image = image.convert("RGBA")
         white = pillow.new("RGBA", image.size, "white")
@@ -97,13 +111,17 @@ def _in_colour(image: "Image") -> "Image":
 
 
 def _to_bytes(values: AnyArray, mode: str) -> AnyArray:
-    """Return grey values as bytes; the brightest possible is guessed where no mode says it."""
-    values = np.nan_to_num(values)
+    """Return grey values as bytes; the brightest possible is guessed where no mode says it.
+
+    In place, because a small file can be unpacked to a gigabyte.
+    """
+    np.nan_to_num(values, copy=False)
     tops = (1.0, 255.0, 65535.0) if mode == "F" else (255.0, 65535.0)
     top = 65535.0 if "16" in mode else min(one for one in (*tops, np.inf) if values.max() <= one)
     if top == np.inf:
         top = values.max()
-    return (255 * np.clip(values / top, 0, 1)).round().astype(np.uint8)
+    values *= 255 / top
+    return values.clip(0, 255, out=values).round(out=values).astype(np.uint8)
 
 
 def _brief(error: Exception) -> str:

@@ -14,23 +14,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from disambig._core.errors import ModelFileError, ParameterError, import_extra
-from disambig._core.messages import did_you_mean, quote_value
+from disambig._core.messages import did_you_mean, option, quote_value
 from disambig._core.typing import AnyArray
 from disambig.tabular.described.describers import Describer, UnreadableCellError
 from disambig.tabular.described.image_descriptor import BuiltInDescriptor
 from disambig.tabular.described.image_files import open_image
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from torch import nn
 
 _EXTRA = "image-models"
 _NETWORK_NAME = re.compile(r"[\w.\-]+")
 # Networks look at some 224 pixels; a larger photo is read at a smaller scale where that is quicker.
 _SMALLEST = 512
+# Most libraries scale the shorter side, and would make gigabytes of a line of pixels.
+_LONGEST = 100
+# Tensors that a file may have beside those of the network: of a last layer, which is not asked, or
+# two. A file with more of them, and as a share, is one of another network.
+_MOST_SPARE, _MOST_SPARE_SHARE = 4, 0.1
 
 
 def find_image_describer(name: str | None) -> Describer:
     """Return a describer of images; None is the built-in one."""
+    import_extra("PIL.Image", extra="images")  # before any file is read
     if name is None or name == BuiltInDescriptor.name:
         return BuiltInDescriptor()
     library, _, rest = name.partition(":")
@@ -41,10 +48,12 @@ def find_image_describer(name: str | None) -> Describer:
             "as 'torchvision:resnet18' or 'timm:resnet18', with ':FILE' behind it if its weights "
             f"are in a file. Got {quote_value(name)}."
         )
-    made = _LIBRARIES[library](network)
-    weights = Path(file) if file else made.kept_at
+    weights = Path(file) if file else None
     if weights is None or not weights.is_file():
-        raise _no_weights(library, network, weights)
+        made = _LIBRARIES[library](network)  # refuses names that the library does not know
+        weights = weights or made.kept_at
+        if weights is None or not weights.is_file():
+            raise _no_weights(library, network, weights)
     changed = weights.stat()
     return _loaded(name, str(weights), (changed.st_mtime_ns, changed.st_size))
 
@@ -73,7 +82,7 @@ class PretrainedNetwork:
         self._module, self._to_tensor = network.module.eval().to(self._device), network.to_tensor
         self._torch = torch
         pillow = import_extra("PIL.Image", extra="images")
-        said = self._numbers([pillow.new("RGB", (_SMALLEST, _SMALLEST))])
+        said = self._numbers([self._to_tensor(pillow.new("RGB", (_SMALLEST, _SMALLEST)))])
         if said.ndim != 2:
             raise ParameterError(
                 f"A network must give one row of numbers for an image. {name} gives an array of "
@@ -87,22 +96,30 @@ class PretrainedNetwork:
         readable: list[tuple[int, Any]] = []
         for place, content in enumerate(contents):
             try:
-                readable.append((place, open_image(content, smallest=_SMALLEST)))
+                # At once, because the tensor of a photo is much smaller.
+                readable.append((place, self._to_tensor(_open(content))))
                 said.append("")
             except UnreadableCellError as error:
                 said.append(str(error))
         if readable:
-            places, images = zip(*readable, strict=True)
-            for place, numbers in zip(places, self._numbers(images), strict=True):
+            places, tensors = zip(*readable, strict=True)
+            for place, numbers in zip(places, self._numbers(tensors), strict=True):
                 finite = bool(np.isfinite(numbers).all())
                 said[place] = numbers if finite else "makes the network give infinite numbers"
         return said
 
-    def _numbers(self, images: Sequence[Any]) -> AnyArray:
-        tensors = self._torch.stack([self._to_tensor(one) for one in images]).to(self._device)
+    def _numbers(self, tensors: Sequence[Any]) -> AnyArray:
         with self._torch.no_grad():
-            numbers: AnyArray = self._module(tensors).float().cpu().numpy()
+            said = self._module(self._torch.stack(list(tensors)).to(self._device))
+        numbers: AnyArray = said.float().cpu().numpy()
         return numbers
+
+
+def _open(content: bytes) -> "Image":
+    image = open_image(content, smallest=_SMALLEST)
+    if max(image.size) > _LONGEST * min(image.size):
+        raise UnreadableCellError(f"is more than {_LONGEST} times as long as wide")
+    return image
 
 
 @lru_cache(maxsize=2)
@@ -135,7 +152,10 @@ def _from_timm(name: str) -> _Network:
     data = import_extra("timm.data", extra=_EXTRA)
     hub = import_extra("huggingface_hub", extra=_EXTRA)
     _check_known(name, timm.list_models(), "timm", full=name.partition(".")[0])
-    module = timm.create_model(name, pretrained=False, num_classes=0)
+    try:
+        module = timm.create_model(name, pretrained=False, num_classes=0)
+    except RuntimeError as error:  # for what is behind the point of a name
+        raise ParameterError(f"timm cannot make {name!r}: {error} Choose another name.") from error
     to_tensor = data.create_transform(**data.resolve_model_data_config(module), is_training=False)
     repository = (module.pretrained_cfg or {}).get("hf_hub_id")
     found = repository and hub.try_to_load_from_cache(repository, "model.safetensors")
@@ -167,20 +187,25 @@ def _load(module: "nn.Module", weights: Path) -> None:
             state: Any = load_file(weights)
         else:
             state = torch.load(weights, map_location="cpu", weights_only=True)
-        if isinstance(state, Mapping) and isinstance(state.get("state_dict"), Mapping):
-            state = state["state_dict"]
-        missing, _ = module.load_state_dict(state, strict=False)
-    except Exception as error:  # torch and safetensors raise anything
-        raise _bad_weights(weights, str(error)) from error
-    if missing:  # what is too much belongs to the last layer, which is not asked
+    except Exception as error:  # torch and safetensors raise anything, and torch advises to run it
+        reason = "it is damaged, or holds something other than tensors"
+        raise _bad_weights(weights, reason) from error
+    if isinstance(state, Mapping) and isinstance(state.get("state_dict"), Mapping):
+        state = state["state_dict"]
+    try:
+        missing, spare = module.load_state_dict(state, strict=False)
+    except Exception as error:  # of what is not a mapping, and of other shapes
+        raise _bad_weights(weights, " ".join(str(error).split())[:300].rstrip(".")) from error
+    if missing:
         raise _bad_weights(weights, f"it has no {', '.join(missing[:3])}")
+    if len(spare) > max(_MOST_SPARE, _MOST_SPARE_SHARE * len(state)):
+        raise _bad_weights(weights, f"the network has no {', '.join(spare[:3])}")
 
 
 def _bad_weights(weights: Path, reason: str) -> ModelFileError:
-    first = next(iter(reason.splitlines()), "")[:300]
     return ModelFileError(
-        f"{str(weights)!r} does not hold the weights of this network: {first}. Give a .safetensors "
-        "file, or a .pth file that holds tensors only: code in files is never run."
+        f"{str(weights)!r} does not hold the weights of this network: {reason}. Give a "
+        ".safetensors file, or a .pth file that holds tensors only: code in files is never run."
     )
 
 
@@ -194,5 +219,5 @@ def _no_weights(library: str, network: str, weights: Path | None) -> ParameterEr
     return ParameterError(
         f"{library}:{network} needs its weights on this machine, and nothing is downloaded here. "
         f"{where}. Let the library fetch them once, by {call}, or name a file that has them: "
-        f"{library}:{network}:FILE."
+        f"{option('image-model', f'{library}:{network}:FILE')}."
     )

@@ -1,11 +1,11 @@
 """Embeddings in a file beside a table: numbers for every row, by position or by identifier."""
 
 import os
-from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
+from numpy.lib.format import open_memmap
 
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.messages import describe_table_rows, join_names, quote_value, row_name
@@ -65,28 +65,28 @@ def read_embeddings(
     source = find_content(path, max_memory)
     is_archive = source.path is not None and source.path.suffix.lower() == ".npz"
     try:
-        matrix, ids = _read_archive(source) if is_archive else (_map(source), None)
+        matrix, place_of = _read_archive(source) if is_archive else (_map(source), None)
     except (DisambigError, MemoryError):
         raise
     except Exception as error:  # damaged files make Python and NumPy raise anything
         raise TableError(
             f"{source.name} is damaged, not an array of NumPy, or holds Python objects, which are "
-            f"never loaded: {str(error).rstrip('.')}. Write it by numpy.save or numpy.savez."
+            f"never loaded: {str(error).rstrip('.')}. Write it by numpy.save or numpy.savez, from "
+            "arrays of numbers; identifiers may be strings (ids.astype(str))."
         ) from error
-    if ids is not None:
-        matrix = matrix[_places(source.name, ids, frame, id)]
+    if place_of is not None:
+        matrix = matrix[_places(source.name, place_of, frame, id)]
     return check_embeddings(matrix, len(frame), source.name)
 
 
 def _map(source: FileContent) -> AnyArray:
     if source.path is None:
         raise TableError("Embeddings are read from a file. Give its path.")
-    mapped: AnyArray = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    return mapped
+    return open_memmap(source.path, mode="r")  # refuses Python objects
 
 
-def _read_archive(source: FileContent) -> tuple[AnyArray, AnyArray | None]:
-    """Return the matrix and the identifiers of an archive; None where it has none."""
+def _read_archive(source: FileContent) -> tuple[AnyArray, dict[str, int] | None]:
+    """Return the matrix of an archive, and where each identifier is; None where it has none."""
     with source.open() as stream, ZipFile(stream) as archive:
         members = [read_header(archive, *found) for found in find_members(archive)]
         matrix = _choose(members, 2, _NAMES)
@@ -96,6 +96,13 @@ def _read_archive(source: FileContent) -> tuple[AnyArray, AnyArray | None]:
             raise TableError(
                 f"{source.name} needs one array of two dimensions, a row for each row of the "
                 f"table, called embeddings if there are more. It has {found or 'none'}."
+            )
+        others = [member for member in members if len(member.shape) == 1]
+        if ids is None and any(member.dtype.kind in "US" for member in others):
+            raise TableError(
+                f"{source.name} has several arrays of one dimension: "
+                f"{join_names(member.name for member in others)}. Call the one with the "
+                "identifiers of the rows ids."
             )
         needed = sum(_size(member) for member in (matrix, ids) if member is not None)
         source.check_memory(needed, "The arrays")
@@ -108,7 +115,7 @@ def _read_archive(source: FileContent) -> tuple[AnyArray, AnyArray | None]:
                 f"{source.name} needs an identifier for each of its {len(numbers):,} embeddings. "
                 f"It has {len(names):,} ({ids.name})."
             )
-        return numbers, names
+        return numbers, _place_of(names, f"{ids.name!r} of {source.name}")
 
 
 def _choose(
@@ -126,23 +133,33 @@ def _size(member: ArrayMember) -> int:
     return count * (member.dtype.itemsize + (0 if len(member.shape) == 2 else 150))
 
 
-def _places(file: str, ids: AnyArray, frame: Any, id: str | None) -> AnyArray:  # noqa: A002
-    """Return where the embedding of every row is."""
-    if id is None:
-        raise TableError(
-            f"{file} has identifiers. Name the column of the table that has them: --id (in Python "
-            "id=)."
-        )
+def _place_of(ids: AnyArray, array: str) -> dict[str, int]:
+    """Return where each identifier is."""
     place_of: dict[str, int] = {}
     for place, cell in enumerate(ids.tolist()):
         name = _as_identifier(cell)
         if name is None or name in place_of:
             what = "is empty" if name is None else f"is there twice: {quote_value(name)}"
             raise TableError(
-                f"Every embedding needs an identifier of its own. In {file} that of "
+                f"Every embedding needs an identifier of its own. In {array} that of "
                 f"{row_name(place)} {what}."
             )
         place_of[name] = place
+    return place_of
+
+
+def _places(
+    file: str,
+    place_of: dict[str, int],
+    frame: Any,
+    id: str | None,  # noqa: A002
+) -> AnyArray:
+    """Return where the embedding of every row is."""
+    if id is None:
+        raise TableError(
+            f"{file} has identifiers. Name the column of the table that has them: --id (in Python "
+            "id=)."
+        )
     cells = texts_of(find_column(frame, id, what=_IDS), what=_IDS)
     names = map(_as_identifier, cells)
     places = np.array([-1 if name is None else place_of.get(name, -1) for name in names], dtype=int)
@@ -163,5 +180,5 @@ def _as_identifier(cell: Any) -> str | None:
 
 
 def is_embedding_file(name: str) -> bool:
-    """Tell whether a name is that of a file of embeddings that is there."""
-    return name.lower().endswith(SUFFIXES) and Path(name).is_file()
+    """Tell whether a name is that of a file of embeddings."""
+    return name.lower().endswith(SUFFIXES)
