@@ -207,7 +207,10 @@ def test_wrong_words_are_refused() -> None:
     for words, message in (
         (("import", "export", "--from", "mturc", "--out", "t.csv"), "Did you mean 'mturk'"),
         (("import", "export", "--out", "t.csv", "--id", "x"), "--id is about decisions"),
-        (("import", "export", "--out", "t.csv", "--field", "y"), "no answers 'y'. It has animal"),
+        (
+            ("import", "export", "--out", "t.csv", "--field", "y"),
+            "no answers to a question 'y'. It has animal",
+        ),
         (("export", "export", "--to", "prodigy", "--out", "export"), "is the cleaned table"),
         (("export", "export", "--to", "prodigy", "--out", "q"), "no column 'chosen_label'|format"),
     ):

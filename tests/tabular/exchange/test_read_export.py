@@ -95,7 +95,7 @@ def test_several_questions_need_a_name(read):
     with pytest.raises(TableError, match="answers to several questions: animal, tone.*--field"):
         read(export)
     assert rows_of(read(export, field="tone"), "label") == [("loud",)]
-    with pytest.raises(TableError, match="no question 'colour'.*animal, tone"):
+    with pytest.raises(TableError, match="no answers to a question 'colour'.*animal, tone"):
         read(export, field="colour")
 
 
@@ -104,6 +104,36 @@ def test_regions_are_refused_with_what_was_found(read):
     export = [{"id": 1, "data": {"image": "x"}, "annotations": [annotation(region)]}]
     with pytest.raises(TableError, match=r"only tag \(rectanglelabels\)"):
         read(export)
+
+
+def test_choices_about_regions_are_not_labels_of_the_item(read):
+    about_region = choice("word", name="kind")
+    about_region["value"] |= {"start": 0, "end": 1}
+    about_picture = choice("blurred", name="quality") | {"item_index": 1}
+    task = {"id": 1, "data": {"text": "x"}}
+    with pytest.raises(TableError, match=r"only kind \(choices of regions\), quality"):
+        read([task | {"annotations": [annotation(about_region, about_picture)]}])
+    # Beside an answer about the item they are left out.
+    both = [task | {"annotations": [annotation(about_region, choice("cat"), about_region)]}]
+    imported = read(both)
+    assert rows_of(imported, "label") == [("cat",)]
+    assert imported.notices == ("Left out: 2 unrelated answers.",)
+    with pytest.raises(TableError, match="no answers to a question 'kind'. It has animal"):
+        read(both, field="kind")
+
+
+def test_files_with_different_questions_need_a_name_too(tmp_path):
+    for name in ("animal", "tone"):
+        task = {"id": name, "data": {}, "annotations": [annotation(choice("a", name=name))]}
+        (tmp_path / name).write_text(json.dumps([task]), encoding="utf-8")
+    with pytest.raises(TableError, match="several questions: animal, tone"):
+        read_export([tmp_path / "animal", tmp_path / "tone"], tool="label-studio")
+
+
+def test_labels_below_others_are_paths(read):
+    nested = choice(["pet", "cat"], ["other", "other"], "other")
+    export = [{"id": 1, "data": {"text": "x"}, "annotations": [annotation(nested)]}]
+    assert rows_of(read(export), "label") == [("pet/cat|other/other|other",)]
 
 
 def test_a_taxonomy_and_a_rating_are_labels(read):
@@ -134,6 +164,64 @@ def test_flat_exports_of_label_studio(read):
     with pytest.raises(TableError, match="side by side: animal, text.*--field"):
         read(single)
     assert rows_of(read(single, field="animal"), "label") == [("cat",)]
+
+
+def min_record(number, *, annotator=1, **answers):
+    """Return what JSON-MIN has of an annotation; without an annotator, of a task that has none."""
+    times = dict.fromkeys(("created_at", "updated_at", "lead_time"))
+    by = {"annotator": annotator, "annotation_id": annotator}
+    return {"text": f"text {number}", "page": number, "id": number, **answers, **by, **times}
+
+
+def test_json_min_has_tasks_and_questions_without_an_answer(read):
+    unseen, skipped = min_record(1, annotator=None), min_record(3)
+    imported = read([unseen, min_record(2, animal="cat"), skipped])
+    assert rows_of(imported, "item", "label") == [("1", None), ("2", "cat"), ("3", None)]
+
+
+def test_answers_to_other_questions_in_json_min_are_not_fields_of_the_item(read):
+    export = [min_record(1, animal="cat", tone={"choices": ["loud", "high"]})]
+    with pytest.raises(TableError, match="side by side: animal, tone"):
+        read(export)
+    assert list(read(export, field="tone").frame) == ["item", "text", "page", "label"]
+    assert rows_of(read(export, field="tone"), "label") == [("loud|high",)]
+    with pytest.raises(TableError, match="no answers to a question 'colour'. It has animal, tone"):
+        read(export, field="colour")
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ([{"taxonomy": [["pet", "cat"], ["pet"]]}], "pet/cat|pet"),
+        ([{"rating": 4}], "4"),
+        ("[1]", "[1]"),
+        ([], None),
+    ],
+)
+def test_taxonomies_and_ratings_in_flat_exports(read, answer, label):
+    export = [min_record(1, animal=answer), min_record(2, animal="dog")]
+    assert rows_of(read(export), "label") == [(label,), ("dog",)]
+
+
+@pytest.mark.parametrize(
+    "answer", [["word", "number"], [{"start": 0, "end": 1, "choices": ["word"]}]]
+)
+def test_regions_in_flat_exports_are_refused(read, answer):
+    with pytest.raises(TableError, match="Record 1 of .* not about regions"):
+        read([min_record(1, animal=answer)])
+
+
+def test_skipped_annotations_and_histories_in_csv(read):
+    imported = read(
+        '"animal","annotation_id","annotator","history","id","lead_time","text","was_cancelled"\n'
+        '"cat",5,"a@example.org","[{}]",11,2.5,"meow","False"\n'
+        '"dog",6,"a@example.org","[{}]",12,2.5,"woof","True"\n'
+        '"","","","",13,"","moo",""\n',
+        field="animal",
+    )
+    assert list(imported.frame) == ["item", "text", "label"]
+    assert rows_of(imported, "label") == [("cat",), (None,), (None,)]
+    assert imported.notices == ("Left out: 1 skipped annotation.",)
 
 
 def test_hashes_of_prodigy_are_no_columns_and_ignored_tasks_have_no_label(read):
