@@ -2,13 +2,22 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from disambig._core.errors import TableError
 from disambig.tabular import read_export
-from disambig.tabular.exchange.registry import recognise
+from disambig.tabular.exchange.registry import ReadOptions, find_tool, recognise
 from disambig.tabular.files.content import FileContent
-from tabular.exchange.exports import EXPORTS, LABEL_STUDIO, PRODIGY, annotation, choice
+from tabular.exchange.exports import (
+    EXPORTS,
+    LABEL_STUDIO,
+    PRODIGY,
+    PRODIGY_CHOICE,
+    SAGEMAKER,
+    annotation,
+    choice,
+)
 
 
 @pytest.fixture
@@ -36,8 +45,23 @@ def test_every_export_is_recognised_by_its_content(form):
     found = recognise(FileContent("export", content=content))
     assert found is not None
     assert found.name == form[0]
-    # Also with a byte order mark, and indented.
+    # Also with a byte order mark, and indented; also in what a shell of Windows makes of UTF-8.
     assert recognise(FileContent("export", content=b"\xef\xbb\xbf\n " + content)).name == form[0]
+    utf_16 = FileContent("export", content=EXPORTS[form].encode("utf-16"))
+    assert recognise(utf_16).name == form[0]
+    assert find_tool(form[0]).read([utf_16], ReadOptions()).counts().labels
+
+
+@pytest.mark.parametrize(
+    ("first", "tool"),
+    [
+        ({"id": "a", "text": "x", "y.responses": None, "y.responses.users": None}, "argilla"),
+        ({"id": 1, "text": "x", "cats": [], "entities": [], "Comments": []}, "doccano"),
+    ],
+)
+def test_exports_are_recognised_by_a_first_task_without_an_answer(first, tool):
+    content = FileContent("export", content=json.dumps([first]).encode())
+    assert recognise(content).name == tool
 
 
 @pytest.mark.parametrize(
@@ -247,6 +271,22 @@ def test_choices_of_prodigy_by_annotator(read):
     ]
 
 
+def test_labels_that_somebody_accepts_and_rejects_are_left_out(read):
+    again = {"text": "meow", "label": "cat", "answer": "reject", "_input_hash": 7, "_task_hash": 1}
+    other = again | {"label": "dog"}
+    imported = read("\n".join(map(json.dumps, [*PRODIGY[:3], again, other])))
+    assert rows_of(imported, "text", "label") == [("meow", "!dog"), ("woof", "dog|!cat")]
+    assert "Left out: 1 contradictory label." in imported.notices
+
+
+def test_scores_by_which_prodigy_chooses_tasks_are_no_columns(read):
+    of_model = {"score": 0.4, "priority": 0.4, "meta": {"source": "farm", "score": 0.4}}
+    imported = read("\n".join(json.dumps(line | of_model) for line in PRODIGY))
+    assert list(imported.frame) == ["item", "text", "source", "label"]
+    imported = read("\n".join(json.dumps(line | {"score": 3}) for line in PRODIGY))
+    assert list(imported.frame) == ["item", "text", "score", "label"]
+
+
 def test_yes_and_no_to_one_label_are_two_labels(read):
     lines = [record | {"label": "spam"} for record in PRODIGY[:2]]
     imported = read("\n".join(map(json.dumps, lines)))
@@ -272,6 +312,54 @@ def test_doccano_in_one_file_or_one_for_each_annotator(read, tmp_path):
         path.write_text(json.dumps({"id": 1, "text": "meow", "label": [label]}), encoding="utf-8")
     imported = read_export(paths, tool="doccano")
     assert rows_of(imported, "annotator", "label") == [("ann", "cat"), ("bob", "dog")]
+
+
+def test_different_items_of_the_same_id_are_refused(tmp_path):
+    paths = [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"]
+    for path, text in zip(paths, ("meow", "woof"), strict=True):
+        line = {"id": 1, "text": text, "label": ["cat"]}
+        path.write_text(json.dumps(line), encoding="utf-8")
+    with pytest.raises(TableError, match="'1': 'text' is meow in one and woof in the other"):
+        read_export(paths, tool="doccano")
+
+
+def test_fields_that_differ_between_answers_are_not_those_of_the_item(read):
+    lines = [PRODIGY_CHOICE[0], PRODIGY_CHOICE[1] | {"comment": "hm"}]
+    lines[0] = lines[0] | {"comment": "oh"}
+    imported = read("\n".join(map(json.dumps, lines)))
+    assert list(imported.frame) == ["item", "text", "source", "annotator", "label"]
+    assert imported.notices == (
+        "Left out fields that differ between answers for the same item: comment.",
+    )
+
+
+def test_tasks_without_an_id_are_not_taken_for_others(read):
+    said = [annotation(choice("cat"), by=1), annotation(choice("dog"), by=2)]
+    export = [
+        {"data": {"text": "meow"}, "annotations": said},
+        {"id": 1, "data": {"text": "woof"}, "annotations": said},
+    ]
+    imported = read(export)
+    assert rows_of(imported, "item", "text", "label") == [
+        *(("1", "meow", "cat"), ("1", "meow", "dog")),
+        *(("2", "woof", "cat"), ("2", "woof", "dog")),
+    ]
+    assert imported.notices == ("Some tasks have no id: items are called by their numbers.",)
+
+
+def test_answers_of_nobody_are_votes_of_their_own_beside_those_of_others(read):
+    nobody = [annotation(choice("cat"), by=None), annotation(choice("dog"), by=None)]
+    export = [
+        {"id": 1, "data": {"text": "meow"}, "annotations": nobody},
+        {"id": 2, "data": {"text": "woof"}, "annotations": [nobody[1], annotation(choice("dog"))]},
+    ]
+    imported = read(export)
+    assert rows_of(imported, "item", "annotator", "label") == [
+        *(("1", "unnamed", "cat"), ("1", "unnamed 2", "dog")),
+        *(("2", "unnamed", "dog"), ("2", "1", "dog")),
+    ]
+    assert imported.notices == ("Answers that do not say who gave them are those of 'unnamed'.",)
+    assert "annotator" not in read(export[:1]).options()
 
 
 def test_spans_of_doccano_are_refused(read):
@@ -325,6 +413,22 @@ def test_mturk_answers_of_forms_and_of_crowd_elements(read):
     assert rows_of(read(boxes), "label") == [("cat",)]
 
 
+@pytest.mark.parametrize(
+    ("answers", "labels"),
+    [
+        (["Cat", ""], ["Cat", None]),
+        (["True", "False"], ["True", "False"]),
+        (["on", "off"], ["on", "off"]),
+        (['["Cat", "Dog"]', "Cat|Dog"], ["Cat|Dog", "Cat|Dog"]),
+    ],
+)
+@pytest.mark.parametrize("column", ["Answer.category.label", "Answer.category"])
+def test_a_single_column_of_mturk_holds_the_label_whatever_it_is(read, column, answers, labels):
+    rows = [{"HITId": f"H{n}", "WorkerId": "W", column: said} for n, said in enumerate(answers)]
+    imported = read(pd.DataFrame(rows).to_csv(index=False))
+    assert rows_of(imported, "label") == [(label,) for label in labels]
+
+
 def test_sagemaker_manifests_and_votes(read):
     assert rows_of(read(EXPORTS["sagemaker", "manifest"]), "source-ref", "label") == [
         ("s3://b/1.jpg", "cat"),
@@ -339,6 +443,28 @@ def test_sagemaker_manifests_and_votes(read):
         ("meow", "w2", "dog"),
         ("woof", "w1", "dog"),
     ]
+
+
+def test_labels_by_the_model_of_sagemaker_are_predictions(read):
+    lines = json.loads(json.dumps(SAGEMAKER))
+    lines[1]["pet-metadata"]["human-annotated"] = "no"
+    export = "\n".join(map(json.dumps, lines))
+    imported = read(export)
+    assert rows_of(imported, "label") == [("cat",), (None,), (None,)]
+    assert imported.notices == ("Left out: 1 machine label, 1 failed object.",)
+    assert rows_of(read(export, predictions=True), "label")[1] == ("dog",)
+
+
+def test_what_a_queue_shows_to_people_does_not_come_back(read):
+    data = {"text": "meow", "disambig_row": 3, "disambig_candidates": "cat 60 %, dog 40 %"}
+    said = [annotation(choice("cat"))]
+    tasks = [{"id": 1, "data": data, "annotations": said}]
+    # A second round of the same row, with other beliefs.
+    again = data | {"disambig_candidates": "dog 90 %", "text": "Meow"}
+    tasks.append({"id": 2, "data": again, "annotations": said})
+    imported = read(tasks)
+    assert list(imported.frame) == ["item", "disambig_row", "annotator", "label"]
+    assert "differ between answers for the same item: text" in imported.notices[0]
 
 
 def test_names_that_a_queue_gave_its_rows_come_before_those_of_the_tool(read):
@@ -385,6 +511,19 @@ def test_labels_with_signs_of_their_own_are_written_literally(read):
         sorted(names[2:4]),
         ["plain"],
     ]
+
+
+def test_percentages_in_labels_are_not_weights(read):
+    chosen = (["0-25%"], ["26-50%"], ["0-25%", "26-50%"], ["cat (70%)"], ["cat"])
+    export = [
+        {"id": number, "data": {"text": "t"}, "annotations": [annotation(choice(*labels))]}
+        for number, labels in enumerate(chosen)
+    ]
+    imported = read(export)
+    sets = imported.labels.read(imported.frame)
+    assert sets.classes.tolist() == ["0-25%", "26-50%", "cat", "cat (70%)"]
+    assert [sorted(row) for row in sets.to_sets()] == list(map(list, chosen))
+    assert sets.weights is None
 
 
 def test_a_file_of_no_tool_needs_a_name(read):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
@@ -15,7 +16,7 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field
-from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
+from disambig.tabular.exchange.tasks import HINT, LABEL, Reading, Task
 from disambig.tabular.files.content import FileContent
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
@@ -178,7 +179,7 @@ def write_argilla(queue: Queue) -> bytes:
                     for name, cell in row.data.items()
                     if name != queue.shown and isinstance(cell, str | int | float)
                 },
-                "candidates": row.hint(),
+                HINT: row.hint(),
             },
             "suggestions": {
                 LABEL: {"value": row.label, "score": row.confidence, "agent": "disambig"}

@@ -1,12 +1,14 @@
 """Label Studio: its JSON, JSON-MIN and CSV exports, and tasks with predictions."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.label_studio_flat import WHOLE, flat_tasks, names_of
 from disambig.tabular.exchange.queue import Queue
@@ -19,10 +21,13 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field, read_rows
-from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.exchange.tasks import HINT, LABEL, SHOWN, Reading, Task
+from disambig.tabular.files.content import FileContent, beginning
 
-_SHOWN = "item"  # what the interface calls that which people look at
+_FEW_BYTES = 64
+_ITEM = "item"  # what the interface calls that which people look at
+# Names of fields that an interface can refer to.
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
 class _Result(NamedTuple):
@@ -51,14 +56,13 @@ def read_label_studio(contents: Sequence[FileContent], options: ReadOptions) -> 
     field = _field_of(said, reading)
     reading.tasks += [_task(record, place, field, reading) for place, record in tasks]
     if answers:
+        reading.fields_may_differ = True  # with answers to other questions
         reading.tasks += flat_tasks(answers, reading)
     return reading.imported()
 
 
 def _records(content: FileContent, options: ReadOptions) -> list[tuple[str, dict[str, Any]]]:
-    with content.open() as stream:
-        start = stream.read(64).decode("utf-8-sig", "replace").lstrip()
-    is_json = start.startswith(("{", "["))
+    is_json = beginning(content, _FEW_BYTES).startswith(("{", "["))
     return list(read_records(content, options.encoding) if is_json else read_rows(content, options))
 
 
@@ -157,9 +161,10 @@ def _annotator(annotation: Mapping[str, Any]) -> str | None:
 
 def write_label_studio(queue: Queue) -> bytes:
     """Return tasks with the chosen label as a prediction."""
+    field = _shown_field(queue)
     tasks: list[dict[str, Any]] = [
         {
-            "data": {**row.data, "candidates": row.hint()},
+            "data": {**row.data, field: str(row.data.get(queue.shown, "")), HINT: row.hint()},
             "predictions": [
                 {
                     "model_version": "disambig",
@@ -168,7 +173,7 @@ def write_label_studio(queue: Queue) -> bytes:
                         {
                             "id": f"row{number}",
                             "from_name": LABEL,
-                            "to_name": _SHOWN,
+                            "to_name": _ITEM,
                             "type": "choices",
                             "value": {"choices": [row.label]},
                         }
@@ -184,10 +189,15 @@ def write_label_studio(queue: Queue) -> bytes:
 def label_studio_interface(queue: Queue) -> bytes:
     """Return the labelling interface of these tasks, to be pasted into a project."""
     view = Element("View")
-    SubElement(view, "Image" if queue.is_picture else "Text", name=_SHOWN, value=f"${queue.shown}")
-    SubElement(view, "Header", value="$candidates")
-    choices = SubElement(view, "Choices", name=LABEL, toName=_SHOWN, choice="single")
+    tag = "Image" if queue.is_picture else "Text"
+    SubElement(view, tag, name=_ITEM, value=f"${_shown_field(queue)}")
+    SubElement(view, "Header", value=f"${HINT}")
+    choices = SubElement(view, "Choices", name=LABEL, toName=_ITEM, choice="single")
     for name in queue.classes:
         SubElement(choices, "Choice", value=name)
     indent(view)
     return tostring(view, encoding="unicode").encode()
+
+
+def _shown_field(queue: Queue) -> str:
+    return queue.shown if _PLAIN_NAME.fullmatch(queue.shown) else SHOWN

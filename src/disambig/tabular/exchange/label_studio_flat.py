@@ -4,9 +4,10 @@ from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.records import embedded, label_text, texts_in, wrong
 from disambig.tabular.exchange.tables import FIELD_OPTION, choose_field
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import Reading, Task
 
 # Types of results that are labels, where they are about an item as a whole; each is also the key
 # of the labels in its value.

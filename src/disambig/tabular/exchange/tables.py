@@ -6,7 +6,7 @@ from typing import Any
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.content import FileContent, beginning
 from disambig.tabular.files.text import read_delimited
 
 _MOST_LOOKED_AT = 1 << 16
@@ -17,11 +17,10 @@ FIELD_OPTION = "disambig import --field (in Python field=)"
 
 def read_rows(content: FileContent, options: ReadOptions) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every row, and before it what messages call it."""
-    with content.open() as stream:
-        header = stream.read(_MOST_LOOKED_AT).partition(b"\n")[0]
+    header = beginning(content, _MOST_LOOKED_AT).partition("\n")[0]
     frame = read_delimited(
         content,
-        delimiter=max(_DELIMITERS, key=lambda each: header.count(each.encode())),
+        delimiter=max(_DELIMITERS, key=header.count),
         encoding=options.encoding,
         check_delimiter=False,
     )
