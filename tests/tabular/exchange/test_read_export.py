@@ -419,7 +419,7 @@ def test_mturk_answers_of_forms_and_of_crowd_elements(read):
         (["Cat", ""], ["Cat", None]),
         (["True", "False"], ["True", "False"]),
         (["on", "off"], ["on", "off"]),
-        (['["Cat", "Dog"]', "Cat|Dog"], ["Cat|Dog", "Cat|Dog"]),
+        (['["Cat", "Dog"]', "Cat"], ["Cat|Dog", "Cat"]),
     ],
 )
 @pytest.mark.parametrize("column", ["Answer.category.label", "Answer.category"])
@@ -427,6 +427,15 @@ def test_a_single_column_of_mturk_holds_the_label_whatever_it_is(read, column, a
     rows = [{"HITId": f"H{n}", "WorkerId": "W", column: said} for n, said in enumerate(answers)]
     imported = read(pd.DataFrame(rows).to_csv(index=False))
     assert rows_of(imported, "label") == [(label,) for label in labels]
+
+
+def test_only_a_form_of_mturk_separates_labels(read):
+    rows = "HITId,WorkerId,{0}\nH1,W1,Cat|Dog\nH2,W1,Cow\n"
+    for column, labels in (
+        ("Answer.pets", ("Cat", "Cow", "Dog")),
+        ("Answer.pets.label", ("Cat|Dog", "Cow")),
+    ):
+        assert read(rows.format(column)).counts().labels == labels
 
 
 def test_sagemaker_manifests_and_votes(read):

@@ -19,6 +19,7 @@ from disambig.tabular.files.text import write_delimited
 
 _TOLOKA_STATUSES = ("", "SUBMITTED", "ACCEPTED", "APPROVED")
 _CHECKED, _UNCHECKED = {"true", "on"}, {"false", "off", ""}
+_ONE_LABEL = ".label"  # what a crowd classifier was given
 _TASK_ANSWERS = "taskAnswers"  # of Mechanical Turk, for tasks made of crowd elements
 
 
@@ -117,7 +118,7 @@ def _mturk_answers(
             chosen = answers.setdefault(question, [])
             if (cell or "").lower() in _CHECKED:
                 chosen.append(option)
-        elif cell and "|" in cell:  # boxes checked
+        elif cell and "|" in cell and not name.endswith(_ONE_LABEL):  # boxes checked
             answers[name] = cell.split("|")
         else:
             answers[name] = _value(cell)
