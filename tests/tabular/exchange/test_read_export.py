@@ -380,6 +380,16 @@ def test_responses_of_argilla_by_user(read, form):
     assert ("model m1", "dog") in rows_of(suggested, "annotator", "label")
 
 
+def test_responses_of_argilla_that_may_be_drafts_are_told(read):
+    (told,) = (each for each in read(EXPORTS["argilla", "records"]).notices if "pending" in each)
+    assert told.startswith("1 pending record with responses that do not say")
+    export = json.loads(EXPORTS["argilla", "records"])
+    export[1]["responses"]["animal"][0]["status"] = "draft"
+    imported = read(export)
+    assert rows_of(imported, "label")[-1] == (None,)
+    assert imported.notices == ("Left out: 1 suggestion, 1 unsubmitted response.",)
+
+
 def test_records_of_argilla_1(read):
     assert rows_of(read(EXPORTS["argilla", "feedback"]), "item", "text", "label") == [
         ("a", "meow", "cat")
