@@ -409,6 +409,20 @@ def test_toloka_leaves_out_rejected_assignments_and_knows_control_tasks(read):
     assert "1 unaccepted assignment" in imported.notices[0]
 
 
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ('{"cat": true, "dog": true, "cow": false}', "cat|dog"),
+        ('["cat", "dog"]', "cat|dog"),
+        ("{cat}", "{cat}"),
+    ],
+)
+def test_checked_boxes_of_toloka(read, answer, label):
+    rows = [{"INPUT:image": 1, "OUTPUT:result": answer}, {"INPUT:image": 2, "OUTPUT:result": "x"}]
+    imported = read(pd.DataFrame(rows).to_csv(index=False, sep="\t"))
+    assert rows_of(imported, "label") == [(label,), ("x",)]
+
+
 def test_mturk_answers_of_forms_and_of_crowd_elements(read):
     assert rows_of(read(EXPORTS["mturk", "csv"]), "item", "image_url", "annotator", "label") == [
         ("1.jpg", "1.jpg", "W1", "cat"),
@@ -543,6 +557,19 @@ def test_percentages_in_labels_are_not_weights(read):
     assert sets.classes.tolist() == ["0-25%", "26-50%", "cat", "cat (70%)"]
     assert [sorted(row) for row in sets.to_sets()] == list(map(list, chosen))
     assert sets.weights is None
+
+
+def test_numbers_that_are_none_are_the_same_in_all_tasks_of_an_item(read):
+    said = json.dumps([annotation(choice("cat"))])
+    task = f'{{"id": 1, "data": {{"size": NaN}}, "annotations": {said}}}'
+    imported = read(f"[{task}, {task}]")
+    assert rows_of(imported, "item", "size") == [("1", None), ("1", None)]
+
+
+@pytest.mark.parametrize("tool", ["doccano", "prodigy", "argilla"])
+def test_the_export_of_another_tool_is_refused(read, tool):
+    with pytest.raises(TableError, match="looks like an export of Label Studio: --from label-stu"):
+        read(LABEL_STUDIO[:1], tool=tool)
 
 
 def test_a_file_of_no_tool_needs_a_name(read):

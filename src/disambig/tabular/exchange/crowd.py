@@ -81,9 +81,10 @@ def _name(data: Mapping[str, Any]) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """Return what a cell holds: a list where it is written as one."""
-    value = embedded(cell) if isinstance(cell, str) and cell.startswith("[") else None
-    return cell if value is None else value
+    """Return what a cell holds: a list, or the options of an object, where it is JSON."""
+    is_json = isinstance(cell, str) and cell.startswith(("[", "{"))
+    value = embedded(cell) if is_json else None
+    return cell if value is None else of_element(value)
 
 
 def _boxes(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:

@@ -106,7 +106,7 @@ def _differing_fields(tasks: Iterable[Task], *, refuse: bool) -> set[str]:
             continue
         known = first.setdefault(task.name, {})
         for name, value in task.data.items():
-            if value is None or name in SHOWN_TO_PEOPLE:
+            if _is_gap(value) or name in SHOWN_TO_PEOPLE:
                 continue
             if known.setdefault(name, value) == value:
                 continue
@@ -270,7 +270,9 @@ def _fields(data: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
         name = f"{before}{key}"
         if isinstance(value, Mapping):
             yield from _fields(value, f"{name}.")
-        elif isinstance(value, float) and math.isnan(value):
-            yield name, None
         else:
-            yield name, value
+            yield name, None if _is_gap(value) else value
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
