@@ -546,6 +546,16 @@ def test_labels_with_signs_of_their_own_are_written_literally(read):
     ]
 
 
+def test_a_label_that_looks_like_two_is_not_taken_for_them(read):
+    export = [
+        {"id": number, "data": {"text": "t"}, "annotations": [annotation(choice(*labels))]}
+        for number, labels in enumerate((["a|b"], ["a", "b"], ["a"]))
+    ]
+    imported = read(export)
+    sets = imported.labels.read(imported.frame)
+    assert [sorted(row) for row in sets.to_sets()] == [["a|b"], ["a", "b"], ["a"]]
+
+
 def test_percentages_in_labels_are_not_weights(read):
     chosen = (["0-25%"], ["26-50%"], ["0-25%", "26-50%"], ["cat (70%)"], ["cat"])
     export = [

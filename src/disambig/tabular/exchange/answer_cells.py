@@ -1,6 +1,6 @@
 """What people answered, and how it is written in the cells of a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -36,7 +36,7 @@ class AnswerWriter:
         self._classes = sorted({name for each in every for name in (*each.labels, *each.excluded)})
         self.separator = "|"
         self.literal = False
-        self.literal = not _are_read_back({self.cell(answer): answer for answer in every})
+        self.literal = not _are_read_back([(answer, self.cell(answer)) for answer in every])
         if self.literal:
             every_separator = chain(_SEPARATORS, (f"<{number}>" for number in count(1)))
             self.separator = next(
@@ -53,16 +53,16 @@ class AnswerWriter:
         return self.separator.join(name for name in labels if name not in answer.excluded) or None
 
 
-def _are_read_back(cells: Mapping[str | None, Answer]) -> bool:
+def _are_read_back(written: Sequence[tuple[Answer, str | None]]) -> bool:
     """Tell whether commands read from cells what the answers say, and nothing else."""
-    reader = CellReader(cells, separator="|", literal=False)
+    reader = CellReader([cell for _, cell in written], separator="|", literal=False)
     try:
-        read = [reader.read(cell) for cell in cells]
+        read = [(answer, reader.read(cell)) for answer, cell in written]
     except LabelProblem:
         return False
     return all(
         not each.weighted
         and tuple(each.plain) == answer.labels
         and tuple(each.excluded) == answer.excluded
-        for each, answer in zip(read, cells.values(), strict=True)
+        for answer, each in read
     )

@@ -89,20 +89,20 @@ def _value(cell: Any) -> Any:
 
 def _boxes(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
     """Return the columns that are a radio button or a checkbox each: their question and option."""
-    found: dict[str, list[str]] = {}
     cells: dict[str, set[str]] = {}
     for row in rows:
         for name, cell in _fields(row, "Answer.").items():
             cells.setdefault(name, set()).add((cell or "").lower())
+    by_question: dict[str, list[str]] = {}
     for name, values in cells.items():
-        question, _, _ = name.rpartition(".")
+        question, _, option = name.rpartition(".")
         if question and values <= _CHECKED | _UNCHECKED:
-            found.setdefault(question, []).append(name)
+            by_question.setdefault(question, []).append(option)
     return {
-        name: (question, name.removeprefix(f"{question}."))
-        for question, names in found.items()
-        for name in names
-        if len(names) > 1  # a single one is an answer of yes or no
+        f"{question}.{option}": (question, option)
+        for question, options in by_question.items()
+        for option in options
+        if len(options) > 1  # a single one is an answer of yes or no
     }
 
 

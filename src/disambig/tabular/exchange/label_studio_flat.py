@@ -44,11 +44,11 @@ def _questions(records: list[dict[str, Any]]) -> list[str]:
     names = dict.fromkeys(tuple(record) for record in records)
     # JSON-MIN has the fields of the task, then "id", then the answers. CSV is sorted by name.
     in_order = [name for each in names for name in _between(each, "id", "annotator")]
-    told = (
+    by_value = (
         name for record in records for name, value in record.items()
         if name not in _OWN and _kind_of(_structured(value)) is not None
     )  # fmt: skip
-    return list(dict.fromkeys(in_order or told))
+    return list(dict.fromkeys(in_order or by_value))
 
 
 def _between(names: tuple[str, ...], first: str, last: str) -> tuple[str, ...]:
