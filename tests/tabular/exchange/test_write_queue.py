@@ -206,6 +206,19 @@ def test_what_people_look_at_is_in_every_task_and_is_no_other_column(tmp_path):
         assert shown == ["D", "", "A"]
 
 
+def test_only_an_interface_of_ours_is_replaced(tmp_path):
+    rows = read_cleaned(CLEANED)
+    tasks, interface = write_queue(rows, tmp_path / "q", tool="label-studio")
+    before = interface.read_text()
+    write_queue(rows, tmp_path / "q", tool="label-studio")
+    assert interface.read_text() == before
+    tasks.write_text("tasks")
+    interface.write_text("<View>mine</View>")
+    with pytest.raises(TableError, match="q.config.xml, but something else is there"):
+        write_queue(rows, tmp_path / "q", tool="label-studio")
+    assert (tasks.read_text(), interface.read_text()) == ("tasks", "<View>mine</View>")
+
+
 def test_no_doubtful_row_is_said(tmp_path):
     sure = CLEANED.assign(second_look=False)
     with pytest.raises(TableError, match="No row is marked.*--all"):
