@@ -154,6 +154,18 @@ def test_files_with_different_questions_need_a_name_too(tmp_path):
         read_export([tmp_path / "animal", tmp_path / "tone"], tool="label-studio")
 
 
+def test_annotations_that_a_storage_has_one_by_one_are_those_of_their_task(tmp_path):
+    stored = json.loads(EXPORTS["label-studio", "stored"])
+    for number, email in enumerate(("ann@example.org", "bob@example.org")):
+        stored["completed_by"]["email"] = email
+        (tmp_path / f"{number}.json").write_text(json.dumps(stored), encoding="utf-8")
+    imported = read_export(sorted(tmp_path.glob("*.json")))
+    assert rows_of(imported, "item", "text", "annotator", "label") == [
+        ("11", "meow", "ann@example.org", "cat|dog"),
+        ("11", "meow", "bob@example.org", "cat|dog"),
+    ]
+
+
 def test_labels_below_others_are_paths(read):
     nested = choice(["pet", "cat"], ["other", "other"], "other")
     export = [{"id": 1, "data": {"text": "x"}, "annotations": [annotation(nested)]}]

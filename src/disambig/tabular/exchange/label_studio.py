@@ -62,8 +62,15 @@ def read_label_studio(contents: Sequence[FileContent], options: ReadOptions) -> 
 
 
 def _records(content: FileContent, options: ReadOptions) -> list[tuple[str, dict[str, Any]]]:
-    is_json = beginning(content, _FEW_BYTES).startswith(("{", "["))
-    return list(read_records(content, options.encoding) if is_json else read_rows(content, options))
+    if not beginning(content, _FEW_BYTES).startswith(("{", "[")):
+        return list(read_rows(content, options))
+    return [(place, _with_task(each)) for place, each in read_records(content, options.encoding)]
+
+
+def _with_task(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with its annotation, where a target storage has the task inside of it."""
+    task = record.get("task")
+    return {**task, "annotations": [record]} if isinstance(task, dict) else record
 
 
 def _annotations(record: dict[str, Any], place: str) -> list[dict[str, Any]]:

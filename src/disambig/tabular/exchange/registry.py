@@ -82,6 +82,7 @@ TOOLS = (
             {"data": dict, "annotations": list},
             {"data": dict, "completions": list},
             {"data": dict, "predictions": list},
+            {"result": list, "task": dict, "completed_by": object},
             {"annotator": object, "annotation_id": object, "lead_time": object},
         ),
     ),
