@@ -11,7 +11,7 @@ import pytest
 from cli.command_runs import accepted, run_command_here
 from cli.test_next_steps import next_commands
 from disambig.tabular import read_table
-from tabular.exchange.exports import EXPORTS
+from tabular.exchange.exports import EXPORTS, annotation, choice
 
 QUICK = ("--method", "plknn", "--folds", "2")
 
@@ -111,6 +111,34 @@ def test_an_export_in_which_nobody_has_answered_is_refused() -> None:
     assert "any label" not in run.err
 
 
+def test_an_export_with_nothing_but_known_answers_says_how_to_learn_from_them() -> None:
+    tasks = [
+        {
+            "id": number,
+            "data": {"size": number / 7},
+            "annotations": [annotation(choice("cat" if number % 2 else "dog"), ground_truth=True)],
+        }
+        for number in range(9)
+    ]
+    Path("export.json").write_text(json.dumps(tasks), encoding="utf-8")
+    run = run_command_here("audit", "export.json")
+    assert run.code == 2
+    assert "There are only known answers" in run.err
+    assert "--labels truth" in run.err
+    accepted("import", "export.json", "--out", "table.csv")
+    assert "cat" in accepted("audit", "table.csv", "--labels", "truth").out
+
+
+def test_decisions_by_row_numbers_want_no_id() -> None:
+    frame = pd.DataFrame({"key": [1, 1, 2], "size": [1.5, 2, 3], "label": ["a", "a|b", "b"]})
+    frame.to_csv("table.csv", index=False)
+    pd.DataFrame({"row": [2], "label": ["b"]}).to_csv("decisions.csv", index=False)
+    clean = ("clean", "table.csv", "--out", "clean.csv", "--decisions", "decisions.csv")
+    run = run_command_here(*clean, "--id", "key")
+    assert run.code == 2
+    assert "These decisions go by row numbers: leave out --id" in run.err
+
+
 def test_an_export_in_a_pipe_needs_its_name() -> None:
     prodigy_export("answers.jsonl")
     content = Path("answers.jsonl").read_bytes()
@@ -207,7 +235,10 @@ def test_wrong_words_are_refused() -> None:
     for words, message in (
         (("import", "export", "--from", "mturc", "--out", "t.csv"), "Did you mean 'mturk'"),
         (("import", "export", "--out", "t.csv", "--id", "x"), "--id is about decisions"),
-        (("import", "export", "--out", "t.csv", "--field", "y"), "no answers 'y'. It has animal"),
+        (
+            ("import", "export", "--out", "t.csv", "--field", "y"),
+            "no answers to a question 'y'. It has animal",
+        ),
         (("export", "export", "--to", "prodigy", "--out", "export"), "is the cleaned table"),
         (("export", "export", "--to", "prodigy", "--out", "q"), "no column 'chosen_label'|format"),
     ):

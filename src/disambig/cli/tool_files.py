@@ -106,8 +106,13 @@ def _with_unanswered(labels: LabelOptions, imported: Imported) -> LabelOptions:
     counts = imported.counts()
     unanswered = counts.unanswered
     if not counts.labels:
+        known = (
+            f" There are only known answers, from which nothing is learned. To learn from them, "
+            f"make a table by 'disambig import', and name their column: --labels {imported.truth}."
+        )
         raise TableError(
             f"Nobody has answered yet: none of {plural(unanswered, 'item')} has a label."
+            f"{known if imported.truth else ''}"
         )
     if labels.empty is not None or not unanswered:
         return labels

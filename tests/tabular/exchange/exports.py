@@ -42,6 +42,9 @@ LABEL_STUDIO = [
     },
     {"id": 13, "data": {"text": "moo", "weight": None}, "annotations": [], "predictions": []},
 ]
+# What a target storage gets: an annotation, with its task.
+LABEL_STUDIO_STORED = annotation(choice("cat", "dog"), by={"id": 1, "email": "ann@example.org"})
+LABEL_STUDIO_STORED["task"] = {"id": 11, "data": {"text": "meow"}, "meta": {}, "project": 3}
 LABEL_STUDIO_MIN = [
     {
         "text": "meow",
@@ -252,6 +255,7 @@ EXPORTS = {
     ("label-studio", "json"): json.dumps(LABEL_STUDIO),
     ("label-studio", "min"): json.dumps(LABEL_STUDIO_MIN, indent=2),
     ("label-studio", "csv"): LABEL_STUDIO_CSV,
+    ("label-studio", "stored"): json.dumps(LABEL_STUDIO_STORED),
     ("prodigy", "labels"): "\n".join(map(json.dumps, PRODIGY)),
     ("prodigy", "choices"): "\n".join(map(json.dumps, PRODIGY_CHOICE)),
     ("doccano", "lines"): "\n".join(map(json.dumps, DOCCANO)),

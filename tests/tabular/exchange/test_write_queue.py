@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_label_studio_gets_predictions_and_an_interface(queue):
     tasks, interface = queue("label-studio")
     first, *others = json.loads(tasks)
     assert [first["data"]["photo"], *(each["data"]["photo"] for each in others)] == ["d", "c", "a"]
-    assert first["data"]["candidates"] == "cow 50 %, cat 30 %, dog 20 %"
+    assert first["data"]["disambig_candidates"] == "cow 50 %, cat 30 %, dog 20 %"
     assert first["data"]["text"] == 'quo"ted <x>'
     (prediction,) = first["predictions"]
     assert prediction["score"] == 0.5
@@ -174,6 +175,48 @@ def test_addresses_of_pictures_are_shown_as_pictures(tmp_path):
     assert json.loads(path.read_text())["image"] == "https://example.org/3.JPG?size=1"
     (path,) = write_queue(rows, tmp_path / "s", tool="sagemaker", most=1)
     assert json.loads(path.read_text())["source-ref"] == "https://example.org/3.JPG?size=1"
+
+
+def test_a_field_that_an_interface_cannot_name_is_shown_under_another_name(tmp_path):
+    frame = CLEANED.rename(columns={"text": "the text"})
+    rows = read_cleaned(frame, id="photo")
+    tasks, interface = write_queue(rows, tmp_path / "q", tool="label-studio", show="the text")
+    shown = ElementTree.fromstring(interface.read_text()).find("Text").get("value")
+    field = shown.removeprefix("$")
+    assert re.fullmatch("[A-Za-z0-9_]+", field)
+    data = json.loads(tasks.read_text())[0]["data"]
+    assert data[field] == data["the text"] == 'quo"ted <x>'
+
+
+def test_what_people_look_at_is_in_every_task_and_is_no_other_column(tmp_path):
+    frame = CLEANED.assign(title=["A", "B", None, "D"])
+    for tool in TOOLS:
+        path, *_ = write_queue(read_cleaned(frame), tmp_path / "q", tool=tool, show="title")
+        if tool == "label-studio":
+            shown = [task["data"]["title"] for task in json.loads(path.read_text())]
+        elif tool == "argilla":
+            shown = [task["fields"]["title"] for task in json.loads(path.read_text())]
+        elif tool in ("toloka", "mturk"):
+            name = {"toloka": "INPUT:title", "mturk": "title"}[tool]
+            table = pd.read_csv(path, sep=None, engine="python", keep_default_na=False)
+            shown = table[name].tolist()
+        else:
+            lines = map(json.loads, path.read_text().splitlines())
+            shown = [line["source" if tool == "sagemaker" else "text"] for line in lines]
+        assert shown == ["D", "", "A"]
+
+
+def test_only_an_interface_of_ours_is_replaced(tmp_path):
+    rows = read_cleaned(CLEANED)
+    tasks, interface = write_queue(rows, tmp_path / "q", tool="label-studio")
+    before = interface.read_text()
+    write_queue(rows, tmp_path / "q", tool="label-studio")
+    assert interface.read_text() == before
+    tasks.write_text("tasks")
+    interface.write_text("<View>mine</View>")
+    with pytest.raises(TableError, match="q.config.xml, but something else is there"):
+        write_queue(rows, tmp_path / "q", tool="label-studio")
+    assert (tasks.read_text(), interface.read_text()) == ("tasks", "<View>mine</View>")
 
 
 def test_no_doubtful_row_is_said(tmp_path):

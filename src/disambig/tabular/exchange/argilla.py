@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from disambig._core.messages import plural
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
@@ -15,11 +17,17 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field
-from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
+from disambig.tabular.exchange.tasks import HINT, LABEL, Reading, Task
 from disambig.tabular.files.content import FileContent
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _NOT_DATA = ("id", "_server_id", "status", "external_id", "vectors", "inserted_at", "updated_at")
+
+
+_DRAFTS = (
+    "{} with responses that do not say whether they were submitted: all of them count. To leave "
+    "out drafts, export what 'to_list(flatten=True)' of Argilla returns."
+)
 
 
 class _Said(NamedTuple):
@@ -38,6 +46,7 @@ class _Record(NamedTuple):
     data: Mapping[str, Any]
     said: list[_Said]
     discarded: int = 0
+    may_be_draft: bool = False  # it is pending, and does not say which responses are submitted
 
 
 def read_argilla(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
@@ -47,6 +56,8 @@ def read_argilla(contents: Sequence[FileContent], options: ReadOptions) -> Impor
     records = [(place, _record(record, place)) for place, record in placed]
     questions = list(dict.fromkeys(said.question for _, each in records for said in each.said))
     field = None
+    drafts = sum(each.may_be_draft for _, each in records)
+    notices = [_DRAFTS.format(plural(drafts, "pending record"))] if drafts else []
     if questions:
         field = choose_field(questions, options, contents[0].name)
     for place, record in records:
@@ -63,7 +74,7 @@ def read_argilla(contents: Sequence[FileContent], options: ReadOptions) -> Impor
             labels = texts_in(said.value, place, f"the answer to {field!r}")
             who = f"model {said.who or 'unnamed'}" if said.suggested else said.who
             task.answers.append(Answer(who, labels))
-    return reading.imported()
+    return reading.imported(*notices)
 
 
 def _record(record: dict[str, Any], place: str) -> _Record:
@@ -78,7 +89,7 @@ def _record(record: dict[str, Any], place: str) -> _Record:
 def _nested(record: dict[str, Any], place: str, name: str | None) -> _Record:
     data = object_in(record, "fields", place) | object_in(record, "metadata", place)
     responses, suggestions = record.get("responses"), record.get("suggestions")
-    said, discarded = [], 0
+    said, discarded, may_be_draft = [], 0, False
     if isinstance(responses, list):  # version 1: by person, then by question
         for response in objects_in(record, "responses", place):
             if not _is_submitted(response.get("status")):
@@ -97,8 +108,10 @@ def _nested(record: dict[str, Any], place: str, name: str | None) -> _Record:
                     continue
                 who = label_text(response.get("user_id")) or None
                 said.append(_Said(question, who, response.get("value")))
+                if record.get("status") == "pending" and response.get("status") is None:
+                    may_be_draft = True
     said += _suggested(suggestions, record, place)
-    return _Record(name, data, said, discarded)
+    return _Record(name, data, said, discarded, may_be_draft)
 
 
 def _suggested(suggestions: Any, record: dict[str, Any], place: str) -> Iterator[_Said]:
@@ -178,7 +191,7 @@ def write_argilla(queue: Queue) -> bytes:
                     for name, cell in row.data.items()
                     if name != queue.shown and isinstance(cell, str | int | float)
                 },
-                "candidates": row.hint(),
+                HINT: row.hint(),
             },
             "suggestions": {
                 LABEL: {"value": row.label, "score": row.confidence, "agent": "disambig"}

@@ -7,60 +7,61 @@ from typing import Any
 
 import pandas as pd
 
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import embedded, label_text, texts_in, wrong
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field, read_rows
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import Reading, Task
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.text import write_delimited
 
 _TOLOKA_STATUSES = ("", "SUBMITTED", "ACCEPTED", "APPROVED")
+_CHECKED, _UNCHECKED = {"true", "on"}, {"false", "off", ""}
+_ONE_LABEL = ".label"  # what a crowd classifier was given
 _TASK_ANSWERS = "taskAnswers"  # of Mechanical Turk, for tasks made of crowd elements
 
 
 def read_toloka(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
     """Read the TSV of assignments of a pool; control tasks have a true label."""
     reading = Reading(contents[0], options)
-    for content in contents:
-        rows = list(read_rows(content, options))
-        outputs = _fields(rows[0][1], "OUTPUT:")
-        field = choose_field(list(outputs), options, content.name)
-        for place, row in rows:
-            data = _fields(row, "INPUT:")
-            name = row.get("ASSIGNMENT:task_id") or _name(data)
-            truth = texts_in(_value(row.get(f"GOLDEN:{field}")), place, "GOLDEN")
-            task = Task(name, data, truth=truth[0] if len(truth) == 1 else None)
-            reading.tasks.append(task)
-            status = row.get("ASSIGNMENT:status") or ""
-            if status.upper() not in _TOLOKA_STATUSES:
-                reading.left_out["unaccepted assignment"] += 1
-                continue
-            labels = texts_in(_value(row[f"OUTPUT:{field}"]), place, repr(field))
-            task.answers.append(Answer(row.get("ASSIGNMENT:worker_id") or None, labels))
+    rows = [pair for content in contents for pair in read_rows(content, options)]
+    questions = list(dict.fromkeys(name for _, row in rows for name in _fields(row, "OUTPUT:")))
+    field = choose_field(questions, options, reading.content.name)
+    for place, row in rows:
+        data = _fields(row, "INPUT:")
+        name = row.get("ASSIGNMENT:task_id") or _name(data)
+        truth = texts_in(_value(row.get(f"GOLDEN:{field}")), place, "GOLDEN")
+        task = Task(name, data, truth=truth[0] if len(truth) == 1 else None)
+        reading.tasks.append(task)
+        status = row.get("ASSIGNMENT:status") or ""
+        if status.upper() not in _TOLOKA_STATUSES:
+            reading.left_out["unaccepted assignment"] += 1
+            continue
+        labels = texts_in(_value(row.get(f"OUTPUT:{field}")), place, repr(field))
+        task.answers.append(Answer(row.get("ASSIGNMENT:worker_id") or None, labels))
     return reading.imported()
 
 
 def read_mturk(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
     """Read the CSV of the results of a batch; rejected assignments are left out."""
     reading = Reading(contents[0], options)
-    for content in contents:
-        rows = [
-            (place, row, _mturk_answers(row, place)) for place, row in read_rows(content, options)
-        ]
-        questions = list(dict.fromkeys(name for _, _, answers in rows for name in answers))
-        field = choose_field(questions, options, content.name)
-        for place, row, answers in rows:
-            data = _fields(row, "Input.")
-            # The same item may come in several HITs.
-            task = Task(_name(data) if data else row.get("HITId") or None, data)
-            reading.tasks.append(task)
-            if (row.get("AssignmentStatus") or "").lower() == "rejected":
-                reading.left_out["rejected assignment"] += 1
-                continue
-            labels = texts_in(answers.get(field), place, repr(field))
-            task.answers.append(Answer(row.get("WorkerId") or None, labels))
+    rows = [pair for content in contents for pair in read_rows(content, options)]
+    boxes = _boxes([row for _, row in rows])
+    said = [_mturk_answers(row, boxes, place) for place, row in rows]
+    questions = list(dict.fromkeys(name for answers in said for name in answers))
+    field = choose_field(questions, options, reading.content.name)
+    for (place, row), answers in zip(rows, said, strict=True):
+        data = _fields(row, "Input.")
+        # The same item may come in several HITs.
+        task = Task(_name(data) if data else row.get("HITId") or None, data)
+        reading.tasks.append(task)
+        if (row.get("AssignmentStatus") or "").lower() == "rejected":
+            reading.left_out["rejected assignment"] += 1
+            continue
+        labels = texts_in(answers.get(field), place, repr(field))
+        task.answers.append(Answer(row.get("WorkerId") or None, labels))
     return reading.imported()
 
 
@@ -80,25 +81,48 @@ def _name(data: Mapping[str, Any]) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """Return what a cell holds: a list where it is written as one."""
-    value = embedded(cell) if isinstance(cell, str) and cell.startswith("[") else None
-    return cell if value is None else value
+    """Return what a cell holds: a list, or the options of an object, where it is JSON."""
+    is_json = isinstance(cell, str) and cell.startswith(("[", "{"))
+    value = embedded(cell) if is_json else None
+    return cell if value is None else of_element(value)
 
 
-def _mturk_answers(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _boxes(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Return the columns that are a radio button or a checkbox each: their question and option."""
+    cells: dict[str, set[str]] = {}
+    for row in rows:
+        for name, cell in _fields(row, "Answer.").items():
+            cells.setdefault(name, set()).add((cell or "").lower())
+    by_question: dict[str, list[str]] = {}
+    for name, values in cells.items():
+        question, _, option = name.rpartition(".")
+        if question and values <= _CHECKED | _UNCHECKED:
+            by_question.setdefault(question, []).append(option)
+    return {
+        f"{question}.{option}": (question, option)
+        for question, options in by_question.items()
+        for option in options
+        if len(options) > 1  # a single one is an answer of yes or no
+    }
+
+
+def _mturk_answers(
+    row: Mapping[str, Any], boxes: Mapping[str, tuple[str, str]], place: str
+) -> dict[str, Any]:
     """Return the answers of an assignment by question."""
     answers: dict[str, Any] = {}
     for name, cell in _fields(row, "Answer.").items():
-        question, _, option = name.rpartition(".")
         if name == _TASK_ANSWERS:
             answers |= _task_answers(cell, place)
-        elif question and (cell or "").lower() in ("true", "false", "on", ""):
-            # A column for each radio button or checkbox, one of them true.
+        elif name in boxes:
+            question, option = boxes[name]
             chosen = answers.setdefault(question, [])
-            if (cell or "").lower() in ("true", "on"):
+            if (cell or "").lower() in _CHECKED:
                 chosen.append(option)
+        elif cell and "|" in cell and not name.endswith(_ONE_LABEL):  # boxes checked
+            answers[name] = cell.split("|")
         else:
-            answers[name] = cell.split("|") if cell and "|" in cell else cell  # boxes checked
+            answers[name] = _value(cell)
     return answers
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue, json_lines
 from disambig.tabular.exchange.records import (
@@ -14,7 +15,7 @@ from disambig.tabular.exchange.records import (
     wrong,
 )
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import HINT, Reading, Task
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import split_name
 
@@ -67,7 +68,7 @@ def write_doccano(queue: Queue) -> bytes:
             "text": str(row.data.get(queue.shown, "")),
             "label": [row.label],
             **{name: cell for name, cell in row.data.items() if name not in reserved},
-            "candidates": row.hint(),
+            HINT: row.hint(),
         }
         for row in queue.rows
     )

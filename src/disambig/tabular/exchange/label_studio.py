@@ -1,54 +1,76 @@
 """Label Studio: its JSON, JSON-MIN and CSV exports, and tasks with predictions."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
+from disambig.tabular.exchange.label_studio_flat import WHOLE, flat_tasks, names_of
 from disambig.tabular.exchange.queue import Queue
 from disambig.tabular.exchange.records import (
-    embedded,
     label_text,
     object_in,
     objects_in,
     read_records,
-    texts_in,
     wrong,
 )
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.tables import FIELD_OPTION, read_rows
-from disambig.tabular.exchange.tasks import LABEL, Answer, Reading, Task
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.exchange.tables import choose_field, read_rows
+from disambig.tabular.exchange.tasks import HINT, LABEL, SHOWN, Reading, Task
+from disambig.tabular.files.content import FileContent, beginning
 
-# Answers about an item as a whole, by the type of the result: where their labels are.
-_WHOLE = {"choices": "choices", "taxonomy": "taxonomy", "rating": "rating"}
-_SHOWN = "item"  # what the interface calls that which people look at
-# What a flat export has beside the fields of the task and the answers.
-_OWN = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
+_FEW_BYTES = 64
+_ITEM = "item"  # what the interface calls that which people look at
+# Names of fields that an interface can refer to.
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
+
+
+class _Result(NamedTuple):
+    """What an annotation says to one question, about the item or about a region of it."""
+
+    question: str
+    kind: str
+    labels: Any
+    is_whole: bool
 
 
 def read_label_studio(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
     """Read exports of Label Studio."""
     reading = Reading(contents[0], options)
+    tasks: list[tuple[str, dict[str, Any]]] = []
+    answers: list[tuple[str, dict[str, Any]]] = []
     for content in contents:
         records = _records(content, options)
-        if "data" in records[0][1]:
-            field = _field_of([_results(record, place) for place, record in records], options)
-            for place, record in records:
-                reading.tasks.append(_task(record, place, field, reading))
-        else:
-            reading.tasks += _flat_tasks(records, options)
+        (tasks if "data" in records[0][1] else answers).extend(records)
+    said = [
+        result
+        for place, record in tasks
+        for each in (*_annotations(record, place), *_predictions(record, place))
+        for result in _results(each, place)
+    ]
+    field = _field_of(said, reading)
+    reading.tasks += [_task(record, place, field, reading) for place, record in tasks]
+    if answers:
+        reading.fields_may_differ = True  # with answers to other questions
+        reading.tasks += flat_tasks(answers, reading)
     return reading.imported()
 
 
 def _records(content: FileContent, options: ReadOptions) -> list[tuple[str, dict[str, Any]]]:
-    with content.open() as stream:
-        start = stream.read(64).decode("utf-8-sig", "replace").lstrip()
-    is_json = start.startswith(("{", "["))
-    return list(read_records(content, options.encoding) if is_json else read_rows(content, options))
+    if not beginning(content, _FEW_BYTES).startswith(("{", "[")):
+        return list(read_rows(content, options))
+    return [(place, _with_task(each)) for place, each in read_records(content, options.encoding)]
+
+
+def _with_task(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with its annotation, where a target storage has the task inside of it."""
+    task = record.get("task")
+    return {**task, "annotations": [record]} if isinstance(task, dict) else record
 
 
 def _annotations(record: dict[str, Any], place: str) -> list[dict[str, Any]]:
@@ -56,10 +78,12 @@ def _annotations(record: dict[str, Any], place: str) -> list[dict[str, Any]]:
     return objects_in(record, key, place)
 
 
-def _results(record: dict[str, Any], place: str) -> list[dict[str, Any]]:
-    """Return what people, and models, said of a task, a result for each question or region."""
-    said = [*_annotations(record, place), *_predictions(record, place)]
-    return [result for each in said for result in objects_in(each, "result", place)]
+def _results(annotation: dict[str, Any], place: str) -> Iterator[_Result]:
+    for result in objects_in(annotation, "result", place):
+        kind, value = label_text(result.get("type")), object_in(result, "value", place)
+        # That of a region says where it is, and that of one picture of several, which.
+        is_whole = kind in WHOLE and value.keys() <= {kind} and "item_index" not in result
+        yield _Result(label_text(result.get("from_name")), kind, value.get(kind), is_whole)
 
 
 def _predictions(record: dict[str, Any], place: str) -> list[dict[str, Any]]:
@@ -70,31 +94,26 @@ def _predictions(record: dict[str, Any], place: str) -> list[dict[str, Any]]:
     return objects_in(record, "predictions", place)
 
 
-def _field_of(results: Iterable[list[dict[str, Any]]], options: ReadOptions) -> str | None:
+def _field_of(results: Iterable[_Result], reading: Reading) -> str | None:
     """Return the question whose answers are the labels; None if nothing was answered."""
-    kinds: dict[str, str] = {}  # of every question
-    for result in (each for of_task in results for each in of_task):
-        kinds.setdefault(label_text(result.get("from_name")), label_text(result.get("type")))
-    whole = [name for name, kind in kinds.items() if kind in _WHOLE]
-    if options.field is not None:
-        if kinds and options.field not in kinds:
-            raise TableError(
-                f"There is no question {options.field!r} in the export. It has answers to "
-                f"{join_names(kinds)}: name one of them: {FIELD_OPTION}."
-            )
-        return options.field
-    if len(whole) > 1:
-        raise TableError(
-            f"The export has answers to several questions: {join_names(whole)}. Name the one whose "
-            f"answers are the labels: {FIELD_OPTION}."
-        )
-    if kinds and not whole:
-        found = join_names(f"{name} ({kind})" for name, kind in kinds.items())
+    by_question: dict[str, _Result] = {}
+    for result in results:
+        by_question.setdefault(result.question, result)
+    whole = [name for name, result in by_question.items() if result.is_whole]
+    if whole:
+        return choose_field(whole, reading.options, reading.content.name)
+    if by_question:
+        found = join_names(f"{name} ({_kind(result)})" for name, result in by_question.items())
         raise TableError(
             "Labels are answers about an item as a whole: choices, a taxonomy or a rating. The "
             f"export has only {found}. Regions and spans of items cannot be read."
         )
-    return whole[0] if whole else None
+    return None
+
+
+def _kind(result: _Result) -> str:
+    about_regions = result.kind in WHOLE and not result.is_whole
+    return f"{result.kind} of regions" if about_regions else result.kind
 
 
 def _task(record: dict[str, Any], place: str, field: str | None, reading: Reading) -> Task:
@@ -123,22 +142,18 @@ def _labels(
     annotation: dict[str, Any], place: str, field: str | None, reading: Reading
 ) -> tuple[str, ...]:
     labels: list[str] = []
-    for result in objects_in(annotation, "result", place):
-        if label_text(result.get("from_name")) != field:
+    for result in _results(annotation, place):
+        if result.question != field:
             reading.left_out["unrelated answer"] += 1
             continue
-        kind = label_text(result.get("type"))
-        if kind not in _WHOLE:
-            raise wrong(place, f"choices, a taxonomy or a rating as answer to {field!r}", kind)
-        value = object_in(result, "value", place).get(_WHOLE[kind])
-        if kind == "taxonomy" and isinstance(value, list):  # every label is a path
-            value = [_path(each, place) for each in value]
-        labels += texts_in(value, place, f"the answer to {field!r}")
+        if not result.is_whole:
+            raise wrong(
+                place,
+                f"choices, a taxonomy or a rating of the whole item as answer to {field!r}",
+                _kind(result),
+            )
+        labels += names_of(result.labels, place)
     return tuple(dict.fromkeys(labels))
-
-
-def _path(value: Any, place: str) -> str:
-    return "/".join(texts_in(value, place, "a path of a taxonomy"))
 
 
 def _annotator(annotation: Mapping[str, Any]) -> str | None:
@@ -153,9 +168,10 @@ def _annotator(annotation: Mapping[str, Any]) -> str | None:
 
 def write_label_studio(queue: Queue) -> bytes:
     """Return tasks with the chosen label as a prediction."""
+    field = _shown_field(queue)
     tasks: list[dict[str, Any]] = [
         {
-            "data": {**row.data, "candidates": row.hint()},
+            "data": {**row.data, field: str(row.data.get(queue.shown, "")), HINT: row.hint()},
             "predictions": [
                 {
                     "model_version": "disambig",
@@ -164,7 +180,7 @@ def write_label_studio(queue: Queue) -> bytes:
                         {
                             "id": f"row{number}",
                             "from_name": LABEL,
-                            "to_name": _SHOWN,
+                            "to_name": _ITEM,
                             "type": "choices",
                             "value": {"choices": [row.label]},
                         }
@@ -180,63 +196,15 @@ def write_label_studio(queue: Queue) -> bytes:
 def label_studio_interface(queue: Queue) -> bytes:
     """Return the labelling interface of these tasks, to be pasted into a project."""
     view = Element("View")
-    SubElement(view, "Image" if queue.is_picture else "Text", name=_SHOWN, value=f"${queue.shown}")
-    SubElement(view, "Header", value="$candidates")
-    choices = SubElement(view, "Choices", name=LABEL, toName=_SHOWN, choice="single")
+    tag = "Image" if queue.is_picture else "Text"
+    SubElement(view, tag, name=_ITEM, value=f"${_shown_field(queue)}")
+    SubElement(view, "Header", value=f"${HINT}")
+    choices = SubElement(view, "Choices", name=LABEL, toName=_ITEM, choice="single")
     for name in queue.classes:
         SubElement(choices, "Choice", value=name)
     indent(view)
     return tostring(view, encoding="unicode").encode()
 
 
-# ---- exports with a record for each annotation
-
-
-def _flat_tasks(records: list[tuple[str, dict[str, Any]]], options: ReadOptions) -> list[Task]:
-    field = options.field or _flat_field(records)
-    tasks = []
-    for place, record in records:
-        if field not in record:
-            known = [name for name in record if name not in _OWN]
-            raise wrong(place, f"the answer {field!r}; it has {join_names(known)}", None)
-        labels = _flat_labels(record[field], place)
-        data = {name: value for name, value in record.items() if name not in (*_OWN, field)}
-        answer = Answer(label_text(record.get("annotator")) or None, labels)
-        tasks.append(Task(label_text(record.get("id")) or None, data, [answer]))
-    return tasks
-
-
-def _flat_field(records: list[tuple[str, dict[str, Any]]]) -> str:
-    """Return the column of answers, if only one can be that."""
-    names = list(dict.fromkeys(name for _, record in records for name in record))
-    # JSON-MIN has the fields of the task, then "id", then the answers.
-    listed = names[names.index("id") + 1 :] if "id" in names else names
-    in_order = listed[: listed.index("annotator")] if "annotator" in listed else []
-    first = records[0][1]
-    several = [
-        name for name in names
-        if any(_choices(record.get(name)) is not None for _, record in records)
-    ]  # fmt: skip
-    possible = several or [name for name in in_order if name in first]
-    if len(possible) != 1:
-        columns = [name for name in names if name not in _OWN]
-        raise TableError(
-            "This export of Label Studio has answers and fields of the task side by side: "
-            f"{join_names(columns)}. Name the one whose answers are the labels: "
-            f"{FIELD_OPTION}."
-        )
-    return possible[0]
-
-
-def _flat_labels(value: Any, place: str) -> tuple[str, ...]:
-    choices = _choices(value)
-    return texts_in(value if choices is None else choices, place, "its answer")
-
-
-def _choices(value: Any) -> Any:
-    """Return several choices, which are an object with a list, or text of one; else None."""
-    if isinstance(value, str) and value.startswith(("{", "[")):
-        value = embedded(value)
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return value.get("choices") if isinstance(value, dict) else None
+def _shown_field(queue: Queue) -> str:
+    return queue.shown if _PLAIN_NAME.fullmatch(queue.shown) else SHOWN

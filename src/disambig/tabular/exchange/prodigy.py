@@ -5,6 +5,7 @@ from typing import Any
 
 from disambig._core.errors import TableError
 from disambig._core.messages import percent
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue, QueuedRow, json_lines
 from disambig.tabular.exchange.records import (
@@ -16,19 +17,21 @@ from disambig.tabular.exchange.records import (
     wrong,
 )
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import Reading, Task
 from disambig.tabular.files.content import FileContent
 
 _ANSWERS = ("accept", "reject", "ignore")
 # What Prodigy adds to a task, or shows beside it; none of it describes the item.
 _NOT_DATA = ("answer", "accept", "label", "options", "config", "style", "html_template")
+# What a model with which it learns says of the label of a task.
+_OF_MODEL = ("score", "priority")
 # Regions of an item. Where only these were asked for, no label is about the whole of it.
 _PARTS = ("spans", "relations", "arcs", "head")
 
 
 def read_prodigy(contents: Sequence[FileContent], options: ReadOptions) -> Imported:
     """Read exports of Prodigy; rows about the same input are one item."""
-    reading = Reading(contents[0], options, joins_answers=True)
+    reading = Reading(contents[0], options, joins_answers=True, fields_may_differ=True)
     has_parts = False
     for content in contents:
         for place, record in read_records(content, options.encoding):
@@ -74,20 +77,21 @@ def _data(record: dict[str, Any], place: str) -> Mapping[str, Any]:
         name: value
         for name, value in record.items()
         if not name.startswith("_") and name not in (*_NOT_DATA, *_PARTS, "tokens", "meta")
-    }
-    return data | object_in(record, "meta", place)
+    } | object_in(record, "meta", place)
+    if "priority" in record:  # a model chose the task
+        data = {name: value for name, value in data.items() if name not in _OF_MODEL}
+    return data
 
 
 def write_prodigy(queue: Queue) -> bytes:
     """Return tasks for the choice interface, the chosen label accepted already."""
-    reserved = (*_NOT_DATA, *_PARTS, "tokens", "meta", queue.shown)
+    reserved = (*_NOT_DATA, *_PARTS, "tokens", "meta", "text", "image", queue.shown)
     return json_lines(
         {
             "image" if queue.is_picture else "text": str(row.data.get(queue.shown, "")),
             **{name: cell for name, cell in row.data.items() if name not in reserved},
             "options": [{"id": label, "text": _option(label, row)} for label in queue.ranked(row)],
             "accept": [row.label],
-            "meta": {"confidence": row.confidence},
         }
         for row in queue.rows
     )

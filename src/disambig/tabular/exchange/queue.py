@@ -4,6 +4,7 @@ import json
 import os
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +18,14 @@ from disambig._core.messages import join_names, percent
 from disambig.tabular.clean_details import doubtful_first
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.exchange.registry import TOOLS, Tool, find_tool
-from disambig.tabular.exchange.tasks import LABEL, QUEUED_ID, QUEUED_ROW
+from disambig.tabular.exchange.tasks import HINT, LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.table_cells import check_columns, find_column, is_blank, json_value
 
 _TEXT = "text"
 _DECIMALS = 4
+_BYTES_OF_BEGINNING = 1 << 12
 # Fields by whose names one knows what people should look at.
 _SHOWN = ("text", "image", "html", "audio", "video", "image_url", "url", "sentence", "document")
 _PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".svg")
@@ -142,7 +144,9 @@ def save_queue(queue: Queue, target: str | os.PathLike[str], tool: Tool) -> list
     written: dict[Path, bytes] = {path: pkgutil.resolve_name(tool.writer)(queue)}
     if tool.interface is not None:
         interface = pkgutil.resolve_name(tool.interface)
-        written[path.with_name(f"{path.name}.config.xml")] = interface(queue)
+        beside = path.with_name(f"{path.name}.config.xml")
+        _check_is_ours(beside)
+        written[beside] = interface(queue)
     for each, content in written.items():
         try:
             with write_atomically(each) as temporary:
@@ -150,6 +154,21 @@ def save_queue(queue: Queue, target: str | os.PathLike[str], tool: Tool) -> list
         except OSError as error:
             raise unwritable(each, error) from error
     return list(written)
+
+
+def _check_is_ours(interface: Path) -> None:
+    """Refuse to replace a file of somebody's own where a labelling interface would go."""
+    if not os.path.lexists(interface):
+        return
+    beginning = b""
+    if interface.is_file():
+        with suppress(OSError), interface.open("rb") as file:
+            beginning = file.read(_BYTES_OF_BEGINNING)
+    if HINT.encode() not in beginning:
+        raise TableError(
+            f"The labelling interface is written to {interface}, but something else is there. It "
+            "was left unchanged: move it away, or choose another name for the tasks."
+        )
 
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> bytes:

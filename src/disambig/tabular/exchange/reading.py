@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from disambig._core.errors import DisambigError, ParameterError, TableError
 from disambig._core.messages import join_names
 from disambig.tabular.exchange.imported import Imported
-from disambig.tabular.exchange.registry import TOOLS, ReadOptions, find_tool, recognise
-from disambig.tabular.files.content import find_content
+from disambig.tabular.exchange.registry import TOOLS, ReadOptions, Tool, find_tool, recognise
+from disambig.tabular.files.content import FileContent, find_content
 
 Source = str | os.PathLike[str]
 
@@ -91,7 +91,10 @@ def read_export(
                 f"--from (in Python tool=), one of "
                 f"{join_names(each.name for each in TOOLS)}. A plain table needs no import."
             )
-        return known.read(contents, options)
+        imported = known.read(contents, options)
+        if tool is not None and not imported.counts().labels:
+            _check_maker(contents[0], known)
+        return imported
     except DisambigError:
         raise
     except OSError as error:
@@ -99,3 +102,13 @@ def read_export(
             f"{error.filename} cannot be read: {error.strerror or error}. Check the path, and "
             "whether you may read it."
         ) from error
+
+
+def _check_maker(content: FileContent, named: Tool) -> None:
+    """Refuse what another tool made."""
+    maker = recognise(content)
+    if maker is not None and maker is not named:
+        raise TableError(
+            f"{content.name} has no answers as {named.title} writes them. It looks like an export "
+            f"of {maker.title}: --from {maker.name} (in Python tool=)."
+        )

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from disambig._core.errors import UnknownNameError
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.content import FileContent, beginning
 
 if TYPE_CHECKING:
     from disambig.tabular.exchange.imported import Imported
@@ -82,6 +82,7 @@ TOOLS = (
             {"data": dict, "annotations": list},
             {"data": dict, "completions": list},
             {"data": dict, "predictions": list},
+            {"result": list, "task": dict, "completed_by": object},
             {"annotator": object, "annotation_id": object, "lead_time": object},
         ),
     ),
@@ -92,6 +93,7 @@ TOOLS = (
         writer=f"{_EXCHANGE}.doccano:write_doccano",
         signs=(
             {"label": list, "Comments": list},
+            {"cats": list, "entities": list, "Comments": list},
             {"annotations": list, "annotation_approver": object},
         ),
     ),
@@ -112,7 +114,7 @@ TOOLS = (
             {"fields": dict, "responses": dict},
             {"fields": dict, "responses": list},
             {"fields": dict, "suggestions": object},
-            {"*.responses": list, "*.responses.users": list},
+            {"*.responses": object, "*.responses.users": object},
             {"inputs": dict, "annotation": object, "annotation_agent": object},
         ),
     ),
@@ -172,8 +174,7 @@ def maker_of(record: Mapping[str, Any]) -> Tool | None:
 
 def _first_record(content: FileContent) -> Mapping[str, Any]:
     """Return the first object in a file, or else the cells of its first line, as its keys."""
-    with content.open() as stream:
-        text = stream.read(MOST_LOOKED_AT).decode("utf-8-sig", "replace").lstrip()
+    text = beginning(content, MOST_LOOKED_AT)
     if text.startswith(("{", "[")):
         try:
             value, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from disambig._core.errors import TableError
+from disambig.tabular.exchange.answer_cells import Answer
 from disambig.tabular.exchange.crowd import of_element
 from disambig.tabular.exchange.imported import Imported
 from disambig.tabular.exchange.queue import Queue, json_lines
@@ -18,7 +19,7 @@ from disambig.tabular.exchange.records import (
 )
 from disambig.tabular.exchange.registry import ReadOptions
 from disambig.tabular.exchange.tables import choose_field
-from disambig.tabular.exchange.tasks import Answer, Reading, Task
+from disambig.tabular.exchange.tasks import Reading, Task
 from disambig.tabular.files.content import FileContent
 
 _METADATA = "-metadata"
@@ -60,6 +61,8 @@ def _read_manifest(placed: list[tuple[str, dict[str, Any]]], reading: Reading) -
         metadata = object_in(record, f"{field}{_METADATA}", place)
         if "failure-reason" in metadata:
             reading.left_out["failed object"] += 1
+        elif metadata.get("human-annotated") == "no" and not reading.options.predictions:
+            reading.left_out["machine label"] += 1
         elif metadata or field in record:
             task.answers.append(Answer(None, _manifest_labels(record.get(field), metadata, place)))
 

@@ -6,7 +6,7 @@ from typing import Any
 from disambig._core.errors import TableError
 from disambig._core.messages import join_names
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.files.content import FileContent, beginning
 from disambig.tabular.files.text import read_delimited
 
 _MOST_LOOKED_AT = 1 << 16
@@ -17,11 +17,10 @@ FIELD_OPTION = "disambig import --field (in Python field=)"
 
 def read_rows(content: FileContent, options: ReadOptions) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every row, and before it what messages call it."""
-    with content.open() as stream:
-        header = stream.read(_MOST_LOOKED_AT).partition(b"\n")[0]
+    header = beginning(content, _MOST_LOOKED_AT).partition("\n")[0]
     frame = read_delimited(
         content,
-        delimiter=max(_DELIMITERS, key=lambda each: header.count(each.encode())),
+        delimiter=max(_DELIMITERS, key=header.count),
         encoding=options.encoding,
         check_delimiter=False,
     )
@@ -33,16 +32,19 @@ def read_rows(content: FileContent, options: ReadOptions) -> Iterator[tuple[str,
 
 def choose_field(fields: Sequence[str], options: ReadOptions, name: str) -> str:
     """Return the one field of answers, or the one that was asked for."""
-    if options.field is not None:
-        if options.field not in fields:
-            raise TableError(
-                f"{name} has no answers {options.field!r}. It has {join_names(fields)}: name one "
-                f"of them: {FIELD_OPTION}."
-            )
-        return options.field
-    if len(fields) != 1:
-        found = f"answers to several questions: {join_names(fields)}" if fields else "no answers"
+    if not fields:
         raise TableError(
-            f"{name} has {found}. Name the one whose answers are the labels: {FIELD_OPTION}."
+            f"{name} has no answers. Check that it is the export of the tool named by --from (in "
+            "Python tool=), and complete."
         )
-    return fields[0]
+    if options.field is not None and options.field not in fields:
+        raise TableError(
+            f"{name} has no answers to a question {options.field!r}. It has {join_names(fields)}: "
+            f"name one of them: {FIELD_OPTION}."
+        )
+    if options.field is None and len(fields) > 1:
+        raise TableError(
+            f"{name} has answers to several questions: {join_names(fields)}. Name the one whose "
+            f"answers are the labels: {FIELD_OPTION}."
+        )
+    return options.field or fields[0]

@@ -193,6 +193,13 @@ def _check_is_not_packed(source: FileContent) -> None:
         )
 
 
+def beginning(source: FileContent, n_bytes: int) -> str:
+    """Return the text at the beginning of a file, without space before it, whatever it holds."""
+    with source.open() as stream:
+        start = stream.read(n_bytes)
+    return start.decode(_find_encoding(source), "replace").removeprefix(_BYTE_ORDER_MARK).lstrip()
+
+
 def _find_encoding(source: FileContent) -> str:
     with source.open() as stream:
         start = stream.read(4)

@@ -68,16 +68,20 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
     {1: 'fox', 0: 'cat'}
     """
     rows = DecidedRows(frame, id)
-    by_id = f"Or name a column that identifies rows in both tables: {option('id')}."
+    advice = ""
+    if id is None:
+        advice = f"Or name a column that identifies rows in both tables: {option('id')}."
+    elif _ROW in decisions_frame:
+        advice = f"These decisions go by row numbers: leave out {option('id')}."
     labels, names = (
         texts_of(
-            find_column(decisions_frame, column, what=what, table=_TABLE, advice=advice),
+            find_column(decisions_frame, column, what=what, table=_TABLE, advice=more),
             what=what,
             literal=True,
         )
-        for column, what, advice in (
+        for column, what, more in (
             (_LABEL, "the decided labels", ""),
-            (rows.column, "the rows decided on", by_id if id is None else ""),
+            (rows.column, "the rows decided on", advice),
         )
     )
     decisions: dict[int, str] = {}
