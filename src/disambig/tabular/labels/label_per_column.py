@@ -137,7 +137,7 @@ def _number(cell: Any) -> float | None:
     if text in _NO:
         return 0.0
     try:
-        return float(text.removesuffix("%"))
+        return float(text.removesuffix("%").replace(",", "."))
     except ValueError:
         return None
 
