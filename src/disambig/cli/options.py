@@ -253,7 +253,7 @@ class CellOptions:
         _label_option(
             "--column-per-label",
             help="Each label column is a label, and its cells are 0 and 1, marks, or weights such "
-            "as votes. Seen without the option if cells are only 0 and 1, or add up to 1 or 100.",
+            "as votes. Not needed if cells are only 0 and 1, or add up to 1 or 100.",
         ),
     ] = False
     empty: Annotated[

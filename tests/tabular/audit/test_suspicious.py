@@ -113,6 +113,10 @@ def test_every_label_in_every_row_is_told_once():
 def test_rows_that_could_have_any_label_are_found():
     finding = look_at([["a"], ["a", "b"], ["b"]])["full_sets"]
     assert (finding.count, finding.rows) == (1, (2,))
+    assert str(finding) == (
+        "1 row could have any label, so nothing can be learned from it. See row 2. Rule out at "
+        "least one label, or drop it."
+    )
 
 
 def test_classes_that_never_occur_do_not_hide_full_sets():

@@ -31,17 +31,13 @@ class CheckedTruth:
     rows: tuple[int, ...]  # the first of those outside, counted from 1
 
     def __str__(self) -> str:
-        interval = f"95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %"
-        if not self.n_outside:
-            return (
-                f"All {self.n_rows:,} true labels that are known are among the candidates of their "
-                f"row. Share of sets that miss the true label: 0 % ({interval})."
-            )
+        outside = f"{self.n_outside:,} {'is' if self.n_outside == 1 else 'are'}"
+        where = f" See {row_list(self.rows, self.n_outside)}." if self.n_outside else ""
         return (
-            f"{self.n_outside:,} of the {self.n_rows:,} true labels that are known "
-            f"{'is' if self.n_outside == 1 else 'are'} not among the candidates of the row: "
-            f"{percent(self.n_outside / self.n_rows)} ({interval}). See "
-            f"{row_list(self.rows, self.n_outside)}."
+            f"Of {plural(self.n_rows, 'known true label')}, "
+            f"{outside if self.n_outside else 'none is'} outside the set of the row: "
+            f"{percent(self.n_outside / self.n_rows)} "
+            f"(95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %).{where}"
         )
 
     def findings(self) -> list[Finding]:
@@ -52,8 +48,9 @@ class CheckedTruth:
             f"{self.n_outside:,} of {plural(self.n_rows, 'known true label')} "
             f"{'is' if self.n_outside == 1 else 'are'} not in the set of the row."
         )
+        what = "the set or the label" if self.n_outside == 1 else "the sets or the labels"
         advice = (
-            "Correct these sets, or the true labels. Other sets may miss the right label too: "
+            f"Correct {what}. Other sets may miss the right label too: "
             "--miss-rate auto (in Python miss_rate='auto') allows for that when a model is trained."
         )
         return [Finding("truth_outside", message, advice, self.n_outside, self.rows)]

@@ -90,7 +90,7 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
             f"Percentages in {row_count(n_rows)} were read as parts of labels, because some cells "
             "do not have one for each label, or have more than 100 % in all: "
             f"{_few(map(quote_value, odd))}.",
-            "Correct these cells, and percentages are weights.",
+            "Correct these cells, and percentages become weights.",
             [[label] for label in odd],
         )
         return
@@ -178,8 +178,9 @@ def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "full_sets",
-            f"{row_count(len(rows))} could have any label, so that nothing is learned from them.",
-            "Rule out at least one label, or drop them.",
+            f"{row_count(len(rows))} could have any label, so nothing can be learned from "
+            f"{'it' if len(rows) == 1 else 'them'}.",
+            f"Rule out at least one label, or drop {'it' if len(rows) == 1 else 'them'}.",
         )
 
 
@@ -194,8 +195,8 @@ def _in_nearly_all_rows(labelled: LabelledRows) -> Iterator[Finding]:
         "in_nearly_all_rows",
         f"{quoted_list(common)} {'is' if len(common) == 1 else 'are'} among the labels of "
         f"{percent(counts.max() / rows)} of the rows.",
-        "If it is there by default, leave it out where it does not apply. If most rows are of "
-        "this label, expect a model to prefer it.",
+        "Leave out what is there by default where it does not apply. If most rows are of one "
+        "label, expect a model to prefer it.",
         [[label] for label in common],
     )
 

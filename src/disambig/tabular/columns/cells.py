@@ -47,8 +47,8 @@ class UnusableColumnError(TableError):
 
     def __init__(self, name: str, what: str, rows: str, advice: str) -> None:
         super().__init__(
-            f"A feature must be made of numbers, categories, booleans or dates. Column {name!r} "
-            f"holds {what}{rows}: {advice}, or {_LEAVE_OUT}."
+            "A feature must be made of numbers, categories, booleans, dates or text. Column "
+            f"{name!r} holds {what}{rows}: {advice}, or {_LEAVE_OUT}."
         )
         self.name, self.what, self.rows, self.advice = name, what, rows, advice
 

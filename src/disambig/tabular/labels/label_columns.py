@@ -480,8 +480,8 @@ def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool 
             f"use {LITERAL_OPTION} if it belongs to the label."
         )
         raise TableError(
-            f"A classifier needs at least two labels. All {len(candidates):,} rows have "
-            f"{quote_value(label)} and no other. Check that this is the column you "
+            f"A classifier needs at least two labels. {quote_value(label)} is the only one, in "
+            f"{row_count(len(candidates))}. Check that this is the column you "
             f"meant, or add rows with other labels.{hint if weights_were_read else ''}"
         )
 
@@ -501,7 +501,8 @@ def _percentages_notice(cells: _LabelCells, column: int) -> str:
     return (
         f"Percentages were read as weights in {row_count(int(rows.sum()))} of column "
         f"{cells.names[column]!r}, such as {quote_value(first)}. What is missing to 100 % belongs "
-        f"to all other labels together. If they belong to labels, use {LITERAL_OPTION}."
+        "to all other labels together. If the percentages belong to the labels, use "
+        f"{LITERAL_OPTION}."
     )
 
 
