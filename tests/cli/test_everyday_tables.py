@@ -1,6 +1,7 @@
 """Every line of the guide on what people have, and what happens to it."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -46,11 +47,13 @@ def zstandard(content):
 
 NAMED = FRAME.to_csv().encode()
 BY_R = FRAME.to_csv(sep="\t").replace("\t", "", 1).encode()
+SPACES = FRAME.to_csv(sep=" ", quoting=csv.QUOTE_NONNUMERIC).replace('"" ', "", 1).encode()
 SEMICOLONS = FRAME.to_csv(index=False, sep=";", decimal=",").encode()
 # The beginning of a line of the guide: files, and what is said of each.
 FILES = {
     "a first column without a name": [("a.csv", NAMED, "'Unnamed: 0' (the first column, which ha")],
     "a header that is one name short": [("a.tsv", BY_R, "is taken to name the row, as R")],
+    "spaces between cells and quotes": [("a.csv", SPACES, "is read as separated by ' '")],
     "`.json` with a list of objects": [
         ("a.json", FRAME.to_json(orient="records").encode(), None),
         ("b.json", FRAME.to_json().encode(), None),
@@ -146,6 +149,11 @@ CELLS = {
         (["12 %", "13 %"], "number", 12),
         (["$1,200", "$3"], "number", 1200),
         (["3,50 €", "1,25 €"], "number", 3.5),
+    ],
+    "`(1,200)`, `($5)` or `-$5`": [
+        (["(1,200)", "5.5"], "number", -1200),
+        (["($5)", "-$5", "$1"], "number", -5),
+        (["-$5", "$1.50"], "number", -5),
     ],
     "`-`, `?`, `.`, `n.a.`, `#DIV/0!`": [
         (["1.5", "-", "?", ".", "n.a.", "#DIV/0!", "2"], "number", 1.5),

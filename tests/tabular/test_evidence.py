@@ -169,7 +169,10 @@ def test_one_known_label_is_spoken_of_as_one():
     assert "(95 %), from 1 true label\n" in said
     assert "Right in 1.000 of the 1 row whose true label is known" in said
     turned = {"cat": "dog", "dog": "fox", "fox": "cat", "": ""}
-    _, summary = clean(frame.assign(truth=frame["truth"].map(turned)))
+    with pytest.warns(
+        UserWarning, match=r"expected to be wrong, and 1 is\. The difference is more"
+    ):
+        _, summary = clean(frame.assign(truth=frame["truth"].map(turned)))
     assert str(summary).count("; the model had chosen another.") == 1
 
 

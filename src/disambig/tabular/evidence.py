@@ -72,8 +72,8 @@ class Evidence(Measured):
         return (
             f"In the {row_count(self.checked.n_rows)} with several candidates whose true label is "
             f"known, {found.expected_errors:,.1f} choices were expected to be wrong, and "
-            f"{found.errors:,} {are}. That is more than chance explains (p {p_value}): the "
-            f"confidences are too {direction}. Check more rows, let the models learn from the "
+            f"{found.errors:,} {are}. The difference is more than chance explains (p {p_value}): "
+            f"the confidences are too {direction}. Check more rows, let the models learn from the "
             "checked ones (--use-truth), or calibrate the confidences on them (--calibrate truth)."
         )
 

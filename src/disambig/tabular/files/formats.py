@@ -4,7 +4,7 @@ import errno
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from disambig._core.errors import (
     import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
+from disambig._core.messages import quote_value
 from disambig._core.temporaries import LONGEST_NAME
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.files.content import (
@@ -220,7 +221,7 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
         if not text.strip():
             raise TableError(
                 f"Every column of {table} needs a name. Column {position:,} of {len(texts):,} has "
-                "none. Name it in the header, or take the column out."
+                f"none. Name it in the header, or take the column out.{if_title(texts)}"
             )
         if half_character(text) is not None:
             raise TableError(
@@ -234,6 +235,12 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
             )
         seen[text] = position
     return texts
+
+
+def if_title(header: Sequence[str]) -> str:
+    """Return advice if a header has one name only, which may be a title above it."""
+    names = [name for name in header if name.strip()]
+    return f" If {quote_value(names[0])} is a title, take its line out." if len(names) == 1 else ""
 
 
 def read_table(
