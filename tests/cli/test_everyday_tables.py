@@ -203,6 +203,17 @@ def test_cells_are_read_as_the_guide_says(line, read_as):
             assert bool(notices) == ambiguous
 
 
+@pytest.mark.parametrize(
+    ("typed", "sign"), [(r"\n", "\n"), (r"\t", "\t"), ("\t", "\t"), ("/", "/")]
+)
+def test_labels_are_split_at_a_separator_as_a_shell_passes_it_on(typed, sign, tmp_path):
+    frame = FRAME.assign(label=[label.replace("|", sign) for label in LABELS])
+    found = json.loads(
+        accepted("audit", written(tmp_path / "a.csv", frame), "--separator", typed, "--json").out
+    )
+    assert [each["label"] for each in found["labels"]] == ["cat", "dog", "fox"]
+
+
 def test_the_decimal_sign_can_be_given_to_every_command(tmp_path):
     frame = FRAME.assign(size=[f"{n % 7 + 1},{n * 37 % 900 + 100}" for n in range(20)])
     path, model = written(tmp_path / "pets.csv", frame), tmp_path / "model"

@@ -265,6 +265,11 @@ class CellOptions:
     ] = None
 
     @property
+    def split_at(self) -> str:
+        """The separator; a tab or the end of a line also as shells pass them on."""
+        return {"\\t": "\t", "\\n": "\n"}.get(self.separator, self.separator)
+
+    @property
     def if_empty(self) -> str:
         """What becomes of a row without a label."""
         return (self.empty or Empty.refuse).value
