@@ -198,12 +198,11 @@ def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: b
         suffixes = split_name(path)[1]
         ending = f"ends in {suffixes!r}" if suffixes else "has no suffix"
         by_option = "Name the format by --format (in Python format=)"
-        way_out = "Choose another name, or in Python format=" if to_write else by_option
+        way_out = "Choose another name, or in Python give format=" if to_write else by_option
         raise TableError(
-            "The name of a table says its format by one of the suffixes "
-            f"{', '.join(suffixes_of(known))}; text may be packed as well, such as .csv.gz "
-            f"({', '.join(PACKED_SUFFIXES)}). {path} {ending}. {way_out}, one of "
-            f"{', '.join(each.name for each in known)}."
+            f"The suffix of a table says its format: {', '.join(suffixes_of(known))}; text may "
+            f"be packed as well, such as .csv.gz ({', '.join(PACKED_SUFFIXES)}). {path} {ending}. "
+            f"{way_out}: {one_of(each.name for each in known)}."
         )
     return found
 
