@@ -163,6 +163,7 @@ def test_marks_say_which_labels_a_row_may_have(yes, no):
     assert parsed.candidates.to_strings() == SETS
     assert parsed.candidates.weights is None
     assert "each was read as a label of its own: 'cat', 'cow' and 'dog'" in parsed.notices[0]
+    assert "if each column is an annotator, --votes (in Python votes=True)." in parsed.notices[0]
 
 
 def test_what_pandas_and_scikit_learn_make_of_labels_is_read_back():
