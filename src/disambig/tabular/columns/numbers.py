@@ -28,6 +28,7 @@ _CHARACTERS: dict[NumberFormat, tuple[str, Decimal]] = {
 GAP_WORDS = frozenset({
     *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", ".", "..", "n.a.", "N.A.", "\\N"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    *("#NV", "#WERT!", "#BEZUG!", "#ZAHL!"),  # of a German one
 })  # fmt: skip
 _MOST_LOOKED_AT = 1_000  # to find out how most are written
 _UNITS = "%$€£"
