@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
-from disambig.candidates.storage import checked_csr, first_largest, group_maxima, group_sums
+from disambig.candidates.storage import (
+    checked_csr,
+    first_largest,
+    group_maxima,
+    group_sums,
+    values_at,
+)
 
 # Few different values, so that many are equal.
 members = st.one_of(st.integers(-2, 2), st.sampled_from([-np.inf, np.inf, 0.5]))
@@ -117,3 +123,11 @@ def test_a_sparse_matrix_that_holds_too_little_is_refused(name: str, attribute: 
     setattr(matrix, attribute, getattr(matrix, attribute)[:-1])
     with pytest.raises(CandidateError, match="It holds 3|needs 5 pointers. Got 4"):
         checked_csr(matrix)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_values_of_no_pairs_are_an_empty_array(make):
+    none = np.zeros(0, dtype=np.int64)
+    values = values_at(make(np.eye(3)), none, none)
+    assert isinstance(values, np.ndarray)
+    assert (values.shape, values.dtype) == ((0,), float)

@@ -109,7 +109,9 @@ def test_a_file_that_is_not_what_its_name_says(folder, command, suffix, content)
 def test_what_is_no_file_at_all(folder, command):
     assert "There is no file" in refused(command, folder, folder / "table.csv")
     assert "is a folder" in refused(command, folder, folder / "model")
-    assert "suffixes" in refused(command, folder, written(folder / "table.doc", three_clouds()))
+    assert "suffix of a table says its format" in refused(
+        command, folder, written(folder / "table.doc", three_clouds())
+    )
     long = folder / ("x" * 300 + ".csv")
     assert "name too long" in refused(command, folder, long).lower()
 

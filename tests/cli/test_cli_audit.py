@@ -125,7 +125,7 @@ def test_many_notes_on_columns_are_cut():
     )
     out = StringIO()
     print_audit(audit, Console(file=out, width=80))
-    assert "Note 4.\nAnd 4 more notes on columns.\n" in out.getvalue()
+    assert "Note 4.\nAnd 4 more notes on columns, which --json lists.\n" in out.getvalue()
 
 
 def test_groups_are_audited_and_the_next_commands_hold_them_out(tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ def test_names_that_do_not_tell_rows_apart_are_a_note(names, tmp_path, page):
     words = ("--method=plknn", "--folds=2", "--ignore=truth", "--id=name")
     accepted("clean", table, f"--out={tmp_path / 'clean.csv'}", *words)
     run = accepted("report", tmp_path / "clean.csv", f"--out={page}")
-    assert "Column 'name' is to name the rows" in run.err
+    assert "Column 'name' should name the rows" in run.err
     assert "rows go by their numbers" in run.err
     assert check_self_contained(page.read_text()).data("doubtful")["id"] is None
 

@@ -1,6 +1,7 @@
 """Every line of the guide on what people have, and what happens to it."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -46,11 +47,13 @@ def zstandard(content):
 
 NAMED = FRAME.to_csv().encode()
 BY_R = FRAME.to_csv(sep="\t").replace("\t", "", 1).encode()
+SPACES = FRAME.to_csv(sep=" ", quoting=csv.QUOTE_NONNUMERIC).replace('"" ', "", 1).encode()
 SEMICOLONS = FRAME.to_csv(index=False, sep=";", decimal=",").encode()
 # The beginning of a line of the guide: files, and what is said of each.
 FILES = {
     "a first column without a name": [("a.csv", NAMED, "'Unnamed: 0' (the first column, which ha")],
     "a header that is one name short": [("a.tsv", BY_R, "is taken to name the row, as R")],
+    "spaces between cells and quotes": [("a.csv", SPACES, "is read as separated by ' '")],
     "`.json` with a list of objects": [
         ("a.json", FRAME.to_json(orient="records").encode(), None),
         ("b.json", FRAME.to_json().encode(), None),
@@ -147,6 +150,11 @@ CELLS = {
         (["$1,200", "$3"], "number", 1200),
         (["3,50 €", "1,25 €"], "number", 3.5),
     ],
+    "`(1,200)`, `($5)` or `-$5`": [
+        (["(1,200)", "5.5"], "number", -1200),
+        (["($5)", "-$5", "$1"], "number", -5),
+        (["-$5", "$1.50"], "number", -5),
+    ],
     "`-`, `?`, `.`, `n.a.`, `#DIV/0!`": [
         (["1.5", "-", "?", ".", "n.a.", "#DIV/0!", "2"], "number", 1.5),
         (["1.5.2024", "-", "?", ".", "n.a.", "#DIV/0!", "2.5.2024"], "date", 19844),
@@ -193,6 +201,17 @@ def test_cells_are_read_as_the_guide_says(line, read_as):
         if read_as.endswith("you are told") and "where" not in read_as:
             ambiguous = "above 12" not in read_as or cells[0] == "01/02/2013"
             assert bool(notices) == ambiguous
+
+
+@pytest.mark.parametrize(
+    ("typed", "sign"), [(r"\n", "\n"), (r"\t", "\t"), ("\t", "\t"), ("/", "/")]
+)
+def test_labels_are_split_at_a_separator_as_a_shell_passes_it_on(typed, sign, tmp_path):
+    frame = FRAME.assign(label=[label.replace("|", sign) for label in LABELS])
+    found = json.loads(
+        accepted("audit", written(tmp_path / "a.csv", frame), "--separator", typed, "--json").out
+    )
+    assert [each["label"] for each in found["labels"]] == ["cat", "dog", "fox"]
 
 
 def test_the_decimal_sign_can_be_given_to_every_command(tmp_path):

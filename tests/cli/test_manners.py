@@ -86,7 +86,7 @@ def test_an_interrupted_fit_says_where_its_work_is_and_goes_on_from_there(
     end = run_main(*words)
     assert (end.code, end.out) == (130, "")
     *_, said, where = end.err.splitlines()
-    assert said == "Interrupted. The same command goes on with what is kept in"
+    assert said == "Interrupted. Run the same command to go on. What is done is kept in"
     assert Path(where) == Path("model.partial").resolve()
     assert not Path("model").exists()
     assert run_main(*words).code == 0

@@ -60,7 +60,9 @@ def test_fit_says_which_labels_it_misses_and_which_it_never_predicts(table, run_
     fitted = run_main("fit", table, "--truth", "truth", "--out", "model", *QUICK)
     assert fitted.code == 0, fitted.err
     assert re.search(r"recall of each label +0\.000  owl, 1 true label\n", fitted.err)
-    assert re.search(r"\nNever predicted: owl\. It is \d+ % of the candidate labels\.", fitted.err)
+    assert re.search(
+        r"\nNever predicted: owl\. It makes up \d+ % of the candidate labels\.", fitted.err
+    )
     assert "class_weight" not in fitted.err  # plknn has none
     unjudged = run_main("fit", table, "--ignore", "truth", "--out", "model", *QUICK)
     assert "recall" not in unjudged.err

@@ -187,6 +187,14 @@ def test_odd_labels_survive(tmp_path):
 # What is not what it should be --------------------------------------------------------------------
 
 
+def test_a_path_that_is_not_text_is_spelled_out_in_the_command(tmp_path):
+    words = ["clean", "M\udcfcller.csv", "--out", "Müller.csv"]
+    path = write_details(described(cleaning(NOTHING), command=words), tmp_path / "clean.csv")
+    details = read_details(path)
+    assert details is not None
+    assert details.command == ["clean", r"M\udcfcller.csv", "--out", "Müller.csv"]
+
+
 def test_without_a_file_there_are_no_details(tmp_path):
     assert read_details(tmp_path / "clean.csv.details.json") is None
 

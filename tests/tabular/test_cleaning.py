@@ -134,7 +134,7 @@ def test_columns_of_the_new_names_are_never_replaced(column):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("clean.foo", "by one of the suffixes .csv, .* clean.foo ends in '.foo'. Choose another"),
+        ("clean.foo", "says its format: .csv, .* clean.foo ends in '.foo'. Choose another"),
         ("clean.mat", "Tables are written as csv, .* Got 'mat'"),
         (".", "has no suffix"),
         ("folder.csv", "folder.csv is a folder. Name a file in it"),

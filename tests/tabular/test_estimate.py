@@ -134,7 +134,7 @@ def test_labels_that_are_never_predicted_are_named_with_or_without_truth():
     estimate = estimate_quality(sets, probabilities, n_folds=2)
     assert estimate.never_predicted == NeverPredicted(labels=("c",), share=1 / 6)
     assert estimate.recalls == ()
-    assert str(estimate).endswith("Never predicted: c. It is 17 % of the candidate labels.")
+    assert str(estimate).endswith("Never predicted: c. It makes up 17 % of the candidate labels.")
     truth = np.array(["b", "b", "c", None], dtype=object)
     text = str(estimate_quality(sets, probabilities, n_folds=2, truth=truth))
     assert "  recall of each label   0.000  c, 1 true label\n" in text
@@ -154,4 +154,4 @@ def test_of_many_labels_the_worst_are_shown():
     assert lines[0] == "  recall, the worst      0.450  label 11, 20 true labels"
     assert lines[-1].split() == ["0.650", "label", "07,", "20", "true", "labels"]
     rare = NeverPredicted(labels=tuple("abcdefgh"), share=0.004)
-    assert str(rare).endswith("They are less than 1 % of the candidate labels.")
+    assert str(rare).endswith("They make up less than 1 % of the candidate labels.")

@@ -142,7 +142,7 @@ def test_a_known_label_is_chosen_and_sure():
     frame.loc[0, ["label", "truth"]] = ["dog|fox", "cat"]  # outside its set
     frame.loc[3, ["label", "truth"]] = ["dog|fox", "cow"]  # nowhere a candidate
     frame.loc[6, ["label", "truth"]] = ["dog", "cat"]
-    with pytest.warns(UserWarning, match="nowhere a candidate"):
+    with pytest.warns(UserWarning, match="not a candidate of any row"):
         cleaned, summary = clean(frame)
     known = frame["truth"] != ""
     assert (cleaned.loc[known, "chosen_label"] == frame.loc[known, "truth"]).all()
@@ -157,6 +157,23 @@ def test_a_known_label_is_chosen_and_sure():
     assert summary.true_labels_not_chosen >= 3
     assert summary.accuracy.share == pytest.approx(1 - summary.true_labels_not_chosen / 20)
     assert f"the model had chosen another in {summary.true_labels_not_chosen}" in str(summary)
+
+
+def test_one_known_label_is_spoken_of_as_one():
+    frame = three_clouds()
+    several = frame["label"].str.contains("|", regex=False)
+    frame["truth"] = frame["truth"].where(frame.index == several.idxmax(), "")
+    _, summary = clean(frame)
+    said = str(summary)
+    assert "In 1 row the true label is known, and chosen; the model had chosen the same." in said
+    assert "(95 %), from 1 true label\n" in said
+    assert "Right in 1.000 of the 1 row whose true label is known" in said
+    turned = {"cat": "dog", "dog": "fox", "fox": "cat", "": ""}
+    with pytest.warns(
+        UserWarning, match=r"expected to be wrong, and 1 is\. The difference is more"
+    ):
+        _, summary = clean(frame.assign(truth=frame["truth"].map(turned)))
+    assert str(summary).count("; the model had chosen another.") == 1
 
 
 def test_other_rows_are_judged_as_if_nothing_were_known():

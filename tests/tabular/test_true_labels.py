@@ -68,6 +68,14 @@ def test_to_use_the_truth_takes_a_column_with_some():
         clean_table(FRAME.assign(truth=""), truth="truth", use_truth=True, method=neighbours())
 
 
+def test_true_labels_of_rows_with_one_label_alone_are_chosen():
+    single = FRAME["label"] == FRAME["truth"]
+    assert 0 < single.sum() < len(FRAME)
+    few = FRAME.assign(truth=FRAME["truth"].where(single, ""))
+    cleaned = clean_table(few, truth="truth", method=neighbours(), n_folds=2)
+    assert (cleaned["chosen_label"] == few["truth"])[single].all()
+
+
 def test_a_true_label_that_is_nowhere_a_candidate_leaves_its_row_as_it_is():
     frame = FRAME.assign(truth=["cow", *FRAME["truth"][1:]])
     with pytest.warns(

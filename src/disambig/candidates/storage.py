@@ -101,7 +101,9 @@ def rows_of(storage: Storage, key: Any) -> Storage:
 def values_at(storage: Storage, rows: IntArray, columns: IntArray) -> AnyArray:
     """Return one value for each pair of ``rows`` and ``columns``; zero where none is stored."""
     if sparse.issparse(storage):
-        return np.asarray(sparse.csr_array(storage)[rows, columns])
+        values = sparse.csr_array(storage)[rows, columns]
+        # Of no pairs SciPy makes a sparse array.
+        return np.asarray(values.toarray() if sparse.issparse(values) else values)
     return np.asarray(storage[rows, columns])
 
 

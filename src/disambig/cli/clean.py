@@ -78,7 +78,7 @@ def clean(
         typer.Option(
             min=0,
             max=1,
-            help="Mark as many rows for a second look as hold this share of the expected errors.",
+            help="Mark enough rows for a second look to hold this share of the expected errors.",
             metavar="SHARE",
         ),
     ] = DEFAULT_ERRORS_TO_FIND,

@@ -176,7 +176,7 @@ def interrupts_explained(out: str | Path) -> Iterator[None]:
         if kept is None:
             say("Interrupted before any training was kept. Run the same command to start again.")
         else:
-            say_path("Interrupted. The same command goes on with what is kept in", kept)
+            say_path("Interrupted. Run the same command to go on. What is done is kept in", kept)
         raise typer.Exit(INTERRUPTED) from None
 
 

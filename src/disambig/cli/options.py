@@ -253,7 +253,7 @@ class CellOptions:
         _label_option(
             "--column-per-label",
             help="Each label column is a label, and its cells are 0 and 1, marks, or weights such "
-            "as votes. Seen without the option if cells are only 0 and 1, or add up to 1 or 100.",
+            "as votes. Not needed if cells are only 0 and 1, or add up to 1 or 100.",
         ),
     ] = False
     empty: Annotated[
@@ -263,6 +263,11 @@ class CellOptions:
             "default refuse; all where FILE is the export of an annotation tool."
         ),
     ] = None
+
+    @property
+    def split_at(self) -> str:
+        """The separator; a tab or the end of a line also as shells pass them on."""
+        return {"\\t": "\t", "\\n": "\n"}.get(self.separator, self.separator)
 
     @property
     def if_empty(self) -> str:

@@ -181,7 +181,7 @@ def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None
 def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
     return LabelColumns(
         columns=tuple(labels.labels or ("label",)),
-        separator=labels.separator,
+        separator=labels.split_at,
         literal=labels.literal_labels,
         votes=labels.votes,
         column_per_label=labels.column_per_label,
@@ -309,7 +309,7 @@ def _with_annotations(
         "item": item,
         "label": label,
         "order": find_column(frame, id_column, what="the item of every row"),
-        "separator": options.separator,
+        "separator": options.split_at,
         "literal": options.literal_labels,
         "empty": options.if_empty,
     }

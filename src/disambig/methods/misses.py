@@ -89,7 +89,7 @@ class Misses:
 
 def miss_sentence(rate: float, low: float, high: float) -> str:
     """Return how many sets miss the truth, in words."""
-    ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f})"
+    ends = "" if low == high else f" ({100 * low:.0f} to {100 * high:.0f} %)"
     return f"About {100 * rate:.0f} % of the sets{ends} do not contain the right label."
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from disambig._core.messages import plural, printable
+from disambig._core.messages import plural, printable, row_count
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.groups import group_numbers
 from disambig.tabular.true_labels import is_known
@@ -49,7 +49,7 @@ class Accuracy(Measured):
 
     def __str__(self) -> str:
         return (
-            f"Right in {self.share:.3f} of the {self.n_rows:,} rows whose true label is known "
+            f"Right in {self.share:.3f} of the {row_count(self.n_rows)} whose true label is known "
             f"({self.low:.3f} to {self.high:.3f}, 95 %)."
         )
 

@@ -170,7 +170,8 @@ def describe_cleaning(
     # Groups that came with sets from elsewhere are nowhere in the table.
     promise = None if task.group is None else task.candidates.promise
     return CleanDetails(
-        command=list(command),
+        # A path need not be text in UTF-8.
+        command=[word.encode(errors="backslashreplace").decode() for word in command],
         truth=truth,
         unaided_confidences={row + 1: cell for row, cell in cleaning.unaided.items()},
         method=method.card.name,

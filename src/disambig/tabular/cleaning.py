@@ -114,9 +114,12 @@ class CleanSummary(Measured):
     def _true_labels(self) -> str:
         known = self.rows_with_true_label
         where = f"In {row_count(known)} the true label is known, and chosen"
-        if self.true_labels_not_chosen is None:
+        others = self.true_labels_not_chosen
+        if others is None:
             return f"{where}. The model has learned from these rows, and cannot be judged by them."
-        return f"{where}; the model had chosen another in {self.true_labels_not_chosen:,} of them."
+        if others == 0:
+            return f"{where}; the model had chosen the same."
+        return f"{where}; the model had chosen another{f' in {others:,} of them' * (known > 1)}."
 
 
 def summarise_cleaning(

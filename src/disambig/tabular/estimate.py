@@ -70,9 +70,9 @@ class NeverPredicted(Measured):
     share: Share  # of all candidate labels
 
     def __str__(self) -> str:
-        is_one = len(self.labels) == 1
+        make = "It makes" if len(self.labels) == 1 else "They make"
         return (
-            f"Never predicted: {join_names(self.labels)}. {'It is' if is_one else 'They are'} "
+            f"Never predicted: {join_names(self.labels)}. {make} up "
             f"{_percent(self.share)} of the candidate labels."
         )
 
@@ -177,7 +177,7 @@ class Estimate(Measured):
             known = self.accuracy
             lines.append(
                 f"  accuracy               {known.share:.3f}  {known.low:.3f} to {known.high:.3f} "
-                f"(95 %), from {known.n_rows:,} true labels"
+                f"(95 %), from {plural(known.n_rows, 'true label')}"
             )
             lines += recall_lines(self.recalls, indent=25)
         if self.never_predicted is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from disambig._core.messages import row_count
+from disambig._core.messages import plural, row_count
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.audit import likeliest_shares
 from disambig.candidates.groups import group_numbers
@@ -68,11 +68,12 @@ class Evidence(Measured):
         found = self.reliability
         p_value = "< 0.001" if found.p_value < 0.001 else f"= {found.p_value:.3f}"
         direction = "high" if found.errors > found.expected_errors else "low"
+        are = "is" if found.errors == 1 else "are"
         return (
             f"In the {row_count(self.checked.n_rows)} with several candidates whose true label is "
             f"known, {found.expected_errors:,.1f} choices were expected to be wrong, and "
-            f"{found.errors:,} are. That is more than chance explains (p {p_value}): the "
-            f"confidences are too {direction}. Check more rows, let the models learn from the "
+            f"{found.errors:,} {are}. The difference is more than chance explains (p {p_value}): "
+            f"the confidences are too {direction}. Check more rows, let the models learn from the "
             "checked ones (--use-truth), or calibrate the confidences on them (--calibrate truth)."
         )
 
@@ -86,7 +87,7 @@ class Evidence(Measured):
             known = self.checked
             lines.append(
                 f"  checked      {known.share:.3f}  {known.low:.3f} to {known.high:.3f} (95 %), "
-                f"from {known.n_rows:,} true labels"
+                f"from {plural(known.n_rows, 'true label')}"
             )
         return "\n".join(lines)
 

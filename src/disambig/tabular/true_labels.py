@@ -70,8 +70,8 @@ def read_truth(
     hint = _spelled_otherwise(counts, names) or did_you_mean(next(iter(counts)), names)
     kept = " Nothing is learned from them: their rows keep their candidates." if learned else ""
     return labels, [
-        f"Some true labels in column {column!r} are nowhere a candidate. No model can predict "
-        f"them, so they count as errors: {which}{hint}{kept}"
+        f"Some true labels in column {column!r} are not a candidate of any row. No model can "
+        f"predict them, so they count as errors: {which}{hint}{kept}"
     ]
 
 

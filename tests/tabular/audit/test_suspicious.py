@@ -54,6 +54,22 @@ def test_labels_joined_by_another_separator_are_found():
     assert "use --separator ';' (in Python separator=';')" in finding.advice
 
 
+def test_labels_one_below_the_other_in_a_cell_are_found():
+    sets = [["cat\ndog"], ["cat"], ["bird\ndog"], ["bird"]] * 3
+    finding = look_at(sets, separator_unused=True)["other_separator"]
+    assert (finding.count, finding.rows[:2]) == (6, (1, 3))
+    assert "(in Python separator='\\n')" in finding.advice
+
+
+def test_labels_that_say_that_nobody_knew_are_found():
+    finding = look_at([["cat"], ["dog"], ["?", "dog"], ["Unknown"]])["no_answers"]
+    assert finding.message == (
+        "'?' (1 row); 'Unknown' (1 row) may say that somebody did not know, and are read as labels."
+    )
+    assert (finding.rows, finding.labels) == ((3, 4), (("?",), ("Unknown",)))
+    assert "no_answers" not in look_at([["?"], ["-"], ["?"]])  # signs in a text, it seems
+
+
 def test_labels_that_only_look_joined_are_fine_where_the_separator_was_used():
     assert "other_separator" not in look_at([["cat;dog"], ["cat"], ["dog", "cat"]])
 
@@ -114,6 +130,10 @@ def test_rows_that_could_have_any_label_are_found():
     finding = look_at([["a"], ["a", "b"], ["b"]])["full_sets"]
     assert finding.advice == "Rule out at least one label, or drop it."
     assert (finding.count, finding.rows) == (1, (2,))
+    assert str(finding) == (
+        "1 row could have any label, so nothing can be learned from it. See row 2. Rule out at "
+        "least one label, or drop it."
+    )
 
 
 def test_classes_that_never_occur_do_not_hide_full_sets():

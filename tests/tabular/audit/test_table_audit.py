@@ -63,13 +63,13 @@ def test_true_labels_outside_their_sets_are_counted_with_an_interval_and_the_fir
     # The first row has no set, the fifth no truth; a cow is nobody's candidate.
     assert (found.n_rows, found.n_outside, found.rows) == (7, 2, (3, 6))
     assert found.low < 2 / 7 < found.high
-    assert "2 of the 7 true labels that are known are not among the candidates" in str(audit)
+    assert "Of 7 known true labels, 2 are outside the set of the row: 29 %" in str(audit)
     (finding,) = [one for one in audit.findings if one.kind == "truth_outside"]
     assert "2 of 7 known true labels are not in the set of the row. See rows 3 and 6." in str(
         finding
     )
     assert audit.to_json()["truth"]["n_outside"] == 2
-    assert any("nowhere a candidate" in notice for notice in audit.notices)
+    assert any("not a candidate of any row" in notice for notice in audit.notices)
 
 
 def test_without_a_miss_the_interval_says_how_many_there_may_be():
@@ -78,7 +78,8 @@ def test_without_a_miss_the_interval_says_how_many_there_may_be():
     assert (found.n_rows, found.n_outside, found.low, found.rows) == (2, 0, 0.0, ())
     # Wilson: z² / (n + z²).
     assert found.high == pytest.approx(1.96**2 / (2 + 1.96**2), abs=1e-3)
-    assert str(found).startswith("All 2 true labels")
+    assert str(found).startswith("Of 2 known true labels, none is outside the set of the row: 0 %")
+    assert audit_table(table.assign(truth=""), truth="truth").truth is None
     assert audit_table(table, ignore=["truth"]).truth is None
 
 

@@ -313,7 +313,15 @@ def test_a_cell_that_spoils_a_column_of_numbers_is_pointed_to():
     assert "Most cells of 'age' look like numbers, but 'two' (row 3)" in found.remark
     assert "'2.5' (row 2)" in described(["1,5", "2.5", "3,5", "1,5"]).remark
     assert "'old' (row 3)" in described(["1,5", "?", "old", "2,5", "3,25"] * 2).remark
+    assert "'<3' (row 2) cannot be read like" in described(["(1.5)", "<3", "2", "-$3"]).remark
     assert described(["red", "green", "red"]).remark == ""
+
+
+def test_numbers_with_a_word_behind_them_are_pointed_to():
+    weights = described([f"{number / 4} kg" for number in range(30)], name="weight")
+    assert weights.kind == "identifier"
+    assert "numbers, but '0.0 kg' (row 1) cannot be read as one, so" in weights.remark
+    assert described(["1 cat", "big cat", "old dog"]).remark == ""
 
 
 def test_long_columns_are_understood_like_short_ones():

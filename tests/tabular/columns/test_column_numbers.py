@@ -39,6 +39,14 @@ def numbers(cells, **options):
         (["1.200 €", "3,50 €", "0 €"], [1200, 3.5, 0], "1.234,5", "€"),
         (["\u22121,5", "+2,5", ",5"], [-1.5, 2.5, 0.5], "1.234,5", ""),
         (["1,5e3", "2,5E-1", "0"], [1500, 0.25, 0], "1.234,5", ""),
+        (["(1,200.50)", "7", "(3)"], [-1200.5, 7, -3], "1,234.5", ""),
+        (
+            ["($5)", "-$1,200", "$(7.5)", "$-2", "$ (3)", "$4"],
+            [-5, -1200, -7.5, -2, -3, 4],
+            "1,234.5",
+            "$",
+        ),
+        (["(1,5 €)", "2 €", "-3 €"], [-1.5, 2, -3], "1.234,5", "€"),
     ],
 )
 def test_numbers_are_read_as_people_write_them_and_new_rows_alike(
@@ -52,8 +60,24 @@ def test_numbers_are_read_as_people_write_them_and_new_rows_alike(
     assert f"Numbers are read as they are written: in 'x' like {example}." in notices
     again = ColumnPlan.model_validate_json(plan.model_dump_json())
     assert column_values(pd.DataFrame({"x": cells[::-1]}), again)["x"].tolist() == expected[::-1]
-    # Typed numbers need no writing.
-    assert column_values(pd.DataFrame({"x": expected}), again)["x"].tolist() == expected
+    typed = pd.DataFrame({"x": expected})
+    if unit == "%":  # a spreadsheet keeps 12 % as 0.12
+        with pytest.raises(TableError, match=f"must hold percentages.* as text like {example},"):
+            column_values(typed, again)
+    else:  # typed numbers need no writing
+        assert column_values(typed, again)["x"].tolist() == expected
+
+
+def test_a_minus_sign_of_another_shape_and_brackets_do_not_need_commas():
+    cells = ["\u22121.5", "(2)", "3.", "+4", "5e1"]
+    plan, values, notices = planned({"x": cells[:2] + cells[3:]})
+    assert (values["x"].tolist(), notices) == ([-1.5, -2, 4, 50], [])
+    new = pd.DataFrame({"x": [*cells, None]})
+    np.testing.assert_array_equal(column_values(new, plan)["x"], [-1.5, -2, 3, 4, 50, np.nan])
+    with pytest.raises(
+        TableError, match=r"'1,5' \(2 rows, the first is row 2\): write them like 1234"
+    ):
+        column_values(pd.DataFrame({"x": ["5.", "1,5", "x"]}), plan)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +95,8 @@ def test_numbers_are_read_as_people_write_them_and_new_rows_alike(
         ["%", "%", "1 %"],
         ["\u0663,\u0665", "1,5", "1,5"],
         ["1_000,5", "1,5", "1,5"],
+        ["(1)", "(2)", "(1)"],  # all in brackets: not all of them are negative
+        ["(-1)", "2", "2"],
     ],
 )
 def test_what_is_not_one_way_of_writing_is_no_column_of_numbers(cells):
@@ -157,7 +183,7 @@ def test_a_new_row_that_is_written_in_another_way_is_refused_with_an_example():
     with pytest.raises(TableError, match=r"Got '1\.5' \(row 2\): write them like 1\.234,5"):
         column_values(pd.DataFrame({"x": ["1,5", "1.5"]}), plan)
     plan, *_ = planned({"x": ["1.5", "2", "0.25"]})
-    with pytest.raises(TableError, match=r"Got '1,5' .2 rows.*decimal point"):
+    with pytest.raises(TableError, match=r"Got '1,5' .2 rows.*like 1234\.5, and"):
         column_values(pd.DataFrame({"x": ["1,5", "?"]}), plan)
 
 

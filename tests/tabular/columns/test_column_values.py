@@ -1,4 +1,5 @@
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -7,6 +8,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from disambig._core.errors import TableError
+from disambig.tabular.columns.misfits import MisfitError
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn, column_values, value_names
 
@@ -161,3 +163,23 @@ def test_the_table_is_left_as_it_was():
     before = table.copy(deep=True)
     column_values(table, plan_of(a="category", b="category"))
     assert_frame_equal(table, before)
+
+
+def test_all_columns_that_do_not_hold_what_they_held_are_named_at_once():
+    plan = plan_of(a="number", b="number", c="boolean", d="number")
+    new = {"a": ["1,5", "2,5"], "b": ["x", "1"], "c": ["ja", None], "d": [[1], [2]]}
+    with pytest.raises(TableError) as caught:
+        column_values(pd.DataFrame(new), plan)
+    assert str(caught.value) == (
+        "4 columns do not hold what they held in the training table. 'a' (got '1,5' in 2 rows, the "
+        "first is row 1), 'b' (got 'x' in row 1) must hold numbers: write them like 1234.5; 'c' "
+        "(got 'ja' in row 1) must hold booleans: write true or false; 'd' (2 rows, the first is "
+        "row 1) cannot hold lists or mappings: embeddings and other lists must be spread out, one "
+        "number per column. Leave cells empty where nothing is known."
+    )
+
+
+def test_the_error_of_a_column_survives_pickling():
+    with pytest.raises(MisfitError) as caught:
+        column_values(pd.DataFrame({"a": ["x"]}), plan_of(a="number"))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

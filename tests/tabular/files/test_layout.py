@@ -56,10 +56,36 @@ def test_row_names_of_r_are_the_first_column(read):
         assert content(read(short.replace(" ", "\t"), "toys.tsv")) == expected
 
 
+@pytest.mark.parametrize("delimiter", [" ", "\t", ";"])
+def test_a_delimiter_of_r_is_found_though_the_header_is_one_name_short(read, delimiter, tmp_path):
+    text = '"size" "label"\n"1" 1.5 "a cat"\n"2" 2 "dog"\n'.replace(" ", delimiter)
+    expected = {"Unnamed: 0": ["1", "2"], "size": ["1.5", "2"]}
+    with pytest.warns(UserWarning, match="into 3 columns"), pytest.warns(match="as R writes it"):
+        frame = read(text)
+    assert content(frame[["Unnamed: 0", "size"]]) == expected
+    again = tmp_path / "again.csv"
+    write_table(frame, again)
+    assert again.read_text()[10] == ("," if delimiter == " " else delimiter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert content(read_table(again)) == content(frame)
+
+
+def test_spaces_between_words_are_not_between_cells_where_something_else_is(read):
+    with pytest.warns(UserWarning, match="as separated by ';'"):
+        assert list(read("my size;my label\n1 cm;a cat\n2 cm;a dog\n")) == ["my size", "my label"]
+    assert list(read("some text\nhello you\ngood bye\n")) == ["some text"]
+
+
 @pytest.mark.parametrize("text", ["My toys\nsize,label\n1,cat\n", "text\nHello, you\nBye, all\n"])
 def test_one_name_above_two_cells_names_no_rows(read, text):
-    with pytest.raises(TableError, match=r"as the header, 1\. Row 1 \(line 2\) has 2"):
+    with pytest.raises(TableError, match=r"as the header, 1\. Row 1 \(line 2\) has 2.* is a title"):
         read(text)
+
+
+def test_a_title_above_the_header_is_pointed_to(read):
+    with pytest.raises(TableError, match=r"Column 2 of 2 has none.* If 'My toys' is a title, take"):
+        read("My toys,\n,\nsize,label\n1,cat\n")
 
 
 def test_a_header_that_is_one_name_short_is_refused_where_the_first_cells_name_no_rows(read):

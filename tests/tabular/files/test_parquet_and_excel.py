@@ -84,7 +84,9 @@ def read_excel(tmp_path):
             workbook.active.append(row)
         workbook.create_sheet("second").append(["other"])
         workbook.save(path)
-        return read_table(path)
+        message = "Only the first sheet of .*toys.xlsx, 'Sheet', is read. Left out: 'second'."
+        with pytest.warns(UserWarning, match=message):
+            return read_table(path)
 
     return write_and_read
 
@@ -108,7 +110,11 @@ def test_empty_rows_and_columns_of_a_sheet_are_none(read_excel):
         ([], r"toys\.xlsx needs a header and rows\. Its first sheet is empty"),
         ([["a", "b"]], r"toys\.xlsx needs at least one row"),
         ([["a", None, "b"], [1, 2, 3]], "Column 2 of 3 has none"),
-        ([["a", "b"], [1, 2], [1, 2, 3]], "Line 3 .* a cell in column 3, and the header has 2"),
+        ([["My toys"], [], ["a", "b"], [1, 2]], "line 1, .* If 'My toys' is a title, take its"),
+        (
+            [["a", "b"], [1, 2], [1, 2, 3]],
+            "Line 3 .* cell in column 3, and the header, line 1, ends in column 2",
+        ),
         ([[1, "1"], [1, 2]], "Columns 1 and 2 are both called '1'"),
     ],
 )

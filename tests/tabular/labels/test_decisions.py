@@ -134,7 +134,7 @@ def test_names_are_texts():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["a", "b", "", "d"], "'key' is to name the rows. It is empty in row 3. .*--id"),
+        (["a", "b", "", "d"], "'key' should name the rows. It is empty in row 3. .*--id"),
         (["a", None, "", "d"], "is empty in row 2"),
         (["a", "b", "c", " b"], "It holds 'b' in row 2 and in row 4. Make it unique.*--id"),
         (["a", 7, "c", "7"], "It holds '7' in row 2 and in row 4"),

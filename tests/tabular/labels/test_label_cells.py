@@ -63,9 +63,13 @@ def test_pairs_as_parquet_gives_them_are_weights():
     assert read([("cat", 0.7), ("dog", 0.3)]) == ((), (("cat", 0.7), ("dog", 0.3)), ())
 
 
-@pytest.mark.parametrize("cell", ["cat:", "cat:x", "cat:-1", "cat:0,5", "cat:inf", "cat:1e999"])
+@pytest.mark.parametrize("cell", ["cat:", "cat:x", "cat:-1", "cat:0,5,1", "cat:inf", "cat:1e999"])
 def test_what_is_no_weight_belongs_to_the_label(cell):
     assert read(cell) == ((cell,), (), ())
+
+
+def test_a_weight_may_have_a_decimal_comma():
+    assert read("cat:0,7|dog:,3") == ((), (("cat", 0.7), ("dog", 0.3)), ())
 
 
 def test_only_the_last_colon_is_that_of_the_weight():

@@ -40,6 +40,11 @@ def shares(parsed):
         ("Smith, John (62%), Doe, Jane (28%)", [("Smith, John", 62), ("Doe, Jane", 28)]),
         ("Barolo (red) [62%]\nGrignolino [28%]", [("Barolo (red)", 62), ("Grignolino", 28)]),
         ("-5 °C (90%)", [("-5 °C", 90)]),
+        ("Barolo 62% / Grignolino 28%", [("Barolo", 62), ("Grignolino", 28)]),
+        ("Barolo (62%) and Grignolino (28%)", [("Barolo", 62), ("Grignolino", 28)]),
+        ("Barolo (>60%), or Grignolino (<40%)", [("Barolo", 60), ("Grignolino", 40)]),
+        ("62% Barolo / 20% Grignolino or 9% Rum", [("Barolo", 62), ("Grignolino", 20), ("Rum", 9)]),
+        ("+1 (70%), +2 (20%) & oregano (10%)", [("+1", 70), ("+2", 20), ("oregano", 10)]),
     ],
 )
 def test_percentages_are_read_as_they_are_written(text, pairs):
@@ -100,6 +105,13 @@ def test_an_unsure_label_has_three_quarters_and_the_others_the_rest():
     assert "in 2 rows" in parsed.notices[0]
 
 
+@pytest.mark.parametrize("cell", ["a ?", "a??", "a (?)", "a [?]", "a(??)"])
+def test_a_question_mark_may_stand_in_brackets(cell):
+    parsed = parse({"label": [cell, "a", "b"]})
+    assert shares(parsed)[0] == {"a": 0.75, "b": 0.25}
+    assert "has 75 % of the weight, all others the rest, in 1 row." in parsed.notices[0]
+
+
 def test_a_question_mark_beside_a_label_without_one_is_said_to_be_left_out():
     parsed = parse({"label": ["a?|b", "a", "b"]})
     assert parsed.candidates.to_strings()[0] == "a|b"
@@ -151,6 +163,7 @@ def test_marks_say_which_labels_a_row_may_have(yes, no):
     assert parsed.candidates.to_strings() == SETS
     assert parsed.candidates.weights is None
     assert "each was read as a label of its own: 'cat', 'cow' and 'dog'" in parsed.notices[0]
+    assert "if each column is an annotator, --votes (in Python votes=True)." in parsed.notices[0]
 
 
 def test_what_pandas_and_scikit_learn_make_of_labels_is_read_back():
@@ -165,6 +178,11 @@ def test_what_pandas_and_scikit_learn_make_of_labels_is_read_back():
 @pytest.mark.parametrize("total", [1, 100])
 def test_numbers_that_add_up_to_the_whole_are_shares(total):
     frame = pd.DataFrame({"cat": [0.7, 0.0], "dog": [0.3, 0.5], "cow": [0, 0.5]}) * total
+    assert shares(parse(frame)) == [{"cat": 0.7, "dog": 0.3}, {"cow": 0.5, "dog": 0.5}]
+
+
+def test_shares_may_have_decimal_commas():
+    frame = pd.DataFrame({"cat": ["0,7", "0"], "dog": ["0,3", "0,5"], "cow": ["0,0", "0,5"]})
     assert shares(parse(frame)) == [{"cat": 0.7, "dog": 0.3}, {"cow": 0.5, "dog": 0.5}]
 
 

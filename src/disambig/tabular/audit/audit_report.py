@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from disambig._core.messages import percent, printable, quote_value, row_count, row_name
+from disambig._core.messages import percent, plural, printable, quote_value, row_count, row_name
 from disambig.candidates.audit import CandidateAudit, LabelInformation
 from disambig.candidates.group_audit import GroupAudit, PromiseLimits
 from disambig.tabular.audit.annotators_judged import JudgedAnnotators
@@ -167,7 +167,8 @@ class TableAudit:
             sentences.append("Some rows rule labels out, as in !cat.")
         sentences += [printable(notice) for notice in self.notices[:_MOST_NOTICES]]
         if len(self.notices) > _MOST_NOTICES:
-            sentences.append(f"And {len(self.notices) - _MOST_NOTICES:,} more notes on columns.")
+            more = plural(len(self.notices) - _MOST_NOTICES, "more note")
+            sentences.append(f"And {more} on columns, which --json lists.")
         return sentences
 
     def sections(self) -> list[Section]:

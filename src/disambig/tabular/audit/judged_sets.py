@@ -32,16 +32,13 @@ class CheckedTruth:
     rows: tuple[int, ...]  # those outside, counted from 1, or the first of very many
 
     def __str__(self) -> str:
-        interval = f"95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %"
-        if not self.n_outside:
-            return (
-                f"All {self.n_rows:,} true labels that are known are among the candidates of their "
-                f"row. Share of sets that miss the true label: 0 % ({interval})."
-            )
+        number = f"{self.n_outside:,}" if self.n_outside else "none"
+        verb = "is" if self.n_outside <= 1 else "are"
         return (
-            f"{self.n_outside:,} of the {self.n_rows:,} true labels that are known "
-            f"{'is' if self.n_outside == 1 else 'are'} not among the candidates of the row: "
-            f"{percent(self.n_outside / self.n_rows)} ({interval})."
+            f"Of {plural(self.n_rows, 'known true label')}, "
+            f"{number} {verb} outside the set of the row: "
+            f"{percent(self.n_outside / self.n_rows)} "
+            f"(95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %)."
         )
 
     def findings(self) -> list[Finding]:

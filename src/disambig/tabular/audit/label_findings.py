@@ -41,7 +41,7 @@ def rare_labels(labelled: LabelledRows) -> Iterator[Finding]:
         "rare_labels",
         f"{plural(len(names), 'label')} {'is' if one else 'are'} possible in fewer than "
         f"{DEFAULT_FOLDS} rows: {_with_counts(labelled, rare)}. That is too few to learn "
-        f"{'it' if one else 'them'}, and for {DEFAULT_FOLDS} folds to judge that.",
+        f"{'it' if one else 'them'}, or to tell by {DEFAULT_FOLDS} folds how well.",
         "Add rows with such a label, make it part of another label, or leave these rows out.",
         [[name] for name in names],
     )

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _SPACE_NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d) | (?!\d)")
 # Some characters stay, because 'A+' and 'A-', '<50' and '>50' are different labels.
 _PUNCTUATION = re.compile(r"(?<=\w)(?:[^\w+#*&%<>=]|_)+(?=\w)|[\s.,:;!?)\]}]+$")
-_OTHER_SEPARATORS = (";", ",", "|", "/", "&", "+", "\t", " or ")
+_OTHER_SEPARATORS = (";", ",", "|", "/", "&", "+", "\t", "\n", " or ")
 
 
 class Slip(NamedTuple):

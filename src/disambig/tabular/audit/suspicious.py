@@ -27,6 +27,12 @@ from disambig.tabular.labels.percentages import that_spoil_percentages
 _EXAMPLES = 3
 _NEARLY_ALL = 0.95
 _FEWEST_ROWS = 20  # in fewer, shares say little
+# What people write where they do not know a label, without capitals.
+_NO_ANSWERS = frozenset({
+    *("?", "??", "???", "-", "--", "n.a.", "unknown", "unclear", "uncertain", "undecided"),
+    *("unsure", "not sure", "don't know", "do not know", "dont know", "can't tell", "cannot tell"),
+    *("no label", "unlabeled", "unlabelled", "missing", "tbd", "todo"),
+})  # fmt: skip
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -40,6 +46,7 @@ def find_suspicious(labelled: LabelledRows) -> list[Finding]:
         _labels_like_names(labelled),
         leaking_columns(labelled),
         _joined(labelled),
+        _no_answers(labelled),
         _spelled_alike(labelled),
         _slips(labelled),
         _repeated_rows(labelled),
@@ -104,6 +111,22 @@ def _joined(labelled: LabelledRows) -> Iterator[Finding]:
             f"them, such as {quote_value(found.labels[0])}, that were read as one.",
             f"If so, use {option('separator', found.separator)}.",
             [[label] for label in found.labels],
+        )
+
+
+def _no_answers(labelled: LabelledRows) -> Iterator[Finding]:
+    counts = labelled.text_counts
+    found = [label for label in counts if label.casefold() in _NO_ANSWERS]
+    if found and len(found) < labelled.n_occurring:
+        one = len(found) == 1
+        yield Finding.about(
+            labelled.rows_with(found),
+            "no_answers",
+            f"{_few(_with_count(label, counts) for label in found)} may say that somebody did not "
+            f"know, and {'is' if one else 'are'} read as {'a label' if one else 'labels'}.",
+            f"If so, leave such cells empty, and use {option('empty', 'all')}: their rows may then "
+            "have any label.",
+            [[label] for label in found],
         )
 
 
@@ -178,7 +201,8 @@ def _full_sets(labelled: LabelledRows) -> Iterator[Finding]:
         yield Finding.about(
             rows,
             "full_sets",
-            f"{row_count(len(rows))} could have any label, which teaches nothing.",
+            f"{row_count(len(rows))} could have any label, so nothing can be learned from "
+            f"{'it' if len(rows) == 1 else 'them'}.",
             f"Rule out at least one label, or drop {'it' if len(rows) == 1 else 'them'}.",
         )
 
@@ -194,8 +218,8 @@ def _in_nearly_all_rows(labelled: LabelledRows) -> Iterator[Finding]:
         "in_nearly_all_rows",
         f"{quoted_list(common)} {'is' if len(common) == 1 else 'are'} among the labels of "
         f"{percent(counts.max() / rows)} of the rows.",
-        "If it is there by default, leave it out where it does not apply. If most rows are of "
-        "this label, expect a model to prefer it.",
+        "Leave out what is there by default where it does not apply. If most rows are of one "
+        "label, expect a model to prefer it.",
         [[label] for label in common],
     )
 

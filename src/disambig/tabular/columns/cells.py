@@ -47,7 +47,7 @@ class UnusableColumnError(TableError):
 
     def __init__(self, name: str, what: str, rows: str, advice: str) -> None:
         super().__init__(
-            "A feature must be made of numbers, categories, booleans, dates or texts. Column "
+            "A feature must be made of numbers, categories, booleans, dates or text. Column "
             f"{name!r} holds {what}{rows}: {advice}, or {_LEAVE_OUT}."
         )
         self.name, self.what, self.rows, self.advice = name, what, rows, advice

@@ -61,7 +61,11 @@ _MOST_LETTERS_LOOKED_AT = 1_000
 _FEWEST_ROWS_OF_COUNTER = 10
 _MOST_LOOKED_AT = 1_000
 
-_NUMBER_LIKE = re.compile(r"[$€£<>~]? ?[+-]?[0-9][0-9., ]*(e[+-]?[0-9]+)? ?[%$€£]?", re.IGNORECASE)
+_NUMBER_LIKE = re.compile(
+    r"[(+-]?[$€£<>~]? ?[(+-]?[0-9][0-9., ]*(e[+-]?[0-9]+)? ?[%$€£]?\)?"
+    r"|[+-]?[0-9]+([.,][0-9]+)? [a-z]+",  # 12.5 kg
+    re.IGNORECASE,
+)
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _OWNERS = {
     *("row", "record", "sample", "case", "item", "user", "customer", "client", "person", "patient"),
@@ -253,8 +257,8 @@ def _remark_on_numbers(cells: ColumnValues, codes: IntArray, strings: list[str])
     return (
         f"Most cells of {cells.name!r} look like numbers, but "
         f"{quote_value(str(cells.column.iloc[odd]))} ({row_name(odd)}) cannot be read {like}, "
-        "so the column is not read as numbers. Write all of them alike, and leave cells "
-        "empty where none is known."
+        "so the column is not read as numbers. Write plain numbers, all of them alike, and leave "
+        "cells empty where none is known."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from disambig._core.typing import AnyArray, BoolArray
-from disambig.tabular.columns.cells import ColumnValues, distinct_strings
+from disambig.tabular.columns.cells import ColumnValues, distinct_strings, is_number
 
 Decimal = Literal[".", ","]
 # An example of each.
@@ -28,9 +28,11 @@ _CHARACTERS: dict[NumberFormat, tuple[str, Decimal]] = {
 GAP_WORDS = frozenset({
     *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", ".", "..", "n.a.", "N.A.", "\\N"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    *("#NV", "#WERT!", "#BEZUG!", "#ZAHL!"),  # of a German one
 })  # fmt: skip
 _MOST_LOOKED_AT = 1_000  # to find out how most are written
 _UNITS = "%$€£"
+_NO_UNIT_OR_ONE = ("", *_UNITS)
 _WITH_UNIT = re.compile(rf"([{_UNITS}]?) ?([^{_UNITS}]*?) ?([{_UNITS}]?)")
 # Spaces of several widths, apostrophes and minus signs of several shapes are one.
 _ALIKE = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", " ") | {"\u2019": "'", "\u2212": "-"})
@@ -78,8 +80,9 @@ def find_writing(
     ``decimal`` then decides; by default commas separate thousands.
     """
     present = [text for text in strings if text not in GAP_WORDS]
-    first = _WITH_UNIT.fullmatch(present[0].translate(_ALIKE)) if present else None
-    if first is None:
+    first = _WITH_UNIT.fullmatch(_minus_first(present[0])) if present else None
+    # Some numbers are negative. If all are in brackets, these mean something else.
+    if first is None or all(text.endswith(")") for text in present):
         return None
     unit = first[1] or first[3]
     # The first string is enough to exclude most columns.
@@ -103,7 +106,8 @@ def find_writing(
 
 def are_written_like_most(strings: Sequence[str]) -> BoolArray:
     """Tell which strings are numbers that are written like most of them, whatever their unit."""
-    numbers = [match and match[2] for match in map(_WITH_UNIT.fullmatch, _alike(strings))]
+    matches = map(_WITH_UNIT.fullmatch, map(_minus_first, strings))
+    numbers = [match and match[2] for match in matches]
 
     def fit(pattern: re.Pattern[str], some: Sequence[str | None]) -> BoolArray:
         return np.array([number is not None and bool(pattern.fullmatch(number)) for number in some])
@@ -144,18 +148,30 @@ def may_separate_thousands(cells: ColumnValues) -> bool:
     return bool(with_point) and all(map(_GROUPED_BY_POINTS.fullmatch, with_point))
 
 
-def _alike(strings: Sequence[str]) -> list[str]:
-    return [text.translate(_ALIKE) for text in strings]
+def _minus_first(text: str) -> str:
+    """Return a text with the minus right before the digits, where accountants do without.
+
+    They write ``(5)``, ``(5 €)``, ``$(5)`` or ``-$5``.
+    """
+    text = text.translate(_ALIKE)
+    unit, bracket, number = text.removesuffix(")").partition("(")
+    if text.endswith(")") and bracket and unit.strip() in _NO_UNIT_OR_ONE:
+        text = f"{unit.strip()}-{number.strip()}"
+    if text.startswith("-") and text[1:2] in _NO_UNIT_OR_ONE:
+        text = f"{text[1:2]}-{text[2:].lstrip()}"
+    return text
 
 
 def _without_unit(text: str, unit: str) -> str | None:
-    match = _WITH_UNIT.fullmatch(text.translate(_ALIKE))
+    match = _WITH_UNIT.fullmatch(_minus_first(text))
     if match is None or (match[1] and match[3]) or (match[1] or match[3]) != unit:
         return None
     return match[2]
 
 
 def _number(text: str, writing: Writing) -> float:
+    if writing.example == PLAIN and is_number(text):  # also 5., which no pattern has
+        return float(text)
     number = _without_unit(text, writing.unit)
     if number is None or not _PATTERNS[writing.number_format].fullmatch(number):
         return np.nan

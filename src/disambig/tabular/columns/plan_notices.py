@@ -27,7 +27,7 @@ def unusable_message(unusable: list[UnusableColumnError], kinds: dict[str, Colum
     remarks = (kinds[each.name].remark for each in unusable if each.name in kinds)
     remark = next((f" {remark}" for remark in remarks if remark), "")
     return (
-        "Features must be numbers, categories, booleans, dates or texts. "
+        "Features must be numbers, categories, booleans, dates or text. "
         f"{_what_they_hold(unusable)}. Choose others, or leave "
         f"{'it' if len(unusable) == 1 else 'them'} out: {option('ignore')}.{remark}"
     )

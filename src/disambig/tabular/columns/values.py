@@ -12,14 +12,13 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from disambig._core.errors import TableError
-from disambig._core.messages import describe_table_rows, join_names, quote_value
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
+from disambig._core.messages import join_names
+from disambig._core.typing import AnyArray, FloatArray, IntArray
 from disambig.tabular.columns.cells import (
     ColumnValues,
     as_strings,
     check_sizes,
     distinct_strings,
-    is_number,
     read_column,
 )
 from disambig.tabular.columns.dates import (
@@ -31,6 +30,7 @@ from disambig.tabular.columns.dates import (
     parse_dates,
 )
 from disambig.tabular.columns.kinds import BOOLEAN_WORDS, MOST_CATEGORIES, ColumnKind, FeatureKind
+from disambig.tabular.columns.misfits import misfit_error, read_all
 from disambig.tabular.columns.numbers import (
     PLAIN,
     NumberFormat,
@@ -225,13 +225,14 @@ def column_values(
     check_columns(frame, plan.names, "a feature of the model", "features of the model")
     matrix = check_planned_embeddings(embeddings, len(frame), plan.embeddings)
     described, listener = described or DescribedColumns(), listener or FitListener()
-    arrays = [
-        read_values(cells, column)
-        if column.described_by is None
-        else read_described(cells, column, described, listener)
-        for column in plan.columns
-        for cells in [read_column(frame[column.name])]
-    ]
+
+    def read(column: PlannedColumn) -> list[Any] | AnyArray:
+        cells = read_column(frame[column.name])
+        if column.described_by is None:
+            return read_values(cells, column)
+        return read_described(cells, column, described, listener)
+
+    arrays = read_all(partial(read, column) for column in plan.columns)
     return values_frame(plan, arrays, len(frame), matrix)
 
 
@@ -358,7 +359,7 @@ def read_described(
     assert column.kind in ("image", "text")
     if cells.form != "strings" and column.kind == "image":
         what = "paths of image files"
-        raise _misfit_error(cells, ~cells.missing, what, "write paths")
+        raise misfit_error(cells, ~cells.missing, what, "write paths")
     if describer is None:
         describer = column.described_by.find(column.kind, described.model_of(column.kind))
     codes, strings = distinct_strings(cells)
@@ -386,18 +387,21 @@ def read_values(cells: ColumnValues, column: PlannedColumn) -> list[Any]:
 
 
 def _numbers(cells: ColumnValues, writing: Writing) -> FloatArray:
-    if writing == Writing(PLAIN) or cells.form != "strings":
-        numbers = cells.numbers
+    numbers = cells.numbers
+    if cells.form != "strings":
         if numbers is None:
-            codes, strings = distinct_strings(cells)
-            bad = np.array([not is_number(text) for text in strings] + [False])[codes]
-            raise _misfit_error(cells, bad, "numbers", "write them as digits with a decimal point")
-    else:
+            advice = "write them as digits with a decimal point"
+            raise misfit_error(cells, ~cells.missing, "numbers", advice)
+        if writing.unit == "%" and not cells.missing.all():
+            # A spreadsheet shows 12 % and keeps 0.12, others keep 12.
+            advice = f"write them as text like {writing.example}"
+            raise misfit_error(cells, ~cells.missing, "percentages", advice)
+    elif numbers is None or writing != Writing(PLAIN):
         written = as_written(cells, writing)
         numbers = written.values
         bad = np.isnan(numbers) & ~written.missing
         if bad.any():
-            raise _misfit_error(cells, bad, "numbers", f"write them like {writing.example}")
+            raise misfit_error(cells, bad, "numbers", f"write them like {writing.example}")
     check_sizes(cells, numbers)
     return numbers
 
@@ -410,7 +414,7 @@ def _booleans(cells: ColumnValues) -> FloatArray:
     values: FloatArray = known[codes]
     bad = np.isnan(values) & ~cells.missing
     if bad.any():
-        raise _misfit_error(cells, bad, "booleans", "write true or false")
+        raise misfit_error(cells, bad, "booleans", "write true or false")
     return values
 
 
@@ -424,16 +428,5 @@ def _moments(cells: ColumnValues, column: PlannedColumn) -> AnyArray:
     moments = np.append(parse_dates(strings, column.date_format), np.datetime64("NaT"))[codes]
     bad = np.isnat(moments) & ~cells.missing
     if bad.any():
-        raise _misfit_error(
-            cells, bad, "dates", f"write them like {example_of(column.date_format)}"
-        )
+        raise misfit_error(cells, bad, "dates", f"write them like {example_of(column.date_format)}")
     return moments
-
-
-def _misfit_error(cells: ColumnValues, bad: BoolArray, needed: str, advice: str) -> TableError:
-    value = cells.column.iloc[int(np.flatnonzero(bad)[0])]
-    return TableError(
-        f"Column {cells.name!r} must hold {needed}, as in the training table. Got "
-        f"{quote_value(value)} ({describe_table_rows(bad)}): {advice}, and leave cells empty where "
-        f"nothing is known."
-    )

@@ -57,18 +57,20 @@ class FileContent:
             return max(_ANY_FILE, _PER_BYTE * self.size)
         return self.max_memory
 
-    def check_memory(self, needed: int, what: str) -> None:
+    def check_memory(self, needed: int, what: str, *, at_least: bool = False) -> None:
         """Refuse to expand what would take more memory than allowed; ``what`` is what asks for it.
 
-        Readers call it before they expand anything whose size the file itself states.
+        Readers call it before they expand anything whose size the file itself states, and with
+        ``at_least`` while they expand something of any size.
         """
         limit = self.memory_limit
         if needed > limit:
+            takes = f"more than {describe_size(limit)}" if at_least else describe_size(needed)
+            enough = describe_size(2 * limit if at_least else needed, up=True)
             raise TableError(
-                f"{what} of {self.name} would take {describe_size(needed)} of memory. The limit is "
+                f"{what} of {self.name} would take {takes} of memory. The limit is "
                 f"{describe_size(limit)}, because a small file can claim to hold anything. If you "
-                f"trust it, raise the limit: --max-memory {describe_size(needed, up=True)} (in "
-                "Python max_memory=)."
+                f"trust it, raise the limit: --max-memory {enough} (in Python max_memory=)."
             )
 
 
@@ -110,7 +112,7 @@ def _read_once(name: str, stream: BinaryIO, limit: int | None) -> FileContent:
     # Piece by piece: as much memory as is asked for at once would be taken at once.
     while piece := stream.read(_READ_AT_ONCE):
         content.write(piece)
-        checked.check_memory(content.tell(), "The content")
+        checked.check_memory(content.tell(), "The content", at_least=True)
     return FileContent(name, content=content.getvalue(), max_memory=limit)
 
 

@@ -11,11 +11,12 @@ from typing import Any, BinaryIO
 import openpyxl
 import pandas as pd
 
-from disambig._core.errors import TableError
-from disambig._core.messages import row_name
+from disambig._core.errors import TableError, warn_caller
+from disambig._core.messages import join_names, quote_value, row_name
 from disambig.candidates.checks import is_missing
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.excel_size import MOST_COLUMNS, MOST_ROWS, open_first_sheet
+from disambig.tabular.files.formats import if_title
 from disambig.tabular.files.layout import name_columns
 from disambig.tabular.table_cells import cell_text, is_collection, json_value
 
@@ -30,7 +31,8 @@ def read_excel(source: FileContent) -> Any:
     try:
         with source.open() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and rules of a sheet
-            rows = list(_filled_rows(open_first_sheet(source, stream)))
+            sheet, sheets = open_first_sheet(source, stream)
+            rows = list(_filled_rows(sheet))
     # Damaged files make openpyxl raise anything.
     except Exception as error:
         ours = next(
@@ -43,17 +45,23 @@ def read_excel(source: FileContent) -> Any:
         raise TableError(
             f"{source.name} is damaged, or not an Excel workbook (.xlsx): {error}. Save it again."
         ) from error
+    if len(sheets) > 1:
+        first, *others = map(quote_value, sheets)
+        warn_caller(
+            f"Only the first sheet of {source.name}, {first}, is read. Left out: "
+            f"{join_names(others)}."
+        )
     if not rows:
         raise TableError(f"{source.name} needs a header and rows. Its first sheet is empty.")
-    (_, header), *body = rows
+    (line, header), *body = rows
+    names = name_columns(["" if name is None else str(name) for name in header])
     for number, cells in body:
         if len(cells) > len(header):
             raise TableError(
                 f"Every column of {source.name} needs a name. Line {number:,} of its first sheet "
-                f"has a cell in column {len(cells):,}, and the header has {len(header):,} names. "
-                "Name the column, or clear the cell."
+                f"has a cell in column {len(cells):,}, and the header, line {line:,}, ends in "
+                f"column {len(header):,}. Name the column, or clear the cell.{if_title(names)}"
             )
-    names = name_columns(["" if name is None else str(name) for name in header])
     padded = [cells + [None] * (len(header) - len(cells)) for _, cells in body]
     return pd.DataFrame(padded, columns=pd.Index(names, dtype=object), dtype=object)
 

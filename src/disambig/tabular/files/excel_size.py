@@ -26,24 +26,25 @@ _MOST_TAGS_IN_SMALL_PART = 500_000
 _COLUMN = re.compile("[A-Za-z]{1,4}")
 
 
-def open_first_sheet(source: FileContent, stream: BinaryIO) -> Any:
-    """Return the first sheet of a workbook, to be read row by row; refuse one that is too large.
+def open_first_sheet(source: FileContent, stream: BinaryIO) -> tuple[Any, list[str]]:
+    """Return the first sheet of a workbook, to be read row by row, and the names of all sheets.
 
-    Nothing of the other sheets is unpacked, and of this one nothing is kept before its size is
-    known.
+    Refuses a sheet that is too large. Nothing of the other sheets is unpacked, and of this one
+    nothing is kept before its size is known.
     """
     reader = _reader(source, stream)
     reader.read_manifest()
     reader.read_workbook()
     archive = reader.archive
-    targets = (
-        relation.target
-        for _, relation in reader.parser.find_sheets()
+    sheets = [
+        (str(sheet.name), relation.target)
+        for sheet, relation in reader.parser.find_sheets()
         if "chartsheet" not in relation.Type and relation.target in reader.valid_files
-    )
-    first = next(targets, None)
-    if first is None:
+    ]
+    if not sheets:
         raise TableError(f"{source.name} needs a sheet of cells. It has none.")
+    names = [name for name, _ in sheets]
+    first = sheets[0][1]
     strings = reader.package.find(_SHARED_STRINGS)
     counted: dict[str, _Counter] = {first: _SheetCounter(source)}
     if strings is not None:
@@ -55,7 +56,7 @@ def open_first_sheet(source: FileContent, stream: BinaryIO) -> Any:
     reader = _reader(source, stream, counted=frozenset(counted))
     reader.valid_files = [first]  # others are left alone
     reader.read()
-    return reader.wb.worksheets[0]
+    return reader.wb.worksheets[0], names
 
 
 _SHARED_STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"

@@ -4,7 +4,7 @@ import errno
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from disambig._core.errors import (
     import_extra,
 )
 from disambig._core.files import DISK_ERRORS, write_atomically
+from disambig._core.messages import quote_value
 from disambig._core.temporaries import LONGEST_NAME
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.files.content import (
@@ -197,12 +198,11 @@ def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: b
         suffixes = split_name(path)[1]
         ending = f"ends in {suffixes!r}" if suffixes else "has no suffix"
         by_option = "Name the format by --format (in Python format=)"
-        way_out = "Choose another name, or in Python format=" if to_write else by_option
+        way_out = "Choose another name, or in Python give format=" if to_write else by_option
         raise TableError(
-            "The name of a table says its format by one of the suffixes "
-            f"{', '.join(suffixes_of(known))}; text may be packed as well, such as .csv.gz "
-            f"({', '.join(PACKED_SUFFIXES)}). {path} {ending}. {way_out}, one of "
-            f"{', '.join(each.name for each in known)}."
+            f"The suffix of a table says its format: {', '.join(suffixes_of(known))}; text may "
+            f"be packed as well, such as .csv.gz ({', '.join(PACKED_SUFFIXES)}). {path} {ending}. "
+            f"{way_out}: {one_of(each.name for each in known)}."
         )
     return found
 
@@ -220,7 +220,7 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
         if not text.strip():
             raise TableError(
                 f"Every column of {table} needs a name. Column {position:,} of {len(texts):,} has "
-                "none. Name it in the header, or take the column out."
+                f"none. Name it in the header, or take the column out.{if_title(texts)}"
             )
         if half_character(text) is not None:
             raise TableError(
@@ -234,6 +234,12 @@ def check_names(names: Iterable[object], table: str) -> list[str]:
             )
         seen[text] = position
     return texts
+
+
+def if_title(header: Sequence[str]) -> str:
+    """Return advice if a header has one name only, which may be a title above it."""
+    names = [name for name in header if name.strip()]
+    return f" If {quote_value(names[0])} is a title, take its line out." if len(names) == 1 else ""
 
 
 def read_table(

@@ -54,18 +54,17 @@ def find_layout(lines: Sequence[str], delimiter: str, name: str, *, is_given: bo
     if is_given:
         return Layout(delimiter)
     widths = _widths(lines, delimiter)
-    several_names = bool(widths) and widths[0] > 1
-    if several_names and (_fits(widths) or set(widths[1:]) == {widths[0] + 1}):
+    if _fits(widths):
         return Layout(delimiter)
+    several_names = bool(widths) and widths[0] > 1
     others = _DELIMITERS_OF_CELLS if several_names else _OTHER_DELIMITERS
-    fitting = [
-        other
-        for other in others.replace(delimiter, "")
-        if _fits(found := _widths(lines, other)) and found[0] > 1
-    ]
+    fitting = [other for other in others.replace(delimiter, "") if _fits(_widths(lines, other))]
+    # R puts spaces between cells, and quotes around names; elsewhere they are between words.
+    if not fitting and _fits(_widths(lines, " ")) and lines[0].startswith('"'):
+        fitting = [" "]
     if not fitting:
         return Layout(delimiter)
-    n_columns = _widths(lines, fitting[0])[0]
+    n_columns = _widths(lines, fitting[0])[1]
     shown = "\\t" if fitting[0] == "\t" else fitting[0]
     if len(fitting) > 1:
         raise TableError(
@@ -115,7 +114,10 @@ def notice_row_names(name: str) -> None:
 
 
 def _fits(widths: Sequence[int]) -> bool:
-    return len(widths) > 1 and len(set(widths)) == 1
+    """Tell whether there are several names, and as many cells in every row, or one more as in R."""
+    if len(widths) < 2 or widths[0] < 2:
+        return False
+    return set(widths[1:]) in ({widths[0]}, {widths[0] + 1})
 
 
 def _widths(lines: Sequence[str], delimiter: str) -> list[int]:

@@ -16,7 +16,7 @@ from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import row_count, row_name
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.files.content import FileContent, decode_lines
-from disambig.tabular.files.formats import check_names
+from disambig.tabular.files.formats import check_names, if_title
 from disambig.tabular.files.layout import (
     LINES_LOOKED_AT,
     Layout,
@@ -61,7 +61,9 @@ def read_delimited(
             frame = _read_quickly(source, layout, encoding)
         except (csv.Error, _FaultyRowError):
             _raise_first_fault(source, layout, encoding)
-    if layout.delimiter != delimiter or layout.delimiter not in _USUAL:
+    is_usual = layout.delimiter == delimiter and delimiter in _USUAL
+    # Without the quotes of R, spaces would not be found again.
+    if not is_usual and (layout.delimiter != " " or delimiter == " "):
         frame.attrs[DELIMITER] = layout.delimiter
     return frame
 
@@ -233,7 +235,7 @@ def _raise_first_fault(source: FileContent, layout: Layout, encoding: str | None
                         f"Every row of {source.name} needs as many cells as the header, "
                         f"{len(names):,}. {place} has {len(record):,}. Look for a delimiter too "
                         "many or too few, a cell that needs quotes, or a name missing in the "
-                        "header."
+                        f"header.{if_title(names)}"
                     )
     except csv.Error as error:
         raise TableError(_broken_quotes(source.name, place, str(error))) from error

@@ -281,7 +281,7 @@ def check_same_within_items(long_frame: Any, *, item: str, column: str, what: st
         before, expected = first.setdefault(name, (row, value))
         if value != expected:
             raise TableError(
-                f"Column {column!r} is to hold {what}, the same in all rows of an item. Item "
+                f"Column {column!r} should hold {what}, the same in all rows of an item. Item "
                 f"{quote_value(name)} has {quote_value(expected)} in {row_name(before)} and "
                 f"{quote_value(value)} in {row_name(row)}. Correct it, or name another column."
             )

@@ -187,14 +187,14 @@ class DecidedRows:
         for name, rows in self._rows_of_id.items():
             if len(rows) > 1:
                 raise TableError(
-                    f"Column {self.column!r} is to name the rows. It holds {quote_value(name)} in "
+                    f"Column {self.column!r} should name the rows. It holds {quote_value(name)} in "
                     f"{row_name(rows[0])} and in {row_name(rows[1])}. Make it unique, or name "
                     f"another column: {option('id')}."
                 )
             names[rows[0]] = name
         if "" in names:
             raise TableError(
-                f"Column {self.column!r} is to name the rows. It is empty in "
+                f"Column {self.column!r} should name the rows. It is empty in "
                 f"{row_name(names.index(''))}. Fill it in, or name another column: {option('id')}."
             )
         return names

@@ -24,8 +24,8 @@ from disambig.tabular.table_cells import MISSING_TEXTS, is_blank, is_collection,
 # How to say that signs and words have no meaning.
 LITERAL_OPTION = "--literal-labels (in Python literal=True)"
 
-# No sign, no comma and no "inf": anything else behind a colon is a part of the label.
-_WEIGHT = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# No sign and no "inf": anything else behind a colon is a part of the label.
+_WEIGHT = re.compile(r"(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_PIECES = 2**16
 _JSON_STARTS = ("[", "{")
 _PYTHON_STARTS = (*_JSON_STARTS, "(", EMPTY_SET)
@@ -325,8 +325,10 @@ def _read_piece(text: str) -> CellLabels:
 def _split_weight(text: str) -> tuple[str, float | None]:
     if ":" in text:
         label, _, number = text.rpartition(":")
-        if _WEIGHT.fullmatch(number.strip()) and math.isfinite(float(number)):
-            return label.strip(), float(number)
+        if _WEIGHT.fullmatch(number.strip()):
+            weight = float(number.replace(",", "."))
+            if math.isfinite(weight):
+                return label.strip(), weight
     return text, None
 
 

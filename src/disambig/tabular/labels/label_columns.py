@@ -1,6 +1,6 @@
 """``LabelColumns``: where the candidate labels of a table are, and how they are written."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
@@ -28,6 +28,7 @@ from disambig.tabular.labels.label_cells import (
     blank_cell_note,
     join_labels,
 )
+from disambig.tabular.labels.label_column_cells import LabelColumnCells
 from disambig.tabular.labels.label_per_column import (
     ColumnOfLabel,
     columns_named,
@@ -47,14 +48,9 @@ from disambig.tabular.labels.unsure_labels import (
     without_marks,
 )
 from disambig.tabular.table_cells import (
-    distinct_cells,
-    find_column,
-    is_collection,
     text_of,
 )
 
-_MOST_CELLS = 3
-_LONGEST_CELL = 150  # with the name of its column
 _WEIGHTS_NOTICE = (
     "Labels were read with weights, as in cat:0.7|dog:0.3. If the number behind the colon belongs "
     f"to the label, use {LITERAL_OPTION}."
@@ -214,7 +210,7 @@ class LabelColumns:
 
     def read_annotators(self, frame: Any) -> Iterator[tuple[IntArray, list[RowLabels]]]:
         """Yield for every column which answer is in each row, and the distinct answers."""
-        cells = _LabelCells.of(frame, self.columns_in(frame))
+        cells = LabelColumnCells.of(frame, self.columns_in(frame))
         reading = self._reading(cells, cells.names)
         for column, codes in enumerate(cells.column_codes):
             yield codes, list(self._read_column(cells, column, reading))
@@ -233,7 +229,7 @@ class LabelColumns:
     def parse(self, frame: Any) -> LabelsInTable:
         """Return what the columns say, without refusing rows that have no label."""
         names = columns_named(list(frame.columns), self.columns)
-        cells = _LabelCells.of(frame, tuple(names))
+        cells = LabelColumnCells.of(frame, tuple(names))
         reading = self._reading(cells, tuple(names.values()))
         rows = CollectedRows()
         unsure: list[int] = []
@@ -268,7 +264,7 @@ class LabelColumns:
             notices.append(unsure_notice(reading.unsure, int(rows_meant.sum()), votes=self.votes))
         return LabelsInTable(candidates, empty, rows.negative, note, tuple(notices))
 
-    def _reading(self, cells: "_LabelCells", labels: tuple[str, ...]) -> "_Reading":
+    def _reading(self, cells: LabelColumnCells, labels: tuple[str, ...]) -> "_Reading":
         """Decide how the cells of every column are read; ``labels`` are what columns may mean."""
         if self.column_per_label or not (self.literal or self.votes):
             found = columns_of_labels(
@@ -309,7 +305,7 @@ class LabelColumns:
         return reading._replace(unsure=marked_as_unsure(named, self.classes or ()))
 
     def _distinct_rows(
-        self, cells: "_LabelCells", reading: "_Reading"
+        self, cells: LabelColumnCells, reading: "_Reading"
     ) -> Iterator[tuple[RowLabels, bool]]:
         """Read every distinct combination of cells once; tell whether it leaves labels unsure."""
         columns = [self._read_column(cells, column, reading) for column in range(len(cells.names))]
@@ -328,7 +324,9 @@ class LabelColumns:
         if problems:
             raise cells.error(problems)
 
-    def _read_column(self, cells: "_LabelCells", column: int, reading: "_Reading") -> Iterator[Any]:
+    def _read_column(
+        self, cells: LabelColumnCells, column: int, reading: "_Reading"
+    ) -> Iterator[Any]:
         """Yield the labels in every distinct cell of a column; of an annotator, the votes."""
         problems: dict[int, LabelProblem] = {}
         for number, cell in enumerate(cells.distinct[column]):
@@ -340,7 +338,7 @@ class LabelColumns:
         if problems:
             raise cells.cell_error(column, problems)
 
-    def _classes_of(self, rows: CollectedRows, cells: "_LabelCells") -> tuple[str, ...]:
+    def _classes_of(self, rows: CollectedRows, cells: LabelColumnCells) -> tuple[str, ...]:
         classes = tuple(sorted(rows.names)) if self.classes is None else self.classes
         known = set(classes)
         unknown = [label for label in rows.names if label not in known]
@@ -392,83 +390,6 @@ class _Reading(NamedTuple):
     if_empty: str = ""  # for the message that a row has no label
 
 
-class _LabelCells(NamedTuple):
-    """The cells of some columns of a table, and their distinct combinations."""
-
-    names: tuple[str, ...]
-    column_codes: list[IntArray]  # of every column and row, the number of the cell
-    distinct: list[list[Any]]  # of every column, the cells by number
-    codes: IntArray  # of every row, the number of its combination
-    first_rows: IntArray  # of every combination
-
-    @classmethod
-    def of(cls, frame: Any, names: tuple[str, ...]) -> Self:
-        what = "the label column" if len(names) == 1 else "one of the label columns"
-        advice = f"Name it by {option('labels')}."
-        columns = [find_column(frame, name, what=what, advice=advice) for name in names]
-        if not len(frame):
-            raise TableError("The table has no rows. Give one with at least one row.")
-        column_codes, distinct = zip(*map(distinct_cells, columns), strict=True)
-        codes, first_rows = _combine(column_codes)
-        return cls(names, list(column_codes), list(distinct), codes, first_rows)
-
-    def combinations_of(self, columns: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the labels of every combination of cells, given those of the distinct cells."""
-        if len(columns) == 1:  # every distinct cell is one, and need not be kept
-            return zip(*columns, strict=True)
-        # Looked up at the rows where combinations first appear.
-        return zip(
-            *(
-                map(list(labels).__getitem__, codes[self.first_rows].tolist())
-                for labels, codes in zip(columns, self.column_codes, strict=True)
-            ),
-            strict=True,
-        )
-
-    def error(self, problems: Mapping[int, LabelProblem]) -> TableError:
-        """Return the error that combinations of cells cannot be used, with that of the first."""
-        number = next(iter(problems))
-        first = int(self.first_rows[number])
-        held = {
-            name: distinct[int(codes[first])]
-            for name, codes, distinct in zip(
-                self.names, self.column_codes, self.distinct, strict=True
-            )
-        }
-        return _label_error(np.isin(self.codes, list(problems)), held, problems[number])
-
-    def cell_error(self, column: int, problems: Mapping[int, LabelProblem]) -> TableError:
-        """Return the error that cells of a column cannot be used, with that of the first."""
-        number = next(iter(problems))
-        held = {self.names[column]: self.distinct[column][number]}
-        bad = np.isin(self.column_codes[column], list(problems))
-        return _label_error(bad, held, problems[number])
-
-    def having(self, sign: str) -> list[tuple[BoolArray, Any]]:
-        """Return which rows of every column have a cell with a sign, and the first such cell."""
-        found: list[tuple[BoolArray, Any]] = []
-        for codes, distinct in zip(self.column_codes, self.distinct, strict=True):
-            numbers = [
-                number
-                for number, cell in enumerate(distinct)
-                if isinstance(cell, str) and sign in cell
-            ]
-            found.append((np.isin(codes, numbers), distinct[numbers[0]] if numbers else None))
-        return found
-
-
-def _combine(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return a number for the cells of every row together, and the first row of every number."""
-    import pandas as pd  # slow to import
-
-    combined = codes[0]
-    for other in codes[1:]:
-        # Renumbered after every column, so that the product stays small.
-        combined, _ = pd.factorize(combined * (int(other.max()) + 1) + other)
-    _, first_rows = np.unique(combined, return_index=True)
-    return combined, first_rows
-
-
 def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool = False) -> None:
     """Refuse candidate sets with a single label: nothing can be learned from them."""
     _, columns = candidates.pairs()
@@ -480,28 +401,19 @@ def check_labels_differ(candidates: CandidateLabels, *, weights_were_read: bool 
             f"use {LITERAL_OPTION} if it belongs to the label."
         )
         raise TableError(
-            f"A classifier needs at least two labels. All {len(candidates):,} rows have "
-            f"{quote_value(label)} and no other. Check that this is the column you "
+            f"A classifier needs at least two labels. {quote_value(label)} is the only one, in "
+            f"{row_count(len(candidates))}. Check that this is the column you "
             f"meant, or add rows with other labels.{hint if weights_were_read else ''}"
         )
 
 
-def _label_error(bad: BoolArray, held: dict[str, Any], problem: LabelProblem) -> TableError:
-    filled = {name: cell for name, cell in held.items() if is_collection(cell) or text_of(cell)}
-    shown = join_names(
-        (f"column {name!r} holds {quote_value(cell)}" for name, cell in filled.items()),
-        most=_MOST_CELLS,
-        longest=_LONGEST_CELL,
-    )
-    return TableError(f"Labels cannot be read in {describe_table_rows(bad)}: {shown}. {problem}")
-
-
-def _percentages_notice(cells: _LabelCells, column: int) -> str:
+def _percentages_notice(cells: LabelColumnCells, column: int) -> str:
     rows, first = cells.having("%")[column]
     return (
         f"Percentages were read as weights in {row_count(int(rows.sum()))} of column "
         f"{cells.names[column]!r}, such as {quote_value(first)}. What is missing to 100 % belongs "
-        f"to all other labels together. If they belong to labels, use {LITERAL_OPTION}."
+        "to all other labels together. If the percentages belong to the labels, use "
+        f"{LITERAL_OPTION}."
     )
 
 

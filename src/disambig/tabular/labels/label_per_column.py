@@ -99,7 +99,8 @@ def columns_of_labels(
         held, weights = f"numbers that add up to {total} in every row", True
     notice = (
         f"The label columns hold {held}, so each was read as a label of its own: "
-        f"{quoted_list(labels)}. If the cells are the labels, use {LITERAL_OPTION}."
+        f"{quoted_list(labels)}. If the cells are the labels, use {LITERAL_OPTION}; if each column "
+        "is an annotator, --votes (in Python votes=True)."
     )
     return [ColumnOfLabel(label, weights) for label in labels], "" if asked else notice
 
@@ -137,7 +138,7 @@ def _number(cell: Any) -> float | None:
     if text in _NO:
         return 0.0
     try:
-        return float(text.removesuffix("%"))
+        return float(text.removesuffix("%").replace(",", "."))
     except ValueError:
         return None
 

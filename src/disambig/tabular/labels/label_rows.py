@@ -228,12 +228,12 @@ class CollectedRows:
 
 def unknown_label(label: str, classes: Sequence[str], n_others: int = 0) -> LabelProblem:
     """Return the problem that a label, and maybe others, is not one of the classes."""
-    others = f" Nor are {n_others:,} other labels in these rows." if n_others > 1 else ""
+    others = f" Neither are {n_others:,} other labels in these rows." if n_others > 1 else ""
     if n_others == 1:
-        others = " Nor is another label in these rows."
+        others = " Neither is another label in these rows."
     return LabelProblem(
         f"{quote_value(label)} is not one of the {len(classes):,} classes ({join_names(classes)})."
-        f"{did_you_mean(label, classes)}{others} Correct the label{'s' if others else ''}."
+        f"{others}{did_you_mean(label, classes)} Correct the label{'s' if others else ''}."
     )
 
 

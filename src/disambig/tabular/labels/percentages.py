@@ -9,10 +9,12 @@ from disambig.tabular.table_cells import is_blank
 _PERCENTAGE = re.compile(r"(\d{1,3}(?:[.,]\d{1,9})?)\s?%")
 _SPACE = " \t\r\n"
 _BEHIND_ONE = f"{_SPACE},;|)]"  # between a percentage and the next label
-_BEFORE_ONE = f"{_SPACE},;|([:=~-\N{EN DASH}"  # between a label and a percentage
+_BEFORE_ONE = f"{_SPACE},;|([:=~<>-\N{EN DASH}"  # between a label and a percentage
+_WORD_BEHIND_ONE = re.compile(r"^(?:/|(?:and|or|[&+])\s)", re.IGNORECASE)
 # The same where percentages come first.
 _BEHIND_FIRST = f"{_SPACE}:=)]-\N{EN DASH}"
 _BEFORE_FIRST = f"{_SPACE},;|(["
+_WORD_BEFORE_FIRST = re.compile(r"(?:/|\s(?:and|or|[&+]))$", re.IGNORECASE)
 # What is missing to a hundred, or beyond it, may come from rounding every number.
 _ROUNDING = 1.0
 
@@ -40,10 +42,12 @@ def _pairs_in(text: str) -> list[tuple[str, float]]:
     if between[0].strip(f"{_SPACE}(["):
         *named, rest = between
         labels = [part.lstrip(_BEHIND_ONE).rstrip(_BEFORE_ONE) for part in named]
+        labels[1:] = [_WORD_BEHIND_ONE.sub("", label).strip() for label in labels[1:]]
         rest = rest.strip(f"{_BEHIND_ONE}.")
     else:
         rest = ""
         labels = [part.lstrip(_BEHIND_FIRST).rstrip(_BEFORE_FIRST) for part in between[1:]]
+        labels[:-1] = [_WORD_BEFORE_FIRST.sub("", label).strip() for label in labels[:-1]]
     if rest or not all(labels) or len(set(labels)) < len(labels):
         raise ValueError("not one label for each percentage")
     percentages = [float(match[1].replace(",", ".")) for match in found]

@@ -1,13 +1,14 @@
-"""Labels with a question mark, as in "Barolo?": probably that one."""
+"""Labels with a question mark, as in "Barolo?" or "Barolo (?)": probably that one."""
 
+import re
 from collections.abc import Collection, Iterable
 
-from disambig._core.messages import quote_value, row_count
+from disambig._core.messages import percent, quote_value, row_count
 from disambig.tabular.labels.label_cells import LITERAL_OPTION, CellLabels
 
 # Of the weight of a row, what its labels get; the rest is for all other labels together.
 PROBABLY = 0.75
-_MARK = "?"
+_MARK = re.compile(r"(?<!\?)\?+$|\(\?+\)$|\[\?+\]$")
 
 
 def marked_as_unsure(labels: Iterable[str], known: Collection[str] = ()) -> frozenset[str]:
@@ -52,8 +53,8 @@ def unsure_notice(marked: frozenset[str], count: int, *, votes: bool) -> str:
         meaning = f"read as a vote like any other, in {row_count(count)}"
     elif count:
         meaning = (
-            f"read as unsure: such a label has {PROBABLY:.0%} of the weight, all others the rest, "
-            f"in {row_count(count)}"
+            f"read as unsure: such a label has {percent(PROBABLY)} of the weight, all others the "
+            f"rest, in {row_count(count)}"
         )
     else:
         meaning = "left out: its row has another label without one"
@@ -65,4 +66,4 @@ def unsure_notice(marked: frozenset[str], count: int, *, votes: bool) -> str:
 
 def _bare(label: str) -> str:
     """Return a label without question marks at its end, or as it is if nothing else is in it."""
-    return label.rstrip(_MARK).strip() or label
+    return _MARK.sub("", label).strip() or label
