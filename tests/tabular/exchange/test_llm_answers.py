@@ -164,31 +164,13 @@ def test_what_is_written_is_read_back_as_the_same_shares():
     assert sets.prior().toarray().round(4).tolist() == [[0.3333, 0.6667]]
 
 
-# ---- wordings
-
-
-@pytest.mark.parametrize(
-    ("wording", "label"),
-    [
-        *(("Cat", "cat"), ("cats.", "cat"), ("**Dog**", "dog"), ("It's a cat!", "cat")),
-        *(("nyc", "New York"), ("I live in New York, really", "New York"), ("horsse", "horse")),
-        *(("puppy", "puppies"), ("glasses", "glass"), ("C++", "C++"), ("c", "C")),
-        *(("not a cat", None), ("cat or dog", None), ("house", None), ("Unknown", None)),
-        *(("", None), ("...", None), ("category", None), ("x" * 10_000, None)),
-    ],
-)
-def test_a_wording_is_a_label_only_if_it_is_clear(wording, label):
-    labels = dict.fromkeys(["cat", "dog", "York", "horse", "puppies", "glass", "C++", "C"], ())
-    assert match_wordings([wording], {**labels, "New York": ["NYC"]}).labels == (label,)
-
-
 def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_be_meant():
     imported = read(
         {"answers": ["cat", "NYC"]}, {"answers": ["NYC", "who"]}, labels=["cat", "New York City"]
     )
     said, unlabelled, beliefs = imported.notices
     assert said.startswith(
-        "Left out 3 answers that are no label: 'NYC' (2 times, first in row 1; did you mean "
+        "Left out 3 answers that are not labels: 'NYC' (2 times, first in row 1; did you mean "
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
@@ -232,15 +214,6 @@ def test_a_label_list_has_other_words_for_labels(tmp_path):
     path.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(ParameterError, match="UTF-8"):
         read_label_list(path)
-
-
-def test_labels_that_cannot_be_told_apart_are_refused():
-    with pytest.raises(ParameterError, match=r"stands for both 'New York' and 'new-york'"):
-        match_wordings(["a"], ["New York", "new-york"])
-    with pytest.raises(ParameterError, match="no letters"):
-        match_wordings(["a"], ["!"])
-    with pytest.raises(ParameterError, match="No label is known"):
-        match_wordings(["a", "b"])
 
 
 # ---- bad input
