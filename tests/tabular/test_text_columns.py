@@ -133,3 +133,13 @@ def test_a_damaged_file_of_texts_is_refused(method, tmp_path):
     about.write_text(text.replace(old, digests[0]))
     with pytest.raises(ModelFileError, match="every term of a text needs a weight"):
         load_model(tmp_path / "model")
+
+
+def test_a_table_of_short_texts_alone_says_how_to_learn_from_them():
+    rows = pd.DataFrame({"title": [f"word{n} other{n % 7}" for n in range(40)], "label": "a|b"})
+    rows.loc[0, "label"] = "b"
+    with pytest.raises(TableError, match=r"'title' holds names or codes\. .* --text"):
+        fit_table(rows, method="em", n_folds=0)
+    assert fit_table(rows, method="em", n_folds=0, text="title").plan.by_kind() == {
+        "text": ["title"]
+    }

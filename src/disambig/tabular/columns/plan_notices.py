@@ -69,9 +69,11 @@ def no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableCol
     ]
     reasons = filter(None, [join_names(left_out, most=4), _what_they_hold(unusable)])
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
+    has_names = any(kind.kind == "names" for kind in kinds.values())
+    words = f", or learn from the words of a column: {option('text')}" if has_names else ""
     return (
         f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
-        f"{option('features')}.{remark}"
+        f"{option('features')}{words}.{remark}"
     )
 
 
@@ -130,6 +132,7 @@ def _left_out_notice(kind: str, names: list[str]) -> str:
     start = f"Left out {join_names(shown)}, which {_WHY_LEFT_OUT[kind][not one]}"
     if kind not in LEAKING:
         return f"{start}: nothing can be learned from {them}."
-    return (
-        f"{start}, because {they} can give the label away; use {option('features')} to keep {them}."
-    )
+    keep = f"use {option('features')} to keep {them}"
+    if kind == "names":
+        keep = f"use {option('text')} to learn from {'its' if one else 'their'} words"
+    return f"{start}, because {they} can give the label away; {keep}."
