@@ -94,6 +94,14 @@ def test_a_column_is_text_if_it_is_said_to_be():
         plan_columns(frame, text="wrod", reserved="label")
 
 
+def test_people_are_told_what_was_recognised_as_text_beside_other_columns():
+    rows = table()[["text", "size"]]
+    [notice] = plan_columns(rows)[2]
+    assert notice.startswith("Read 'text' as text: its words are features.")
+    assert plan_columns(rows[["text"]])[2] == []
+    assert plan_columns(rows, text="text")[2] == []
+
+
 def test_numbers_can_be_said_to_be_text():
     plan, values, _ = plan_columns(pd.DataFrame({"n": [1.0, 2.0, np.nan]}), text="n")
     assert plan.columns[0].kind == "text"
