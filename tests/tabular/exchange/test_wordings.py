@@ -85,5 +85,5 @@ def test_labels_that_cannot_be_told_apart_are_refused():
         match_wordings(["a"], ["New York", "new-york"])
     with pytest.raises(ParameterError, match="no letters"):
         match_wordings(["a"], ["!"])
-    with pytest.raises(ParameterError, match="No label is known"):
+    with pytest.raises(ParameterError, match="agree on, and there are none"):
         match_wordings(["a", "b"])

@@ -153,7 +153,7 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
     if labels is None:
         notices.append(
             f"The labels are those that many answers agree on: {join_names(matched.names)}. Give a "
-            "list if they are others (--label-list, in Python labels=)."
+            "list if they are others (--label-list of 'disambig import', in Python labels=)."
         )
     if unlabelled:
         notices.append(

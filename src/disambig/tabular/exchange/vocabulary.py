@@ -79,8 +79,8 @@ class Vocabulary:
                 by_singular[single] = by_singular.get(single, frozenset()) | {name}
         if not label_by_words:
             raise ParameterError(
-                "No label is known: no wording is there often enough. Give a list of the labels "
-                "(--label-list, in Python labels=)."
+                "Labels are the wordings that many answers agree on, and there are none. Give a "
+                "list of the labels (--label-list of 'disambig import', in Python labels=)."
             )
         by_beginning: dict[tuple[str, int], list[str]] = {}
         for words in label_by_words:
