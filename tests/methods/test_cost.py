@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from disambig.datasets import make_partial_label_dataset
 from disambig.methods import estimate_fit_seconds, growth
@@ -120,6 +121,28 @@ def test_a_method_of_the_user_is_fitted_to_some_rows_and_left_unfitted(monkeypat
     assert estimate_fit_seconds(method, DATA.X, DATA.candidates) == pytest.approx(300.0)
     assert method.clock.sizes == [38]
     assert not hasattr(method, "classes_")
+
+
+class Wordy(Patient):
+    """Takes a second for every column."""
+
+    accepts_sparse = True
+
+    def __sklearn_clone__(self):
+        return Wordy(self.clock)
+
+    def _fit(self, X, candidates):
+        self.clock.fit(np.arange(X.shape[1]))
+        return candidates.prior()
+
+
+def test_a_fit_to_some_rows_has_the_words_of_these_alone(monkeypatch):
+    words = sparse.csr_array(np.eye(300))
+    method = Wordy(Clock(monkeypatch, lambda n: 1.0 * n))
+    estimate_fit_seconds(method, words, DATA.candidates)
+    assert method.clock.sizes in ([38], [39])
+    nothing = sparse.csr_array((300, 5))
+    assert estimate_fit_seconds(method, nothing, DATA.candidates) > 0
 
 
 # ---- networks: every look at the clock is a second later

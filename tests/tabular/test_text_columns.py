@@ -94,6 +94,14 @@ def test_a_column_is_text_if_it_is_said_to_be():
         plan_columns(frame, text="wrod", reserved="label")
 
 
+def test_people_are_told_what_was_recognised_as_text_beside_other_columns():
+    rows = table()[["text", "size"]]
+    [notice] = plan_columns(rows)[2]
+    assert notice.startswith("Read 'text' as text: its words are features.")
+    assert plan_columns(rows[["text"]])[2] == []
+    assert plan_columns(rows, text="text")[2] == []
+
+
 def test_numbers_can_be_said_to_be_text():
     plan, values, _ = plan_columns(pd.DataFrame({"n": [1.0, 2.0, np.nan]}), text="n")
     assert plan.columns[0].kind == "text"
@@ -133,3 +141,13 @@ def test_a_damaged_file_of_texts_is_refused(method, tmp_path):
     about.write_text(text.replace(old, digests[0]))
     with pytest.raises(ModelFileError, match="every term of a text needs a weight"):
         load_model(tmp_path / "model")
+
+
+def test_a_table_of_short_texts_alone_says_how_to_learn_from_them():
+    rows = pd.DataFrame({"title": [f"word{n} other{n % 7}" for n in range(40)], "label": "a|b"})
+    rows.loc[0, "label"] = "b"
+    with pytest.raises(TableError, match=r"'title' holds names or codes\. .* --text"):
+        fit_table(rows, method="em", n_folds=0)
+    assert fit_table(rows, method="em", n_folds=0, text="title").plan.by_kind() == {
+        "text": ["title"]
+    }

@@ -321,7 +321,10 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
 
         def fit(rows: IntArray) -> None:
             copy = clone(self)
-            of_rows = copy._begin_fit(X[rows], candidates[rows])
+            some = X[rows]
+            if sparse.issparse(some):  # few rows hold few of the words, and these take the time
+                some = some[:, np.union1d(some.indices, [0])]
+            of_rows = copy._begin_fit(some, candidates[rows])
             copy._end_fit(of_rows[1], copy._fit(*of_rows))
 
         n_rows, n_classes = candidates.shape

@@ -212,6 +212,23 @@ def test_of_sparse_features_each_learner_gets_what_it_takes(data, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
+def test_trees_get_the_columns_beside_words_and_few_directions_of_these(data, tmp_path):
+    words = sparse.random_array((150, 60), density=0.1, rng=np.random.default_rng(0))
+    X = sparse.csr_array(sparse.hstack([data.X, words]))
+    model = AutoDisambiguator(learners=["forest", "sure"], random_state=0).fit(X, data.candidates)
+    reduced = Reduction.fit(X).apply(X)
+    n_columns = {name: member.n_features_in_ for name, member in model.members_.items()}
+    assert n_columns["forest"] == data.X.shape[1] + 20 < reduced.shape[1]
+    alone = clone(model.members_["forest"]).fit(reduced[:, : n_columns["forest"]], data.candidates)
+    np.testing.assert_array_equal(
+        alone.predict_proba(reduced[:, : n_columns["forest"]]),
+        model.members_["forest"].predict_proba(reduced[:, : n_columns["forest"]]),
+    )
+    model.save(tmp_path / "model")
+    loaded = AutoDisambiguator.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
 def test_if_nobody_can_learn_the_data_that_is_said(data):
     y = data.candidates.with_row_weights(np.ones(150))
     with pytest.raises(ParameterError, match="None of the learners sure can learn"):

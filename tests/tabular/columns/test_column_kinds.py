@@ -113,9 +113,13 @@ def test_long_values_are_free_text():
     assert kind_of([f"review number {i} of many" for i in range(100)] * 10) == "text"
 
 
-def test_many_different_values_of_which_some_repeat_are_names_or_titles():
-    assert kind_of([f"w{i}" for i in range(30)] + ["w1"]) == "names"
-    assert kind_of([f"part {i}" for i in range(30)] + ["part 1"]) == "text"
+@pytest.mark.parametrize("name", ["Anna Lee {}", "part {}", "{}"])
+def test_many_short_values_are_names_whether_some_repeat_or_not(name):
+    names = [name.format(chr(97 + i % 26) * 3 + chr(97 + i // 26)) for i in range(60)]
+    assert kind_of([*names, names[1]]) == "names"
+    alone = described(names)
+    assert alone.kind == ("identifier" if name == "{}" else "names")
+    assert alone.feature == ("category" if name == "{}" else "text")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +132,8 @@ def test_sentences_without_spaces_are_text(sentence):
     assert kind_of(cells) == "text"
 
 
-def test_names_of_a_script_without_spaces_are_identifiers():
-    assert kind_of(["张伟", "王秀英", "李娜", "刘洋"]) == "identifier"
+def test_names_of_a_script_without_spaces_are_names():
+    assert kind_of(["张伟", "王秀英", "李娜", "刘洋"]) == "names"
     assert kind_of([f"w{i}" for i in range(15)] + ["w1"]) == "category"
 
 

@@ -101,9 +101,18 @@ def test_a_folder_that_would_run_code_is_refused(folder, tmp_path):
     path.write_text(json.dumps(modules))
     with pytest.raises(ParameterError, match="'evil.Module' would run code"):
         find_text_describer(str(other))
+    path.write_text((folder / "modules.json").read_text())
+    for part, key, value in (
+        ("2_Dense/config.json", "activation_function", "os.abort"),
+        ("router_config.json", "types", {"query": "evil.Module"}),
+    ):
+        (other / part).parent.mkdir(exist_ok=True)
+        (other / part).write_text(json.dumps({key: value}))
+        with pytest.raises(ParameterError, match=r"'(os.abort|evil.Module)' would run code"):
+            find_text_describer(str(other))
+        (other / part).unlink()
     for weights in other.rglob("*.safetensors"):
         weights.unlink()
-    path.write_text((folder / "modules.json").read_text())
     with pytest.raises(ParameterError, match="no weights"):
         find_text_describer(str(other))
     path.unlink()

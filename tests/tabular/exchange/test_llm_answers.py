@@ -28,7 +28,7 @@ def read(*records, labels=("cat", "dog", "cow"), **options):
 
 def weights(*records, **options):
     """Return what the first row is read as."""
-    cell = read(*records, **options).frame["label"].iloc[0]
+    cell = read(*records, **options).frame["label"].fillna("").iloc[0]
     pairs = (piece.rpartition(":") for piece in cell.split("|") if piece)
     return {name: float(weight) for name, _, weight in pairs}
 
@@ -110,12 +110,36 @@ TOKEN = {
         ({"answer": '```json\n{"cat": 0.6, "dog": 0.2}\n```'}, {"cat": 0.75, "dog": 0.25}),
         ({"answers": ["Label: cat\nConfidence: 60%", "Label: dog\nConfidence: 20%"]}, None),
         ({"answers": {"gpt": ["cat", "cat", "cat"], "llama": "dog"}}, {"cat": 0.75, "dog": 0.25}),
+        ({"answer": '{"cat": "60%", "dog": "20%"}'}, None),
+        ({"answers": {"cat": math.log(0.6), "dog": math.log(0.2)}}, None),
+        ({"answers": [{"label": "cat", "rank": "1"}, {"label": "dog", "rank": "3"}]}, None),
+        ({"labels": ["cat", "dog", "cow"], "scores": [0.6, 0.2, 0.0]}, None),
+        ({"answers": {"labels": ["cat", "dog"], "logprobs": [-1, -1 - math.log(3)]}}, None),
+        (
+            {
+                "choices": [
+                    {
+                        "text": "cat",
+                        "logprobs": {
+                            "tokens": ["cat"],
+                            "top_logprobs": [{" cat": math.log(0.6), "dog": math.log(0.2)}],
+                        },
+                    }
+                ]
+            },
+            None,
+        ),
+        ({"answer": "<think>A dog? No.</think>\n\ncat"}, {"cat": 1}),
+        ({"answer": 'Sure:\n```json\n{"cat": 0.6, "dog": 0.2}\n```\nHope this helps!'}, None),
+        ({"answer": "The answer is a cat. A dog is larger."}, {}),
+        ({"answer": "A dog chases it. Answer: cat"}, {"cat": 1}),
+        ({"answer": '{"label": "cat", "score": -1}'}, {"cat": 1}),
         (REPLY, {"cat": 0.5, "dog": 0.5}),
         (TOKEN, {"cat": 0.75, "dog": 0.25}),
     ],
 )
 def test_every_form_of_answers_becomes_weights(record, expected):
-    expected = expected or {"cat": 0.75, "dog": 0.25}
+    expected = {"cat": 0.75, "dog": 0.25} if expected is None else expected
     assert weights(record) == pytest.approx(expected, abs=1e-5)
 
 
@@ -164,31 +188,13 @@ def test_what_is_written_is_read_back_as_the_same_shares():
     assert sets.prior().toarray().round(4).tolist() == [[0.3333, 0.6667]]
 
 
-# ---- wordings
-
-
-@pytest.mark.parametrize(
-    ("wording", "label"),
-    [
-        *(("Cat", "cat"), ("cats.", "cat"), ("**Dog**", "dog"), ("It's a cat!", "cat")),
-        *(("nyc", "New York"), ("I live in New York, really", "New York"), ("horsse", "horse")),
-        *(("puppy", "puppies"), ("glasses", "glass"), ("C++", "C++"), ("c", "C")),
-        *(("not a cat", None), ("cat or dog", None), ("house", None), ("Unknown", None)),
-        *(("", None), ("...", None), ("category", None), ("x" * 10_000, None)),
-    ],
-)
-def test_a_wording_is_a_label_only_if_it_is_clear(wording, label):
-    labels = dict.fromkeys(["cat", "dog", "York", "horse", "puppies", "glass", "C++", "C"], ())
-    assert match_wordings([wording], {**labels, "New York": ["NYC"]}).labels == (label,)
-
-
 def test_what_is_no_label_is_reported_with_its_count_its_first_row_and_what_may_be_meant():
     imported = read(
         {"answers": ["cat", "NYC"]}, {"answers": ["NYC", "who"]}, labels=["cat", "New York City"]
     )
     said, unlabelled, beliefs = imported.notices
     assert said.startswith(
-        "Left out 3 answers that fit no label: 'NYC' (2 times, first in row 1; did you mean "
+        "Left out 3 answers that are not labels: 'NYC' (2 times, first in row 1; did you mean "
         "'New York City'?); 'who' (1 time, first in row 2)."
     )
     assert unlabelled.startswith("1 row has no answer that is a label, the first is row 2")
@@ -201,6 +207,62 @@ def test_confidences_of_an_answer_are_all_in_per_cent_or_none():
     answers = [{"label": "cat", "confidence": 1}, {"label": "dog", "confidence": 99}]
     imported = read({"answers": answers}, labels=["cat", "dog"])
     assert imported.frame["label"].tolist() == ["cat:0.01|dog:0.99"]
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(1, 1), (5, 5), (9, 10), (80, 100)])
+def test_confidences_of_all_lines_are_on_one_scale(largest, scale):
+    lines = [
+        {"id": 1, "response": "cat", "confidence": 1},
+        {"id": 1, "response": "dog"},
+        {"id": 2, "response": "cow", "confidence": largest},
+    ]
+    assert weights(*lines)["cat"] == pytest.approx(1 / (1 + scale), abs=1e-5)
+
+
+def test_confidences_in_words_are_not_used_and_people_are_told():
+    answers = [{"label": "cat", "confidence": "high"}, {"label": "dog", "confidence": "low"}]
+    imported = read({"answers": answers})
+    assert imported.frame["label"].tolist() == ["cat:0.5|dog:0.5"]
+    assert "Confidences in words, such as 'high' (row 1), are not used" in imported.notices[0]
+
+
+def test_what_differs_between_the_lines_of_an_item_is_left_out_and_gaps_are_filled():
+    imported = read(
+        {"id": 1, "size": None, "seconds": 3, "answer": "cat"},
+        {"id": 1, "size": 4, "seconds": 5, "answer": "dog"},
+        {"id": 2, "size": 6, "seconds": 1, "answer": "dog"},
+    )
+    assert imported.frame.columns.tolist() == ["id", "size", "label"]
+    assert imported.frame["size"].tolist() == [4, 6]
+    assert "Left out 'seconds', which differs between lines of one item." in imported.notices
+
+
+def test_a_label_beside_the_answers_is_kept():
+    imported = read({"label": "gold", "answers": ["cat"]}, {"label": "old", "answers": ["dog"]})
+    assert imported.frame["label"].tolist() == ["gold", "old"]
+    assert imported.frame["candidate_labels"].tolist() == ["cat:1", "dog:1"]
+    assert imported.options() == {"labels": ["candidate_labels"]}
+
+
+def test_the_item_of_a_batch_has_the_name_that_its_maker_gave():
+    lines = [{**REPLY, "id": f"batch_{n}", "custom_id": name} for n, name in enumerate("aab")]
+    imported = read(*lines)
+    assert imported.id == "custom_id"
+    assert imported.frame["custom_id"].tolist() == ["a", "b"]
+
+
+def test_an_item_that_no_model_answered_is_kept_among_annotators():
+    imported = read(
+        {"id": 1, "model": "A", "answer": "cat"}, {"id": 2, "model": "A", "answer": None},
+        by_model=True,
+    )  # fmt: skip
+    assert imported.frame["item"].tolist() == ["1", "2"]
+    assert imported.frame["label"].fillna("").tolist() == ["cat", ""]
+
+
+def test_numbers_are_labels_however_a_file_writes_them():
+    imported = read({"answer": 1}, {"answer": None}, {"answer": 2.0}, labels=["1", "2"])
+    assert imported.frame["label"].fillna("").tolist() == ["1:1", "", "2:1"]
 
 
 def test_a_weight_beside_several_answers_is_a_column_like_any_other():
@@ -234,15 +296,6 @@ def test_a_label_list_has_other_words_for_labels(tmp_path):
         read_label_list(path)
 
 
-def test_labels_that_cannot_be_told_apart_are_refused():
-    with pytest.raises(ParameterError, match=r"stands for both 'New York' and 'new-york'"):
-        match_wordings(["a"], ["New York", "new-york"])
-    with pytest.raises(ParameterError, match="no letters"):
-        match_wordings(["a"], ["!"])
-    with pytest.raises(ParameterError, match="No label is known"):
-        match_wordings(["a", "b"])
-
-
 # ---- bad input
 
 
@@ -252,7 +305,8 @@ def test_labels_that_cannot_be_told_apart_are_refused():
         ({"id": 1, "text": "a"}, "has no answers"),
         ({"answers": []}, "has no answers"),
         ({"answers": [{"label": "cat", "probability": -1}]}, "in row 1 .* not 0 or more: -1"),
-        ({"answers": [{"label": "cat", "probability": "high"}]}, "not a number: 'high'"),
+        ({"answers": {"cat": 1e308, "dog": 1e308}}, "not 0 or more: 1e+"),
+        ('{"answer": "cat", "score": 1' + "0" * 400 + "}", "not 0 or more: 100"),
         ({"answers": [{"label": "cat", "logprob": 2}]}, "above 0: 2"),
         ({"answers": [{"label": "cat", "rank": 0}]}, "not a number from 1: 0"),
         (
@@ -300,6 +354,10 @@ def test_a_text_made_to_take_long_is_read_in_time_proportional_to_it():
         "-" * 100_000,
         "answer: " * 50_000,
         "9% " * 50_000,
+        "! " * 50_000,
+        "</think>" * 20_000,
+        "```" * 50_000,
+        ". answer " * 20_000,
     ):
         match_wordings([w for _, said in said_in(text) for w, _ in said.wordings], ["cat", "dog"])
 

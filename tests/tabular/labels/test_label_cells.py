@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig.tabular.labels.label_cells import CellReader, LabelProblem
+from disambig.tabular.labels.label_cells import CellReader, LabelProblem, write_cells, write_weights
 from disambig.tabular.table_cells import distinct_cells, text_of, texts_of
 
 
@@ -151,3 +151,11 @@ def test_distinct_cells_tell_one_from_true_and_texts_from_numbers():
 def test_distinct_cells_of_every_kind_of_text_column(kind):
     codes, cells = distinct_cells(pd.Series(["b", "a", None, "b"], dtype=kind))
     assert (codes.tolist(), cells) == ([0, 1, 2, 0], ["b", "a", None])
+
+
+def test_labels_that_are_percentages_are_written_so_that_they_are_read_back():
+    shares = [{"5%": 0.75, "10%": 0.25}, {"10%": 1.0}]
+    one, other = write_weights(shares, ["10%", "5%"])
+    assert read(one, other) == ((), (("5%", 0.75), ("10%", 0.25)), ())
+    one, other = write_cells([["5%", "10%"], ["5%"]], ["10%", "5%"])
+    assert read(one, other) == (("5%", "10%"), (), ())

@@ -27,12 +27,14 @@ from disambig.methods.auto.learners import (
     LINEAR_OF_WORDS,
     Learners,
     Task,
+    Views,
     can_learn,
     deal_judged_rows,
     default_learners,
     fit_mixes,
     seconds_of,
     takes_sparse,
+    width_of,
 )
 from disambig.methods.base import MethodCard, PartialLabelClassifier
 from disambig.methods.class_weights import ClassWeight, check_class_weight
@@ -64,9 +66,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     learners : sequence of str, default=("em", "sure", "forest", "boosting", "ncpd_plus")
         Names of methods. Those that cannot learn the data at hand (weights of rows or classes, very
         many rows) are left out. Of sparse features, such as words, linear learners get all, and the
-        others a truncated SVD beside columns that most rows fill, or that are 1 where they are not
-        0. By default "clpl" then takes the place of "em", and where all others are positive, as
-        those of words, trees and networks are left out.
+        others a truncated SVD (trees 20 directions, the rest 200) beside columns that most rows
+        fill, or that are 1 where they are not 0. By default "clpl" then takes the place of "em",
+        and where all others are positive, as those of words, trees and networks are left out.
     time_budget : float, optional
         Seconds that training may take. Before it starts, the time of every learner is estimated,
         and the quickest are taken as long as there is time; one is always trained. The result then
@@ -227,11 +229,9 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _task_of_able(self, X: Features, candidates: CandidateLabels) -> Task:
         """Return what is to be learned, by all learners that can learn these rows."""
         learners = self._able_learners(X, candidates)
-        self._reduction = reduced = None
-        if sparse.issparse(X) and not all(map(takes_sparse, learners)):
-            self._reduction = Reduction.fit(X)
-            reduced = self._reduction.apply(X)
-        return Task(X, candidates, self._folds(candidates), learners, reduced)
+        must_reduce = sparse.issparse(X) and not all(map(takes_sparse, learners))
+        self._reduction = Reduction.fit(X) if must_reduce else None
+        return Task(Views(X, self._reduction), candidates, self._folds(candidates), learners)
 
     def _folds(self, candidates: CandidateLabels) -> IntArray:
         return deal_judged_rows(candidates, self.n_folds, self._seeds()[0])
@@ -292,11 +292,10 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
     def _predict_proba(self, X: Features) -> FloatArray:
         weights = self.selection_.weights
         total: FloatArray = np.zeros((X.shape[0], len(self.classes_)))
-        reduced = None if self._reduction is None else self._reduction.apply(X)
+        views = Views(X, self._reduction)
         for name, member in self.members_.items():
-            rows = X if reduced is None or takes_sparse(name) else reduced
             with member._threads():
-                probabilities = member._predict_proba(rows)
+                probabilities = member._predict_proba(views.of(name))
             calibration = self._calibrations.get(name, Calibration())
             total += weights[name] * calibration.apply(probabilities)
         total /= total.sum(axis=1, keepdims=True)
@@ -361,7 +360,7 @@ class AutoDisambiguator(RowWeightsMixin, PartialLabelClassifier):
         member = method._with_parameters(description["parameters"], **given)
         member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
         if self._reduction is not None and not takes_sparse(name):
-            member.n_features_in_ = self._reduction.width
+            member.n_features_in_ = width_of(name, self._reduction)
         member.candidate_confidence_ = self.candidate_confidence_
         if method._framework == "torch":
             import torch  # heavy, and a mix may be without networks

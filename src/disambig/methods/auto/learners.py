@@ -17,12 +17,15 @@ from disambig.methods.ncpd_plus.selection import ConfigurationScore, Selection, 
 from disambig.methods.registry import get_method
 from disambig.methods.side_by_side import fit_copies, judge_by_others
 from disambig.solvers.calibration import Calibration, calibrate_predictions
+from disambig.solvers.reduction import Reduction
 
 # Linear, kernel, trees of two kinds, networks.
 LEARNERS = ("em", "sure", "forest", "boosting", "ncpd_plus")
 # What is taken instead of the first where features are sparse, such as words: as good or better,
 # and several times as quick.
 LINEAR_OF_WORDS = "clpl"
+# The directions of words that trees get: more of them hide the columns beside words, and take long.
+_TREES, _DIRECTIONS_OF_TREES = ("forest", "boosting"), 20
 # Learners whose time or memory grows too fast: rows, or rows times classes, at the most.
 _MOST_ROWS = {"sure": 5_000}
 _MOST_NUMBERS = {"boosting": 2_000_000, "forest": 50_000_000}
@@ -36,18 +39,42 @@ _FITS_OF_NETWORK_JUDGES = 1.5
 Learners = dict[str, PartialLabelClassifier]
 
 
+class Views:
+    """Rows as each learner takes them: as they came, or dense.
+
+    Parameters
+    ----------
+    X : array
+        The rows.
+    reduction : Reduction, optional
+        What makes them dense, where they are sparse and some learners do not take that.
+    """
+
+    def __init__(self, X: Features, reduction: Reduction | None) -> None:
+        self.X = X
+        self._reduction = reduction
+        self._dense = None if reduction is None else reduction.apply(X)
+
+    def of(self, name: str) -> Features:
+        """Return the rows as a learner takes them."""
+        if self._reduction is None or self._dense is None or takes_sparse(name):
+            return self.X
+        return self._dense[:, : width_of(name, self._reduction)]
+
+
+def width_of(name: str, reduction: Reduction) -> int:
+    """Return how many dense columns a learner gets."""
+    n_few = len(reduction.kept) + _DIRECTIONS_OF_TREES
+    return min(n_few, reduction.width) if name in _TREES else reduction.width
+
+
 class Task(NamedTuple):
     """A table to learn."""
 
-    X: Features
+    views: Views
     candidates: CandidateLabels
     folds: IntArray  # of the rows that learners are compared on; -1 for the others
     learners: Learners  # not fitted yet
-    reduced: FloatArray | None = None  # dense rows, for learners that do not take sparse ones
-
-    def rows_for(self, name: str) -> Features:
-        """Return the features that a learner gets."""
-        return self.X if self.reduced is None or takes_sparse(name) else self.reduced
 
 
 def takes_sparse(name: str) -> bool:
@@ -108,7 +135,7 @@ def deal_judged_rows(candidates: CandidateLabels, n_folds: int, seed: int) -> In
 def seconds_of(task: Task) -> dict[str, float]:
     """Return about how long every learner will take, judging included."""
     return {
-        name: estimate_fit_seconds(learner, task.rows_for(name), task.candidates)
+        name: estimate_fit_seconds(learner, task.views.of(name), task.candidates)
         * (1 + _fits_of_judges(learner, task.folds))
         for name, learner in task.learners.items()
     }
@@ -171,7 +198,7 @@ def calibrate(task: Task, said: Mapping[str, FloatArray]) -> dict[str, Calibrati
     The linear learner of words gives scores rather than probabilities: as they are, it would weigh
     little in the mix, however right it is.
     """
-    if not sparse.issparse(task.X):
+    if not sparse.issparse(task.views.X):
         return {}
     rows = np.flatnonzero(task.folds >= 0)
     sets = task.candidates[rows]
@@ -183,7 +210,7 @@ def _names(tasks: Sequence[Task]) -> list[str]:
 
 
 def _fit_to_all_rows(name: str, tasks: Sequence[Task]) -> None:
-    data = [(task.rows_for(name), task.candidates) for task in tasks]
+    data = [(task.views.of(name), task.candidates) for task in tasks]
     fit_copies([task.learners[name] for task in tasks], data)
 
 
@@ -207,7 +234,7 @@ def judge(tasks: Sequence[Task], *, even_alone: bool = False) -> list[dict[str, 
             continue
         for judges in _judges(learners, tasks):
             tables = [
-                (judge, tasks[n].rows_for(name), tasks[n].candidates, tasks[n].folds)
+                (judge, tasks[n].views.of(name), tasks[n].candidates, tasks[n].folds)
                 for n, judge in judges.items()
             ]
             for n, probabilities in zip(judges, judge_by_others(tables), strict=True):
@@ -227,7 +254,7 @@ def _judges(
 
     numbers = list(copies)
     methods = [copies[n].set_params(checkpoint=None) for n in numbers]
-    data = [(tasks[n].rows_for("ncpd_plus"), tasks[n].candidates) for n in numbers]
+    data = [(tasks[n].views.of("ncpd_plus"), tasks[n].candidates) for n in numbers]
     for of_one_kind in make_judges(methods, data).values():
         yield {numbers[place]: judge for place, judge in of_one_kind.items()}
 

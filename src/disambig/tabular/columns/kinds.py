@@ -48,8 +48,8 @@ BOOLEAN_WORDS = {word: float(word == pair[0]) for pair in _BOOLEAN_PAIRS for wor
 MOST_CATEGORIES = 50
 
 _FEWEST_WORDS_OF_TEXT = 4
-_FEWEST_WORDS_OF_TITLES = 2
-_FEWEST_VALUES_OF_TEXT = 20
+_FEWEST_WORDS_OF_NAMES = 2
+_FEWEST_VALUES_OF_NAMES = 20
 # Of scripts without spaces: about how many letters a word has, Chinese and Japanese, and Thai, Lao,
 # Khmer, Burmese and Tibetan.
 _LETTERS_OF_WORD = {
@@ -226,11 +226,12 @@ def _kind_of_strings(cells: ColumnValues, codes: IntArray, strings: list[str]) -
     shared = len(strings) <= MOST_CATEGORIES and not mostly_distinct
     if n_words >= _FEWEST_WORDS_OF_TEXT and not shared:
         return ColumnKind("text", "text", remark=remark)
-    if len(strings) == n_present and n_present > 1:
+    all_differ = 1 < len(strings) == n_present
+    if all_differ and (remark or n_words < _FEWEST_WORDS_OF_NAMES):
         return ColumnKind("identifier", "category", remark=remark)
-    if mostly_distinct and len(strings) > _FEWEST_VALUES_OF_TEXT:
-        kind: Kind = "names" if remark or n_words < _FEWEST_WORDS_OF_TITLES else "text"
-        return ColumnKind(kind, "text", remark=remark)
+    # A first and a last name say little, and as a text they would outweigh everything beside them.
+    if all_differ or (mostly_distinct and len(strings) > _FEWEST_VALUES_OF_NAMES):
+        return ColumnKind("names", "text", remark=remark)
     return ColumnKind("category", "category", remark=remark)
 
 

@@ -24,6 +24,7 @@ from disambig.tabular.columns.plan_notices import (
     leakage_notices,
     no_features_message,
     notices_of_kinds,
+    text_notices,
     unusable_message,
     unusable_notices,
     writing_notices,
@@ -253,6 +254,7 @@ def plan_columns(
         *leakage_notices(leaking, results),
         *unusable_notices(unusable),
         *writing_notices(kinds, plan.names),
+        *text_notices(plan, named=texts),
         *notices_of_kinds(kinds, set(plan.names)),
         *described_notices(plan),
     ]

@@ -1,11 +1,12 @@
 """What people are told of columns: which were left out and why, and what was guessed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from disambig._core.messages import join_names, option, printable
 from disambig.tabular.columns.cells import UnusableColumnError
 from disambig.tabular.columns.kinds import ColumnKind
 from disambig.tabular.columns.numbers import PLAIN
+from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.table_cells import UNNAMED
 
 _MOST_REMARKS = 5
@@ -69,9 +70,11 @@ def no_features_message(kinds: dict[str, ColumnKind], unusable: list[UnusableCol
     ]
     reasons = filter(None, [join_names(left_out, most=4), _what_they_hold(unusable)])
     remark = next((f" {kind.remark}" for kind in kinds.values() if kind.remark), "")
+    has_names = any(kind.kind == "names" for kind in kinds.values())
+    words = f", or learn from the words of a column: {option('text')}" if has_names else ""
     return (
         f"{start} Got none: {'; '.join(reasons)}. Add features, or choose some: "
-        f"{option('features')}.{remark}"
+        f"{option('features')}{words}.{remark}"
     )
 
 
@@ -86,6 +89,22 @@ def writing_notices(kinds: dict[str, ColumnKind], used: Sequence[str]) -> list[s
         return []
     clauses = (f"in {join_names(names)} like {example}" for example, names in by_example.items())
     return [f"Numbers are read as they are written: {'; '.join(clauses)}."]
+
+
+def text_notices(plan: ColumnPlan, *, named: Collection[str]) -> list[str]:
+    """Say which columns were recognised as text, where there are others, which they may hide."""
+    texts = [each.name for each in plan.columns if each.kind == "text" and each.is_string]
+    names = [name for name in texts if name not in named]
+    if not names or len(texts) == len(plan.columns):
+        return []
+    one = len(names) == 1
+    what, it_is = (
+        ("text: its words are", "it is") if one else ("texts: their words are", "they are")
+    )
+    return [
+        f"Read {join_names(map(repr, names))} as {what} features. If {it_is} something else, use "
+        f"{option('ignore')}."
+    ]
 
 
 def leakage_notices(leaking: Sequence[str], results: Sequence[str]) -> list[str]:
@@ -130,6 +149,7 @@ def _left_out_notice(kind: str, names: list[str]) -> str:
     start = f"Left out {join_names(shown)}, which {_WHY_LEFT_OUT[kind][not one]}"
     if kind not in LEAKING:
         return f"{start}: nothing can be learned from {them}."
-    return (
-        f"{start}, because {they} can give the label away; use {option('features')} to keep {them}."
-    )
+    keep = f"use {option('features')} to keep {them}"
+    if kind == "names":
+        keep = f"use {option('text')} to learn from {'its' if one else 'their'} words"
+    return f"{start}, because {they} can give the label away; {keep}."

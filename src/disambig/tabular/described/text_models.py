@@ -1,6 +1,6 @@
 """Describers of texts: pretrained models of sentence-transformers, from a folder or by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ _MOST_CHARACTERS = 20_000
 _FILES = (".json", ".txt", ".model", ".safetensors")
 _WEIGHTS = "*.safetensors"
 _MODULES, _LARGEST = "modules.json", 1_000_000
+# Where parts of a model name classes. Some versions of the library import and call them, whatever
+# they are.
+_CONFIGURATIONS = ("config.json", "router_config.json")
+_CLASS_KEYS = ("type", "types", "activation_function")
+_OURS = ("sentence_transformers.", "torch.nn.")
 _OWNER = "sentence-transformers"
 
 
@@ -113,9 +118,22 @@ def _check_modules(name: str, folder: Path) -> None:
         part.get("type") if isinstance(part, dict) else None
         for part in (modules if isinstance(modules, list) else [None])
     ]
-    strange = [each for each in types if not str(each).startswith("sentence_transformers.")]
+    strange = [each for each in types if not str(each).startswith(_OURS[0])]
+    for path in (path for file in _CONFIGURATIONS for path in sorted(folder.rglob(file))):
+        content = read_small_file(path, lambda reason: _refused(name, reason), largest=_LARGEST)
+        of_part = parse_json(content, lambda reason: _refused(name, reason))
+        strange += [each for each in _classes_in(of_part) if not each.startswith(_OURS)]
     if strange:
         raise _refused(name, f"its part {quote_value(strange[0])} would run code")
+
+
+def _classes_in(value: Any) -> Iterator[str]:
+    """Yield the classes that the configuration of a part names; "gelu" is a name, not a class."""
+    given = [value.get(key) for key in _CLASS_KEYS] if isinstance(value, dict) else []
+    for each in given:
+        for one in each.values() if isinstance(each, dict) else [each]:
+            if isinstance(one, str) and "." in one:
+                yield one
 
 
 def _fingerprint(folder: Path) -> str:

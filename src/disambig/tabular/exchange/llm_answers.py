@@ -12,10 +12,16 @@ from typing import Any
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.messages import join_names, option, row_count, row_name
+from disambig._core.messages import join_names, option, quote_value, row_count, row_name
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.registry import ReadOptions
-from disambig.tabular.exchange.said import ANSWER_KEYS, SCORE_KEYS, Said, said_in
+from disambig.tabular.exchange.said import (
+    ANSWER_KEYS,
+    LISTS_OF_SCORES,
+    SCORE_KEYS,
+    Said,
+    said_in,
+)
 from disambig.tabular.exchange.wordings import MatchedWordings, match_wordings
 from disambig.tabular.files.content import FileContent, find_content
 from disambig.tabular.files.json_lines import read_json_lines
@@ -23,9 +29,14 @@ from disambig.tabular.labels.label_cells import write_cells, write_weights
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.table_cells import is_collection, text_of
 
-_ID_KEYS = ("id", "item", "item_id", "custom_id", "key", "uid", "row")
+# Interfaces that answer in batches give every line an id of its own beside that of the item.
+_ID_KEYS = ("custom_id", "id", "item", "item_id", "key", "uid", "row")
 _MODEL_KEYS = ("model", "annotator", "llm", "answered_by")
 _LABEL, _ITEM, _MODEL = "label", "item", "model"
+# What the column of candidates is called where a line has a "label" beside its answers.
+_OTHER_LABEL = "candidate_labels"
+# Confidences as models state them are all of the smallest of these that none of them exceeds.
+_SCALES = (1.0, 5.0, 10.0, 100.0)
 # Weights are written so that a label that was named once in a thousand answers is still there.
 _DIGITS = 6
 _BELIEFS_NOTICE = (
@@ -41,6 +52,16 @@ class _Item:
     row: int
     others: dict[str, Any]  # columns beside the answers
     said: dict[str, list[Said]] = field(default_factory=dict)
+    differing: set[str] = field(default_factory=set)  # columns that differ between its lines
+
+    def add_columns(self, others: Mapping[str, Any]) -> None:
+        """Take what another line of the item says about it."""
+        for column, value in others.items():
+            before = text_of(self.others.get(column))
+            if before is None:
+                self.others[column] = value
+            elif text_of(value) not in (before, None):
+                self.differing.add(column)
 
 
 def read_llm_answers(
@@ -53,8 +74,8 @@ def read_llm_answers(
 
     Every answer counts alike, and shares its weight among the labels that it names, by
     probabilities, percentages, log-probabilities or ranks (the second counts half, the third a
-    third) where it has some. The weights of an item add up to 1. What fits no label is left out and
-    reported; an item without any label is unlabelled.
+    third) where it has some. The weights of an item add up to 1. What is not a label is left out
+    and reported; an item without any label is unlabelled.
 
     Parameters
     ----------
@@ -104,6 +125,8 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
     lines = every_line[0] if len(every_line) == 1 else pd.concat(every_line, ignore_index=True)
     lines = _with_one_column_of_answers(lines)
     items, id_column = _items_of(lines, content.name)
+    differing = _without_differing(items)
+    _put_on_one_scale(items)
     every = [
         (item.row, each) for item in items.values() for said in item.said.values() for each in said
     ]
@@ -117,13 +140,20 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
         [wording for _, wording in flat], labels, rows=[row for row, _ in flat]
     )
     label_of = dict(zip((wording for _, wording in flat), matched.labels, strict=True))
+    label = _OTHER_LABEL if any(_LABEL in item.others for item in items.values()) else _LABEL
     make = _long_table if by_model else _weighted_table
-    frame, unlabelled = make(items, label_of, matched)
-    notices = list(matched.notices())
+    frame, cells, unlabelled = make(items, label_of, matched)
+    frame[label] = cells
+    notices = [*matched.notices(), *_notices_of_words(every)]
+    if differing:
+        they = "differs" if len(differing) == 1 else "differ"
+        notices.append(
+            f"Left out {join_names(map(repr, differing))}, which {they} between lines of one item."
+        )
     if labels is None:
         notices.append(
             f"The labels are those that many answers agree on: {join_names(matched.names)}. Give a "
-            "list if they are others (--label-list, in Python labels=)."
+            "list if they are others (--label-list of 'disambig import', in Python labels=)."
         )
     if unlabelled:
         notices.append(
@@ -131,9 +161,9 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
             f"that is a label, the first is {row_name(unlabelled[0])}: unlabelled."
         )
     if by_model:
-        return Imported(frame, LongLabels(_ITEM, _LABEL, _MODEL), _ITEM, tuple(notices))
+        return Imported(frame, LongLabels(_ITEM, label, _MODEL), _ITEM, tuple(notices))
     notices.append(_BELIEFS_NOTICE)
-    return Imported(frame, LabelColumns(columns=(_LABEL,)), id_column, tuple(notices))
+    return Imported(frame, LabelColumns(columns=(label,)), id_column, tuple(notices))
 
 
 def _with_one_column_of_answers(lines: pd.DataFrame) -> pd.DataFrame:
@@ -153,10 +183,9 @@ def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | N
     answer_columns = [key for key in ANSWER_KEYS if key in lines.columns]
     if answer_columns:
         first = lines[answer_columns[0]]
-        scores = [key for key in SCORE_KEYS if key in lines.columns]
-        # Beside several answers, a weight or a position is something else.
-        several = any(map(is_collection, first))
-        answer_columns = [answer_columns[0], *([] if several else scores)]
+        # Beside several answers, a weight or a position is something else, but not a list of them.
+        scores = LISTS_OF_SCORES if any(map(is_collection, first)) else SCORE_KEYS
+        answer_columns = [answer_columns[0], *(key for key in scores if key in lines.columns)]
     else:
         answer_columns = _columns_of_probabilities(lines, {id_column, model_column})
     items: dict[str, _Item] = {}
@@ -168,15 +197,14 @@ def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | N
                 f"column {id_column!r}. Fill it in."
             )
         model = None if model_column is None else text_of(record[model_column])
-        item = items.get(key)
-        if item is None:
-            others = {
-                column: value
-                for column, value in record.items()
-                if column not in (*answer_columns, model_column, _LABEL)
-                and not is_collection(value)
-            }
-            item = items[key] = _Item(row, others)
+        others = {
+            column: value
+            for column, value in record.items()
+            if column not in (*answer_columns, model_column) and not is_collection(value)
+        }
+        item = items.setdefault(key, _Item(row, others))
+        if item.row != row:
+            item.add_columns(others)
         given = {column: record[column] for column in answer_columns}
         try:
             answers = list(said_in(given[answer_columns[0]] if len(given) == 1 else given))
@@ -184,9 +212,46 @@ def _items_of(lines: pd.DataFrame, name: str) -> tuple[dict[str, _Item], str | N
             raise TableError(
                 f"The answers in {row_name(row)} of {name} cannot be read: {problem}. Correct it."
             ) from None
+        if not answers:
+            item.said.setdefault(model or "", [])
         for of_model, said in answers:
             item.said.setdefault(of_model or model or "", []).append(said)
     return items, id_column
+
+
+def _without_differing(items: Mapping[str, _Item]) -> list[str]:
+    """Leave out columns that say something of a line, not of its item, and return their names."""
+    differing = set().union(*(item.differing for item in items.values()))
+    for item in items.values() if differing else ():
+        item.others = {name: each for name, each in item.others.items() if name not in differing}
+    return sorted(differing)
+
+
+def _put_on_one_scale(items: Mapping[str, _Item]) -> None:
+    """Make confidences comparable: those of 5, of 10 or in per cent become shares of 1."""
+    answers = [answers for item in items.values() for answers in item.said.values()]
+    stated = [weight for of in answers for s in of if s.stated for _, weight in s.wordings]
+    largest = max(stated, default=0.0)
+    scale = next((scale for scale in _SCALES if largest <= scale), largest)
+    for of_model in answers if scale > 1 else ():
+        of_model[:] = [
+            said._replace(wordings=[(w, weight / scale) for w, weight in said.wordings])
+            if said.stated
+            else said
+            for said in of_model
+        ]
+
+
+def _notices_of_words(every: Sequence[tuple[int, Said]]) -> list[str]:
+    """Say which confidences are words."""
+    words = [(row, said.in_words) for row, said in every if said.in_words is not None]
+    if not words:
+        return []
+    row, first = words[0]
+    return [
+        f"Confidences in words, such as {quote_value(first)} ({row_name(row)}), are not used: such "
+        "answers count in full."
+    ]
 
 
 def _columns_of_probabilities(lines: pd.DataFrame, others: set[str | None]) -> list[str]:
@@ -198,8 +263,8 @@ def _columns_of_probabilities(lines: pd.DataFrame, others: set[str | None]) -> l
 
 def _weighted_table(
     items: Mapping[str, _Item], label_of: Mapping[str, str | None], matched: MatchedWordings
-) -> tuple[pd.DataFrame, list[int]]:
-    """Return a row for each item, with its labels and their weights."""
+) -> tuple[pd.DataFrame, Any, list[int]]:
+    """Return a row for each item; its labels with their weights; and who has none."""
     rows, unlabelled = [], []
     for item in items.values():
         weights: dict[str, float] = {}
@@ -211,14 +276,13 @@ def _weighted_table(
         if not weights:
             unlabelled.append(len(rows) - 1)
     frame = pd.DataFrame([item.others for item in items.values()])
-    frame[_LABEL] = _cells(write_weights(rows, matched.names), rows)
-    return frame, unlabelled
+    return frame, _cells(write_weights(rows, matched.names), rows), unlabelled
 
 
 def _long_table(
     items: Mapping[str, _Item], label_of: Mapping[str, str | None], matched: MatchedWordings
-) -> tuple[pd.DataFrame, list[int]]:
-    """Return a row for each item and model, with all labels that it named."""
+) -> tuple[pd.DataFrame, Any, list[int]]:
+    """Return a row for each item and model; all labels that it named; and which item has none."""
     rows, sets, unlabelled = [], [], []
     for place, (key, item) in enumerate(items.items()):
         named = False
@@ -231,9 +295,7 @@ def _long_table(
             named = named or bool(labels)
         if not named:
             unlabelled.append(place)
-    frame = pd.DataFrame(rows)
-    frame[_LABEL] = _cells(write_cells(sets, matched.names), sets)
-    return frame, unlabelled
+    return pd.DataFrame(rows), _cells(write_cells(sets, matched.names), sets), unlabelled
 
 
 def _cells(written: Sequence[str], labels: Sequence[Any]) -> Any:

@@ -30,8 +30,8 @@ _MOST_PIECES = 2**16
 _JSON_STARTS = ("[", "{")
 _PYTHON_STARTS = (*_JSON_STARTS, "(", EMPTY_SET)
 _IF_LITERAL = f"If these signs belong to your labels, use {LITERAL_OPTION}."
-# In a label, it would be read as a separator, a weight, a "not" or JSON.
-_NEEDS_JSON = re.compile(r"[|:]|^[!\[{]|^\s|\s$")
+# In a label, it would be read as a separator, a weight, a percentage, a "not" or JSON.
+_NEEDS_JSON = re.compile(r"[|:%]|^[!\[{]|^\s|\s$")
 
 
 class LabelProblem(Exception):  # noqa: N818  # not for users, who get a TableError that names the row
