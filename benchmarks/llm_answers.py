@@ -172,8 +172,9 @@ def _answers(asked: Asked, sets: CandidateLabels) -> dict[str, float]:
     """Return how good the answers are, before anything is learned."""
     wordings = [wording for line in asked.lines for wording in line["answers"]]
     meant = [label for line in asked.said for label in line]
-    labels = match_wordings(wordings, asked.names).labels
-    understood = [(label or "") == was for label, was in zip(labels, meant, strict=True)]
+    matched = match_wordings(wordings, asked.names).candidates
+    labels = ["|".join(each) for each in matched]
+    understood = [label == was for label, was in zip(labels, meant, strict=True)]
     n_rows = len(asked.truth)
     first = {}
     for number, model in enumerate(("A", "B")):
@@ -185,12 +186,7 @@ def _answers(asked: Asked, sets: CandidateLabels) -> dict[str, float]:
         "rows": n_rows,
         "understood": float(np.mean(understood)),
         "wrongly": float(
-            np.mean(
-                [
-                    label is not None and label != was
-                    for label, was in zip(labels, meant, strict=True)
-                ]
-            )
+            np.mean([label not in ("", was) for label, was in zip(labels, meant, strict=True)])
         ),
         **first,
         "most frequent": float((weights.argmax(axis=1) == columns).mean()),

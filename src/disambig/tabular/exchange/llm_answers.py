@@ -139,10 +139,10 @@ def read_llm_export(contents: Sequence[FileContent], options: ReadOptions) -> Im
     matched = match_wordings(
         [wording for _, wording in flat], labels, rows=[row for row, _ in flat]
     )
-    label_of = dict(zip((wording for _, wording in flat), matched.labels, strict=True))
+    labels_of = dict(zip((wording for _, wording in flat), matched.candidates, strict=True))
     label = _OTHER_LABEL if any(_LABEL in item.others for item in items.values()) else _LABEL
     make = _long_table if by_model else _weighted_table
-    frame, cells, unlabelled = make(items, label_of, matched)
+    frame, cells, unlabelled = make(items, labels_of, matched)
     frame[label] = cells
     notices = [*matched.notices(), *_notices_of_words(every)]
     if differing:
@@ -262,14 +262,14 @@ def _columns_of_probabilities(lines: pd.DataFrame, others: set[str | None]) -> l
 
 
 def _weighted_table(
-    items: Mapping[str, _Item], label_of: Mapping[str, str | None], matched: MatchedWordings
+    items: Mapping[str, _Item], labels_of: Mapping[str, Sequence[str]], matched: MatchedWordings
 ) -> tuple[pd.DataFrame, Any, list[int]]:
     """Return a row for each item; its labels with their weights; and who has none."""
     rows, unlabelled = [], []
     for item in items.values():
         weights: dict[str, float] = {}
         for said in (each for of_model in item.said.values() for each in of_model):
-            for label, weight in _labels_in(said, label_of).items():
+            for label, weight in _labels_in(said, labels_of).items():
                 weights[label] = weights.get(label, 0.0) + weight
         total = sum(weights.values())
         rows.append({label: round(weight / total, _DIGITS) for label, weight in weights.items()})
@@ -280,7 +280,7 @@ def _weighted_table(
 
 
 def _long_table(
-    items: Mapping[str, _Item], label_of: Mapping[str, str | None], matched: MatchedWordings
+    items: Mapping[str, _Item], labels_of: Mapping[str, Sequence[str]], matched: MatchedWordings
 ) -> tuple[pd.DataFrame, Any, list[int]]:
     """Return a row for each item and model; all labels that it named; and which item has none."""
     rows, sets, unlabelled = [], [], []
@@ -288,7 +288,7 @@ def _long_table(
         named = False
         for model, answers in item.said.items():
             labels = dict.fromkeys(
-                label for said in answers for label in _labels_in(said, label_of)
+                label for said in answers for label in _labels_in(said, labels_of)
             )
             rows.append({**item.others, _ITEM: key, _MODEL: model or "model"})
             sets.append(list(labels))
@@ -304,12 +304,12 @@ def _cells(written: Sequence[str], labels: Sequence[Any]) -> Any:
     return pd.array(cells, dtype="str")
 
 
-def _labels_in(said: Said, label_of: Mapping[str, str | None]) -> dict[str, float]:
+def _labels_in(said: Said, labels_of: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """Return the labels in an answer, whose weights add up to 1 or less: it may not be sure."""
     weights: dict[str, float] = {}
     for wording, weight in said.wordings:
-        label = label_of[wording]
-        if label is not None and weight > 0:
-            weights[label] = weights.get(label, 0.0) + weight
+        labels = labels_of[wording]
+        for label in labels if weight > 0 else ():
+            weights[label] = weights.get(label, 0.0) + weight / len(labels)
     total = max(1.0, sum(weights.values()))
     return {label: weight / total for label, weight in weights.items()}

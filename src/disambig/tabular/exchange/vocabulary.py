@@ -33,14 +33,19 @@ _NEGATIONS = frozenset({
 _OUTSIDE_NUMBERS = re.compile(
     r"(?<!\d)[.,]|[.,](?!\d)|(?<=\w)-|-(?!\d)|[<>\u2264\u2265](?!=?\d)|(?<![<>])="
 )
+# Between labels one of which is meant; "2/3" is a number, or a mark out of three.
+_OR = re.compile(r"(?<!\d)[,;/|\n]|[,;/|\n](?!\d)|\bor\b", re.IGNORECASE)
+_BEFORE_A_LABEL = re.compile(
+    r"\s*(?:(?:an?|the|maybe|perhaps|possibly|probably|rather|even)\s+)*", re.IGNORECASE
+)
 # A language such as C++ or C# is more than its letters.
 _KEPT = frozenset("+#.,-<>=\u2264\u2265")
 
 
 class Meaning(NamedTuple):
-    """The label that a wording means, if it is clear, and whether that is misspelled."""
+    """What a wording means."""
 
-    label: str | None
+    labels: tuple[str, ...] = ()  # one of these; nearly always it is one, none if it is not clear
     is_misspelled: bool = False
 
 
@@ -89,19 +94,39 @@ class Vocabulary:
         return cls(tuple(given), label_by_words, by_singular, by_beginning, most_words)
 
     def meaning_of(self, wording: str) -> Meaning:
-        """Return the label that a wording means, if it is clear."""
+        """Return the label that a wording means, or several if it lists them."""
         if len(wording) > _LONGEST:
-            return Meaning(None)
+            return Meaning()
         folded = fold(wording)
-        if folded in self.label_by_words:
-            return Meaning(self.label_by_words[folded])
-        same = self.by_singular.get(singular(folded))
-        if same is not None:
+        same = self._labels_of(folded)
+        if same:
             return Meaning(_only_one(same))
         slips = self._one_letter_off(folded)
         if slips:
             return Meaning(_only_one(slips), is_misspelled=True)
-        return Meaning(_only_one(self._inside(folded.split())))
+        return Meaning(_only_one(self._inside(folded.split())) or self.listed_in(wording))
+
+    def listed_in(self, wording: str) -> tuple[str, ...]:
+        """Return the labels of "It is a cat or a dog"; none if it is not a list of labels.
+
+        Only before the first there may be other words: "a cat, as dogs are larger" lists nothing.
+        """
+        parts = [part for part in _OR.split(wording) if part.strip()]
+        if len(parts) < 2:
+            return ()
+        found = [
+            self._labels_of(fold(part)) or self._labels_of(fold(_BEFORE_A_LABEL.sub("", part, 1)))
+            for part in parts
+        ]
+        found[0] = found[0] or self._inside(fold(parts[0]).split())
+        labels = dict.fromkeys(label for each in found for label in each)
+        return tuple(labels) if all(len(each) == 1 for each in found) else ()
+
+    def _labels_of(self, folded: str) -> Collection[str]:
+        """Return the labels that words are, but for a plural."""
+        if folded in self.label_by_words:
+            return (self.label_by_words[folded],)
+        return self.by_singular.get(singular(folded), ())
 
     def _inside(self, words: list[str]) -> set[str]:
         """Return the labels in a sentence; none if it may say what is not the case."""
@@ -156,8 +181,8 @@ class Vocabulary:
         return by_initials[0] if by_initials else None
 
 
-def _only_one(labels: Collection[str]) -> str | None:
-    return next(iter(labels)) if len(labels) == 1 else None
+def _only_one(labels: Collection[str]) -> tuple[str, ...]:
+    return tuple(labels) if len(labels) == 1 else ()
 
 
 def _is_slip(one: str, other: str) -> bool:

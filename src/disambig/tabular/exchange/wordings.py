@@ -47,7 +47,8 @@ class UnmatchedWording:
 class MatchedWordings:
     """What answers mean."""
 
-    labels: tuple[str | None, ...]  # of every answer, None where it does not mean one
+    # Of every answer the labels of which it means one: nearly always one, none if it is not clear.
+    candidates: tuple[tuple[str, ...], ...]
     names: tuple[str, ...]  # the label list
     # The most frequent first.
     unmatched: tuple[UnmatchedWording, ...] = field(repr=False)
@@ -89,7 +90,8 @@ def match_wordings(
 
     A wording is a label if it is the same but for capitals, punctuation and a plural; if it is one
     letter off one label and no other; or if exactly one label is in it, and no word such as "not"
-    beside it. Anything else is reported, and never taken for a new label.
+    beside it. "A cat or a dog" means one of two labels. Anything else is reported, and never taken
+    for a new label.
 
     Parameters
     ----------
@@ -108,10 +110,10 @@ def match_wordings(
     Examples
     --------
     >>> from disambig.tabular import match_wordings
-    >>> answers = ["Cat.", "I think it is a cat", "dogs", "doggg", "NYC"]
+    >>> answers = ["Cat.", "I think it is a cat", "dogs or a cat", "doggg", "NYC"]
     >>> matched = match_wordings(answers, ["cat", "dog", "New York City"])
-    >>> matched.labels
-    ('cat', 'cat', 'dog', None, None)
+    >>> matched.candidates
+    (('cat',), ('cat',), ('dog', 'cat'), (), ())
     >>> print(matched.unmatched[0])
     'NYC' (1 time, first in row 5; did you mean 'New York City'?)
     """
@@ -122,9 +124,9 @@ def match_wordings(
     for place, wording in enumerate(answers):
         first_rows.setdefault(wording, place if rows is None else rows[place])
     by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    unmatched = [(wording, count) for wording, count in by_count if meant[wording].label is None]
+    unmatched = [(wording, count) for wording, count in by_count if not meant[wording].labels]
     return MatchedWordings(
-        tuple(meant[wording].label for wording in answers),
+        tuple(meant[wording].labels for wording in answers),
         vocabulary.names,
         tuple(
             UnmatchedWording(
@@ -138,8 +140,9 @@ def match_wordings(
         tuple(
             (wording, label, count)
             for wording, count in by_count
-            for label, is_misspelled in [meant[wording]]
-            if label is not None and is_misspelled
+            for labels_meant, is_misspelled in [meant[wording]]
+            for label in labels_meant
+            if is_misspelled
         ),
     )
 
@@ -154,9 +157,11 @@ def usual_wordings(answers: Iterable[str]) -> list[str]:
         if folded and folded not in _REFUSALS and folded.count(" ") < _MOST_WORDS:
             spellings.setdefault(singular(folded), Counter())[answer.strip(" .!?\"'`*\n")] += 1
     least = max(_FEWEST_ANSWERS, _LEAST_SHARE * n_answers)
-    return sorted(
+    usual = sorted(
         counts.most_common(1)[0][0] for counts in spellings.values() if counts.total() >= least
     )
+    vocabulary = Vocabulary.of(usual)
+    return [wording for wording in usual if not vocabulary.listed_in(wording)]
 
 
 def read_label_list(path: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
