@@ -47,6 +47,13 @@ def test_from_the_example_every_step_leads_to_the_next() -> None:
     assert Path("model.html").exists()
 
 
+def test_a_column_that_holds_no_true_label_is_not_named_again() -> None:
+    accepted("example")
+    found = accepted("audit", "vehicles.csv", "--labels", "label", "--truth", "vehicle")
+    fit, _ = next_commands(found)
+    assert fit == ["fit", "vehicles.csv", "--labels", "label", "--out", "model"]
+
+
 def test_names_and_options_of_the_user_are_in_the_next_command() -> None:
     Path("my data").mkdir()
     table = Path("my data") / "-it's.csv"

@@ -80,6 +80,8 @@ def audit(
     print_audit(found, Terminal())
     if file != STANDARD_STREAM:
         groups = _as_advised(groups, features, found.noticed)
+        if any(finding.kind == "truth" for finding in found.findings):
+            labels = replace(labels, truth=None)  # the next command would refuse that column
         given = [path_word(file), *option_words(labels, features, groups, file_options)]
         out = path_word(_name_for_cleaned(file))
         say_next(

@@ -32,6 +32,14 @@ def test_labels_of_fewer_rows_than_folds_are_named_with_their_rows():
     assert finding.labels == (("owl",), ("ant",))
 
 
+def test_rows_that_may_have_any_label_do_not_hide_one_that_is_written_once():
+    everything = ["bee", "cow", "owl"]
+    (finding,) = rare_labels(labelled([["bee"], ["cow"]] * 20 + [everything] * 30 + [["owl"]]))
+    assert "fewer than 5 of the rows that leave some label out: 'owl' (1 row)" in str(finding)
+    assert finding.rows == (71,)
+    assert list(rare_labels(labelled([["bee"], ["cow"]] * 5 + [everything] * 30))) == []
+
+
 def test_labels_of_five_rows_and_tables_of_a_few_rows_are_fine():
     assert list(rare_labels(labelled([["bee"], ["cow"]] * 20 + [["owl"]] * 5))) == []
     assert list(rare_labels(labelled([["bee"], ["cow"], ["owl"]]))) == []

@@ -26,22 +26,32 @@ _HARDLY = 0.6  # of the rows are told apart; a coin tells a half
 
 
 def rare_labels(labelled: LabelledRows) -> Iterator[Finding]:
-    """Report labels of fewer rows than there are folds."""
-    n_rows, counts = labelled.audit.n_samples, labelled.audit.candidate_counts
-    if n_rows < _FEWEST_ROWS or 2 * labelled.n_occurring > n_rows:  # these are names
+    """Report labels of fewer rows than there are folds.
+
+    Rows that may have any label, as those of an unsure ``Barolo?``, do not count: they would hide
+    a label that is written once.
+    """
+    n_rows, n_occurring = labelled.audit.n_samples, labelled.n_occurring
+    possible = labelled.audit.candidate_counts
+    is_full = (labelled.candidates.sizes == n_occurring) & (n_occurring > 2)
+    n_full = int(np.count_nonzero(is_full))
+    if n_rows - n_full < _FEWEST_ROWS or 2 * n_occurring > n_rows:  # these are names
         return
-    rare = np.flatnonzero((counts > 0) & (counts < DEFAULT_FOLDS))
+    counts = possible - n_full
+    rare = np.flatnonzero((possible > 0) & (counts < DEFAULT_FOLDS))
     if not len(rare):
         return
     rare = rare[np.argsort(counts[rare], kind="stable")]
     names = [labelled.audit.classes[column] for column in rare]
     one = len(names) == 1
+    among = "of the rows that leave some label out" if n_full else "rows"
+    rows = labelled.rows_with(names)
     yield Finding.about(
-        labelled.rows_with(names),
+        rows[~np.isin(rows, labelled.numbers[is_full])],
         "rare_labels",
         f"{plural(len(names), 'label')} {'is' if one else 'are'} possible in fewer than "
-        f"{DEFAULT_FOLDS} rows: {_with_counts(labelled, rare)}. That is too few to learn "
-        f"{'it' if one else 'them'}, or to tell by {DEFAULT_FOLDS} folds how well.",
+        f"{DEFAULT_FOLDS} {among}: {_with_counts(labelled, rare, counts)}. That is too few to "
+        f"learn {'it' if one else 'them'}, or to tell by {DEFAULT_FOLDS} folds how well.",
         "Add rows with such a label, make it part of another label, or leave these rows out.",
         [[name] for name in names],
     )
@@ -68,7 +78,7 @@ def never_alone(labelled: LabelledRows) -> Iterator[Finding]:
         labelled.rows_with(names),
         "never_alone",
         f"{plural(len(names), 'label')} {'is' if one else 'are'} never the only one of a row: "
-        f"{_with_counts(labelled, columns)}.",
+        f"{_with_counts(labelled, columns, audit.candidate_counts)}.",
         f"Settle a few of these rows by hand, so that it is known what "
         f"{'it looks' if one else 'they look'} like.",
         [[name] for name in names],
@@ -171,10 +181,9 @@ def told_by_a_line(where: FloatArray) -> BoolArray:
     return is_right
 
 
-def _with_counts(labelled: LabelledRows, columns: IntArray) -> str:
-    audit = labelled.audit
+def _with_counts(labelled: LabelledRows, columns: IntArray, counts: IntArray) -> str:
     shown = (
-        f"{quote_value(audit.classes[j])} ({row_count(int(audit.candidate_counts[j]))})"
+        f"{quote_value(labelled.audit.classes[j])} ({row_count(int(counts[j]))})"
         for j in columns.tolist()
     )
     return join_names(shown, most=_NAMED, longest=None)
