@@ -125,7 +125,7 @@ def test_work_is_kept_until_the_model_is_saved(tmp_path, monkeypatch):
         raise OSError("No space left on device")
 
     out = tmp_path / "model"
-    monkeypatch.setattr("disambig.tabular.table_model.write_arrays", full_disk)
+    monkeypatch.setattr("disambig.tabular.model_folder.write_arrays", full_disk)
     with pytest.raises(OSError, match="No space"):
         fit_table(FRAME, ignore=["truth"], method=quick_network(), n_folds=2, out=out)
     monkeypatch.undo()

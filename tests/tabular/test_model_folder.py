@@ -16,15 +16,11 @@ from bench.study_methods import Diligent
 from disambig import CandidateLabels
 from disambig._core.errors import ModelFileError, ParameterError
 from disambig.methods import PLKNN, PLSVM, AverageClassifier, NCPDClassifier
-from disambig.tabular import table_model
+from disambig.tabular import model_folder
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.values import column_values
-from disambig.tabular.table_model import (
-    TableModel,
-    check_method_can_be_saved,
-    check_model_folder_is_free,
-    load_model,
-)
+from disambig.tabular.model_folder import check_method_can_be_saved, check_model_folder_is_free
+from disambig.tabular.table_model import TableModel, load_model
 from methods.instances import INSTANCES
 from tabular.model_folders import (
     CANDIDATES,
@@ -309,7 +305,7 @@ def test_a_model_that_only_predicts_is_read_without_slow_libraries(tmp_path, nam
 
 def test_a_model_that_is_replaced_while_it_is_read_is_one_or_the_other(folder, monkeypatch):
     new = small_model("average")
-    read, replaced = table_model._check_files, []
+    read, replaced = model_folder._check_files, []
 
     def replace_meanwhile(path, description):
         read(path, description)
@@ -317,13 +313,13 @@ def test_a_model_that_is_replaced_while_it_is_read_is_one_or_the_other(folder, m
             replaced.append(path)
             new.save(folder)
 
-    monkeypatch.setattr(table_model, "_check_files", replace_meanwhile)
+    monkeypatch.setattr(model_folder, "_check_files", replace_meanwhile)
     found = load_model(folder)
     np.testing.assert_array_equal(found.predict_proba(TABLE), new.predict_proba(TABLE))
 
 
 def test_a_model_that_is_missing_for_a_moment_is_read_when_it_is_back(folder, monkeypatch):
-    read, moved = table_model._read_description, []
+    read, moved = model_folder._read_description, []
 
     def move_meanwhile(path):
         if not moved:
@@ -334,13 +330,13 @@ def test_a_model_that_is_missing_for_a_moment_is_read_when_it_is_back(folder, mo
                 shutil.copytree(moved[0], folder)
         return read(path)
 
-    monkeypatch.setattr(table_model, "_read_description", move_meanwhile)
+    monkeypatch.setattr(model_folder, "_read_description", move_meanwhile)
     assert load_model(folder).estimate == ESTIMATE
 
 
 def test_a_model_that_is_replaced_all_the_time_is_given_up(folder, monkeypatch):
     counter = itertools.count()
-    monkeypatch.setattr(table_model, "_identity", lambda _: next(counter))
+    monkeypatch.setattr(model_folder, "_identity", lambda _: next(counter))
     with pytest.raises(ModelFileError, match="replaced again and again"):
         load_model(folder)
 

@@ -32,12 +32,9 @@ from disambig.tabular.judged_rows import (
 )
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
+from disambig.tabular.model_folder import check_method_can_be_saved, check_model_folder_is_free
 from disambig.tabular.out_of_fold import Folds, check_folds, fit_all_rows
-from disambig.tabular.table_model import (
-    TableModel,
-    check_method_can_be_saved,
-    check_model_folder_is_free,
-)
+from disambig.tabular.table_model import TableModel
 from disambig.tabular.task import chosen_method, prepare_task
 from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import unfinished_work
