@@ -35,8 +35,13 @@ def test_labels_of_fewer_rows_than_folds_are_named_with_their_rows():
 def test_rows_that_may_have_any_label_do_not_hide_one_that_is_written_once():
     everything = ["bee", "cow", "owl"]
     (finding,) = rare_labels(labelled([["bee"], ["cow"]] * 20 + [everything] * 30 + [["owl"]]))
-    assert "fewer than 5 of the rows that leave some label out: 'owl' (1 row)" in str(finding)
+    assert "fewer than 5 rows, not counting 30 rows that may have any label: 'owl' (1 row)" in str(
+        finding
+    )
     assert finding.rows == (71,)
+    (finding,) = rare_labels(labelled([["bee"], ["cow"]] * 20 + [everything] * 30))
+    assert "'owl' (0 rows)" in str(finding)
+    assert finding.rows == ()
     assert list(rare_labels(labelled([["bee"], ["cow"]] * 5 + [everything] * 30))) == []
 
 

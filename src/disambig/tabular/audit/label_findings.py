@@ -44,14 +44,15 @@ def rare_labels(labelled: LabelledRows) -> Iterator[Finding]:
     rare = rare[np.argsort(counts[rare], kind="stable")]
     names = [labelled.audit.classes[column] for column in rare]
     one = len(names) == 1
-    among = "of the rows that leave some label out" if n_full else "rows"
+    except_full = f", not counting {row_count(n_full)} that may have any label" if n_full else ""
     rows = labelled.rows_with(names)
     yield Finding.about(
         rows[~np.isin(rows, labelled.numbers[is_full])],
         "rare_labels",
         f"{plural(len(names), 'label')} {'is' if one else 'are'} possible in fewer than "
-        f"{DEFAULT_FOLDS} {among}: {_with_counts(labelled, rare, counts)}. That is too few to "
-        f"learn {'it' if one else 'them'}, or to tell by {DEFAULT_FOLDS} folds how well.",
+        f"{DEFAULT_FOLDS} rows{except_full}: {_with_counts(labelled, rare, counts)}. That is "
+        f"too few to learn {'it' if one else 'them'}, or to tell by {DEFAULT_FOLDS} folds how "
+        "well.",
         "Add rows with such a label, make it part of another label, or leave these rows out.",
         [[name] for name in names],
     )

@@ -55,7 +55,7 @@ def audit_table(
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     embeddings: Any = None,
-    id: str | None = None,  # noqa: A002  # as people call it
+    id: str | None = None,
     group: str | None = None,
     promise: PromiseKind | None = None,
     promise_strength: float = DEFAULT_PROMISE_STRENGTH,
