@@ -57,7 +57,7 @@ def seconds_elsewhere(method: str, data: str, threads: str, as_before: bool) -> 
     command = [sys.executable, __file__, method, data, str(as_before)]
     begin = time.perf_counter()
     try:
-        done = subprocess.run(  # noqa: S603  # of this very file
+        done = subprocess.run(
             command,
             env=unset | THREADS[threads],
             capture_output=True,

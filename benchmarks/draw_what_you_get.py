@@ -52,7 +52,7 @@ def cleaned_example() -> pd.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         for arguments in (("example",), (*CLEAN, "--out", "vehicles-clean.csv")):
             command = [sys.executable, "-m", "disambig", *arguments]
-            subprocess.run(command, cwd=folder, check=True)  # noqa: S603  # our own commands
+            subprocess.run(command, cwd=folder, check=True)
         return read_table(Path(folder) / "vehicles-clean.csv")
 
 

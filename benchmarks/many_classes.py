@@ -94,9 +94,7 @@ def step_in_another_process(source: Path, shape: Shape) -> float:
     """Return the same for a step of the code in this folder."""
     command = [sys.executable, __file__, "--step", *map(str, shape[1:])]
     surroundings = os.environ | {"PYTHONPATH": str(source)}
-    done = subprocess.run(  # noqa: S603  # our own script
-        command, env=surroundings, capture_output=True, check=True, text=True
-    )
+    done = subprocess.run(command, env=surroundings, capture_output=True, check=True, text=True)
     return float(done.stdout.split()[-1])
 
 

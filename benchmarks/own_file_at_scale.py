@@ -49,7 +49,7 @@ def write_big_table(path: Path, n_rows: int) -> None:
 def run(words: list[str], folder: Path) -> tuple[float, float]:
     """Run a command; return its seconds and its peak memory in gigabytes."""
     begin = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", "disambig", *words], cwd=folder)  # noqa: S603
+    child = subprocess.Popen([sys.executable, "-m", "disambig", *words], cwd=folder)
     _, status, usage = os.wait4(child.pid, 0)
     if os.waitstatus_to_exitcode(status):
         raise SystemExit(f"disambig {' '.join(words)} failed.")

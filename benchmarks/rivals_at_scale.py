@@ -89,7 +89,7 @@ def compare_precisions(name: str) -> dict[str, float]:
 def run_in_child(task: str, name: str, cores: list[int]) -> dict[str, float]:
     """Do a task in a new process that may use these cores only."""
     command = [sys.executable, __file__, task, name]
-    child = subprocess.Popen(  # noqa: S603  # this very file
+    child = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         text=True,

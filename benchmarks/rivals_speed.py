@@ -116,9 +116,7 @@ def measured_elsewhere(python: str) -> dict[str, list]:
     """Return the SciPy of another interpreter, and what IPAL is worth there."""
     command = [python, __file__, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(FOLDER.parent.parent / "src")}
-    done = subprocess.run(  # noqa: S603  # an interpreter named by whoever runs this
-        command, check=True, capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return json.loads(done.stdout)
 
 

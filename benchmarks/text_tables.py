@@ -13,6 +13,7 @@ import importlib.util
 import subprocess
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ CHOSEN = (
 def packages() -> pd.DataFrame:
     """Return the descriptions of packages, each once, and their sections."""
     command = ["apt-cache", "dumpavail"]
-    printed = subprocess.run(command, capture_output=True, check=True, text=True)  # noqa: S603
+    printed = subprocess.run(command, capture_output=True, check=True, text=True)
     rows = []
     for record in printed.stdout.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in record.splitlines() if ": " in line)
@@ -132,14 +133,10 @@ def measure(found: pd.DataFrame, seed: int) -> dict[str, float]:
     train, test = task(found, seed)
     said = {f"logistic regression, {name}": got for name, got in baselines(train, test).items()}
     ways: dict[str, Callable[[], AnyArray]] = {
-        name: lambda name=name: ours(name, train, test)  # type: ignore[misc]
-        for name in METHODS
+        name: partial(ours, name, train, test) for name in METHODS
     }
     if importlib.util.find_spec("skrub") is not None:
-        ways |= {
-            f"skrub's {name}, SURE": lambda name=name: encoded(name, train, test)  # type: ignore[misc]
-            for name in ENCODERS
-        }
+        ways |= {f"skrub's {name}, SURE": partial(encoded, name, train, test) for name in ENCODERS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         said |= {name: way() for name, way in ways.items()}

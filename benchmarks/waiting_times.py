@@ -57,9 +57,7 @@ class Code:
         environment |= {"PYTHONPATH": str(self.source), **variables}
         command = [sys.executable, "-m", "disambig", *words]
         begin = time.perf_counter()
-        subprocess.run(  # noqa: S603
-            command, cwd=self.folder, env=environment, check=True, capture_output=True
-        )
+        subprocess.run(command, cwd=self.folder, env=environment, check=True, capture_output=True)
         return time.perf_counter() - begin
 
     def time(self, name: str, **variables: str) -> float:
@@ -78,11 +76,11 @@ def tree_of(commit: str) -> Iterator[Path]:
         tree = Path(folder) / "tree"
         git = ["git", "-C", str(ROOT), "worktree"]
         add = [*git, "add", "--quiet", "--detach", str(tree), commit]
-        subprocess.run(add, check=True)  # noqa: S603
+        subprocess.run(add, check=True)
         try:
             yield tree / "src"
         finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)  # noqa: S603
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
 @contextmanager
@@ -91,7 +89,7 @@ def busy_processes(count: int) -> Iterator[None]:
     spinning = [sys.executable, "-c", "while True: pass"]
     with ExitStack() as ends:
         for _ in range(count):
-            ends.callback(subprocess.Popen(spinning).kill)  # noqa: S603
+            ends.callback(subprocess.Popen(spinning).kill)
         yield
 
 

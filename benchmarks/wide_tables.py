@@ -69,7 +69,7 @@ def write_objects(path: Path, n_objects: int) -> None:
 def run(words: list[str], folder: Path) -> tuple[float, float]:
     """Run a command; return its seconds of processor and its peak memory in gigabytes."""
     command = [sys.executable, "-m", "disambig", *words]
-    child = subprocess.Popen(  # noqa: S603
+    child = subprocess.Popen(
         command,
         cwd=folder,
         env=os.environ | _THREADS,
@@ -85,7 +85,7 @@ def run(words: list[str], folder: Path) -> tuple[float, float]:
 def read_and_plan(name: str, folder: Path, source: Path | None) -> float:
     """Return the seconds that reading and planning take, by ours or by another version."""
     path = {} if source is None else {"PYTHONPATH": str(source.resolve())}
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", _READ_AND_PLAN, "small.csv", name],
         cwd=folder,
         env=os.environ | _THREADS | path,

@@ -35,7 +35,7 @@ def make_table(folder: Path) -> Path:
     table.write_text("\n".join(["name,size,label", *rows, ""]))
     words = ("clean", table.name, "--method=plknn", "--in-sample", "--out=clean.csv")
     command = [sys.executable, "-m", "disambig", *words]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / "clean.csv"
 
 
@@ -62,7 +62,7 @@ class Review:
         words = ("review", self._table.name, f"--decisions={self.log.name}")
         limited = ("sh", "-c", f'ulimit -n {DESCRIPTORS}; exec "$@"', "")
         with self._said.open("wb") as said:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 [*limited, sys.executable, "-m", "disambig", *words],
                 cwd=self._table.parent,
                 stderr=said,

@@ -34,7 +34,7 @@ COMMANDS = (
 @contextlib.contextmanager
 def started(words: Sequence[str], place: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """Give a command that runs as people start it, in a folder; its workers end with the block."""
-    running = subprocess.Popen(  # noqa: S603 - our own command
+    running = subprocess.Popen(
         [sys.executable, "-m", "disambig", *words],
         cwd=place,
         stdout=subprocess.DEVNULL,

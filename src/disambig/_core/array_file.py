@@ -77,7 +77,7 @@ def read_arrays(
         with safe_open(path, framework=framework) as file:
             description = _read_description(file.metadata() or {}, path, kind)
             _check_description(description, path, kind, version, entries)
-            found = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+            found = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118  # no mapping
             if not set(found.values()) <= types:
                 raise refused(path, kind, "it holds numbers of a type that disambig does not write")
             arrays = {name: file.get_tensor(name) for name in found}

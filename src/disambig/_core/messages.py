@@ -72,7 +72,7 @@ def row_list(rows: Sequence[int], count: int, ids: Sequence[str] = ()) -> str:
     return f"row {shown}" if count == 1 else f"rows {shown}"
 
 
-def number_and_id(row: int, id: str) -> str:  # noqa: A002  # as people call it
+def number_and_id(row: int, id: str) -> str:
     """Return the number of a row, with what the table calls it: ``3 ('K-17')``."""
     return f"{row:,} ({quote_value(id)})" if id else f"{row:,}"
 

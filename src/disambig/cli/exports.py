@@ -41,7 +41,7 @@ def export(
         list[str] | None,
         typer.Option(help="Column that people are not to see; repeat it.", metavar="COLUMN"),
     ] = None,
-    id: IdColumn = None,  # noqa: A002  # as people call it
+    id: IdColumn = None,
 ) -> None:
     """Write the doubtful rows as tasks for an annotation tool.
 

@@ -53,5 +53,5 @@ def _hide_types(parameters: list[Any]) -> None:
             parameter.hidden = True
 
 
-def _no_type(ctx: Any) -> str:  # noqa: ARG001
+def _no_type(ctx: Any) -> str:  # noqa: ARG001  # click gives it
     return ""

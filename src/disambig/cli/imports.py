@@ -70,7 +70,7 @@ def import_(
             "--decisions of 'disambig clean'.",
         ),
     ] = False,
-    id: Annotated[  # noqa: A002  # as people call it
+    id: Annotated[
         str | None,
         typer.Option(
             help="With --decisions, the column that names the rows of the cleaned table.",

@@ -53,7 +53,7 @@ def predict(
             metavar="FILE",
         ),
     ] = None,
-    id: Annotated[  # noqa: A002
+    id: Annotated[
         str | None,
         feature_option(help="Column that names the rows in a .npz file of embeddings."),
     ] = None,

@@ -36,7 +36,7 @@ def report(
     ],
     out: Annotated[Path, typer.Option(help="The page to write, one HTML file.", metavar="PAGE")],
     file_options: FileOptions,
-    id: IdColumn = None,  # noqa: A002  # as people call it
+    id: IdColumn = None,
     rows: PageRows = DEFAULT_ROWS_SHOWN,
     store: Store = STORE,
     max_jobs: MaxJobs = None,
@@ -78,7 +78,7 @@ def report(
 def _table_page(
     source: Path,
     options: FileOptions,
-    id: str | None,  # noqa: A002
+    id: str | None,
     rows: int,
     *,
     is_model: bool,

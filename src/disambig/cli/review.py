@@ -29,7 +29,7 @@ def review(
             metavar="FILE",
         ),
     ] = None,
-    id: IdColumn = None,  # noqa: A002  # as people call it
+    id: IdColumn = None,
     rows: PageRows = DEFAULT_ROWS_SHOWN,
     browser: Annotated[
         bool, typer.Option("--browser", help="Open the page in the default browser.")

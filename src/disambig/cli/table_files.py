@@ -202,7 +202,7 @@ def group_parameters(options: GroupOptions) -> dict[str, Any]:
 def load_decisions(
     path: Path | None,
     frame: pd.DataFrame,
-    id: str | None,  # noqa: A002
+    id: str | None,
     options: FileOptions,
 ) -> dict[int, str] | None:
     """Return the rows that a file says are settled, or None without a file."""
@@ -334,7 +334,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTable":  # noqa: A002
+def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTable":
     """Read a cleaned table, with what is known of how it came about."""
     # slow to import
     from disambig.tabular.clean_details import details_path, read_details

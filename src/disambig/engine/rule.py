@@ -221,7 +221,7 @@ class Rule(ABC):
     def targets(self, batch: Batch) -> Targets:
         """Return what to train a batch with."""
 
-    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: B027
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: B027  # for those that need it
         """Get ready for a training on these problems; tensors of the rule lie on the device."""
 
     def begin_epoch(self, epoch: int) -> Hashable:  # noqa: ARG002  # for those that change
@@ -233,7 +233,7 @@ class Rule(ABC):
         """
         return None
 
-    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:  # noqa: B027
+    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:  # noqa: B027  # for those that need it
         """Change, in place, what is kept of all rows; called before every epoch, the first too.
 
         By the names of ``row_state``. A table has the shape (networks, candidates), those of all
@@ -256,6 +256,6 @@ class Rule(ABC):
         """
         return {}
 
-    def warnings(self, settings: TrainingSettings) -> Sequence[str]:  # noqa: ARG002
+    def warnings(self, settings: TrainingSettings) -> Sequence[str]:  # noqa: ARG002  # for others
         """Return what a user should know before a training with these settings begins."""
         return ()

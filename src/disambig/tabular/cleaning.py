@@ -166,7 +166,7 @@ def clean_table(
     decimal: Decimal | None = None,
     described: DescribedColumns | None = None,
     embeddings: Any = None,
-    id: str | None = None,  # noqa: A002  # as people call it
+    id: str | None = None,
     decisions: Mapping[int, str] | None = None,
     use_truth: bool = False,
     group: str | None = None,

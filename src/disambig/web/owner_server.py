@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 try:
     import resource
 except ImportError:  # Windows, where connections and files are not counted together
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # asked for before every use
 
 MOST_CONNECTIONS = 100
 # Until a connection has sent a whole request with the token, and between two of them.
@@ -50,7 +50,7 @@ class Connection(H11Protocol):
         self.since = self.loop.time()
         self._timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn names a narrower one
         """Begin to wait for a request with the token."""
         super().connection_made(transport)
         self._timer = self.loop.call_later(self.seconds, self.hang_up)

@@ -67,7 +67,7 @@ class FeatureColumns:
         labels: Labels,
         *,
         truth: str | None,
-        id: str | None,  # noqa: A002  # as people call it
+        id: str | None,
         features: Names | None,
         ignore: Names,
         categories: Names,

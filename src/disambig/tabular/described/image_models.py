@@ -123,7 +123,7 @@ def _open(content: bytes) -> "Image":
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, weights: str, changed: tuple[int, int]) -> PretrainedNetwork:  # noqa: ARG001
+def _loaded(name: str, weights: str, changed: tuple[int, int]) -> PretrainedNetwork:  # noqa: ARG001  # part of the key
     """Return a network with its weights, read again when the file has changed."""
     library, _, rest = name.partition(":")
     return PretrainedNetwork(name, _LIBRARIES[library](rest.partition(":")[0]), Path(weights))

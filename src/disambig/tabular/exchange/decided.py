@@ -15,7 +15,7 @@ _ROW = "row"
 _NOTHING, _SEVERAL = "", None  # what somebody said who did not name exactly one label
 
 
-def decisions_of(imported: Imported, *, id: str | None = None) -> pd.DataFrame:  # noqa: A002
+def decisions_of(imported: Imported, *, id: str | None = None) -> pd.DataFrame:
     """Return the label of every item on which all who answered agree.
 
     Parameters
@@ -70,7 +70,7 @@ def decisions_of(imported: Imported, *, id: str | None = None) -> pd.DataFrame: 
     return pd.DataFrame({id or _ROW: list(decided), LABEL: list(decided.values())})
 
 
-def _names(imported: Imported, id: str | None) -> Any:  # noqa: A002
+def _names(imported: Imported, id: str | None) -> Any:
     """Return what names the row of the cleaned table that an item is."""
     frame = imported.frame
     wanted = (QUEUED_ROW,) if id is None else (QUEUED_ID, id)

@@ -24,7 +24,7 @@ def read_embeddings(
     path: str | os.PathLike[str],
     frame: Any,
     *,
-    id: str | None = None,  # noqa: A002  # as people call it
+    id: str | None = None,
     max_memory: int | str | None = None,
 ) -> AnyArray:
     """Read embeddings of the rows of a table: an array with a row for each of them.
@@ -152,7 +152,7 @@ def _places(
     file: str,
     place_of: dict[str, int],
     frame: Any,
-    id: str | None,  # noqa: A002
+    id: str | None,
 ) -> AnyArray:
     """Return where the embedding of every row is."""
     if id is None:

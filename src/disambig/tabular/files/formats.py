@@ -245,7 +245,7 @@ def if_title(header: Sequence[str]) -> str:
 def read_table(
     source: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002  # as people call it
+    format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     with_truth: bool = False,
@@ -323,7 +323,7 @@ def write_table(
     frame: Any,
     target: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     delimiter: str | None = None,
     excel_safe: bool = False,
 ) -> None:
@@ -391,7 +391,7 @@ def write_table(
 def find_writer(
     target: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     delimiter: str | None = None,
 ) -> Writer:
     """Return what writes a table to a file; refuse, before any work, what no table can go to."""

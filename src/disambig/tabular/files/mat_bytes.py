@@ -27,7 +27,7 @@ class BytesLeft:
     def fill(self, raw: AnyArray) -> None:
         """Take as many bytes as an array of bytes has, into it."""
         self.left -= len(raw)
-        if self.stream.readinto(raw.data) != len(raw):  # type: ignore[attr-defined]
+        if self.stream.readinto(raw.data) != len(raw):  # type: ignore[attr-defined]  # files and pipes have it
             raise MatFileError("it ends too early")
 
     def take(self, count: int) -> AnyArray:

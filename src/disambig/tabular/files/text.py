@@ -240,7 +240,7 @@ def _raise_first_fault(source: FileContent, layout: Layout, encoding: str | None
     except csv.Error as error:
         raise TableError(_broken_quotes(source.name, place, str(error))) from error
     # Both readings follow the same rules, so a fault of the first is one of the second.
-    raise AssertionError("the fault was not found again")  # pragma: no cover
+    raise AssertionError("the fault was not found again")  # pragma: no cover  # see above
 
 
 def _place(delimiter: str, before: str) -> str:

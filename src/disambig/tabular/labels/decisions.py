@@ -39,7 +39,7 @@ _LINE_START = f'{{"{_TIME}": '.encode()
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
-def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:  # noqa: A002
+def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:
     """Return the labels that a person has decided on, by row position counted from 0.
 
     A later decision on a row replaces an earlier one, and an empty label takes it back.
@@ -132,7 +132,7 @@ def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> Cand
 class DecidedRows:
     """Says which row of a table a decision is about: by the column ``id``, or counted from 1."""
 
-    def __init__(self, frame: Any, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, frame: Any, id: str | None = None) -> None:
         self.column = _ROW if id is None else id
         self._n_rows = len(frame)
         self._rows_of_id = None if id is None else _rows_of_id(frame, id)
