@@ -83,7 +83,7 @@ class _QuietHandler(http.server.SimpleHTTPRequestHandler):
         if keyword != "Content-Length" or "unsized" not in self.path:
             super().send_header(keyword, value)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Keep the output of the tests clean."""
 
 

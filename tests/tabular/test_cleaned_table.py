@@ -17,9 +17,10 @@ from disambig.tabular.clean_details import (
     details_path,
     read_details,
 )
-from disambig.tabular.cleaned_table import CleanedTable, Provenance, read_cleaned
+from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
 from disambig.tabular.cleaning import clean_task, summarise_cleaning
 from disambig.tabular.listener import FitListener
+from disambig.tabular.provenance import Provenance
 from disambig.tabular.table_cells import CLEAN_COLUMNS
 from disambig.tabular.task import prepare_task
 from tabular.small_tables import neighbours, quick_network, three_clouds

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from disambig.tabular.cleaned_table import Provenance
+from disambig.tabular.provenance import Provenance
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.markup import element, fragment
 from disambig.web.review import review_page

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from disambig import CandidateLabels
-from disambig.tabular.cleaned_table import Provenance, rows_of_model
+from disambig.tabular.cleaned_table import rows_of_model
 from disambig.tabular.evidence import gather_evidence
+from disambig.tabular.provenance import Provenance
 from disambig.tabular.task import prepare_task
 from disambig.web.table_report import table_page
 from tabular.small_tables import fit_model, neighbours, quick_network, three_clouds

@@ -161,7 +161,7 @@ def describe_cleaning(
     errors_to_find: float,
     prefix: str,
     labels: list[str],
-    id: str | None,  # noqa: A002
+    id: str | None,
     truth: str | None = None,
     command: Sequence[str] = (),
 ) -> CleanDetails:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
-from disambig._core.messages import percent, quote_value, row_name
+from disambig._core.messages import quote_value, row_name
 from disambig._core.typing import BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -23,7 +23,7 @@ from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
-from disambig.tabular.labels.row_groups import groups_of
+from disambig.tabular.provenance import Provenance, cleaning_provenance, model_provenance
 from disambig.tabular.read_groups import read_groups
 from disambig.tabular.read_misses import has_misses, listed_labels, read_misses
 from disambig.tabular.second_look import second_look
@@ -34,18 +34,6 @@ if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model
 
 _ADVICE = "Clean the table first: disambig clean FILE --out CLEAN."
 _MARKS = {"true": True, "false": False, "1": True, "0": False}
-_IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where labels come from, in words for people; empty as far as it is not known."""
-
-    judged_by: str = ""  # whose confidences these are
-    accuracy: str = ""  # how many labels are right where the truth is known
-    made_at: str = ""  # date and time, in UTC
-    command: tuple[str, ...] = ()  # arguments of disambig that made the table
-    about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +106,7 @@ class CleanedTable:
     values: pd.DataFrame
     per_network: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
     histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
-    provenance: Provenance = Provenance()
+    provenance: Provenance = field(default_factory=Provenance)
     id: str | None = None
     evidence: Evidence | None = None
     miss_probability: FloatArray | None = None
@@ -161,7 +149,7 @@ def read_cleaned(
     frame: pd.DataFrame,
     details: CleanDetails | None = None,
     *,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     group: str | None = None,
 ) -> CleanedTable:
     """Read a cleaned table: its candidate sets, confidences and chosen labels.
@@ -223,7 +211,7 @@ def read_cleaned(
     if id is not None:
         find_column(frame, id, what="the column that names the rows")
     elif details is not None and details.id in frame.columns:
-        id = _id_if_unique(frame, details.id)  # noqa: A001
+        id = _id_if_unique(frame, details.id)
     grouped, group = read_groups(frame, details, candidates, group)
     cleaned = CleanedTable(
         candidates=grouped,
@@ -247,7 +235,7 @@ def read_cleaned(
         cleaned,
         per_network=per_network,
         histories=details.histories,
-        provenance=_provenance(details),
+        provenance=cleaning_provenance(details),
         evidence=details.evidence,
         free_confidences=read_cells_of_rows(details.free_confidences),
         features=details.features,
@@ -256,72 +244,7 @@ def read_cleaned(
     )
 
 
-def _provenance(details: CleanDetails) -> Provenance:
-    out_of_fold = f"{details.folds} models, each on rows that it had not seen"
-    return Provenance(
-        judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
-        accuracy=_accuracy(details),
-        made_at=details.made_at or "",
-        command=tuple(details.command),
-        about={
-            "method": details.method,
-            "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
-            "seed": str(details.seed),
-            "share of expected errors marked": f"{details.errors_to_find:g}",
-            "labels from": ", ".join(details.labels) or "a table of annotations",
-            "rows settled by hand": f"{details.decisions:,}",
-            "true labels known and chosen": f"{details.true_labels:,}"
-            + (", learned from too" if details.use_truth else ""),
-            **_groups_about(details),
-            **_calibration_about(details),
-            **_features_about(details.features),
-            "disambig": details.disambig,
-        },
-    )
-
-
-def _accuracy(details: CleanDetails) -> str:
-    if details.accuracy is None:
-        return ""
-    chosen = " That counts what the model chose; these rows now have their true label."
-    return f"{details.accuracy}{chosen if details.true_labels else ''}"
-
-
-def _groups_about(details: CleanDetails) -> dict[str, str]:
-    """Return which rows come together and what that promises; nothing where none do."""
-    about = {}
-    if details.group is not None:
-        about["rows come together by"] = groups_of(details.group)
-    if details.promise is not None and details.promise_strength is not None:
-        believed = percent(details.promise_strength)
-        about["groups promise"] = f"{details.promise}, believed of {believed} of them"
-    return about
-
-
-def _calibration_about(details: CleanDetails) -> dict[str, str]:
-    """Return what was done about confidences and wrong sets; nothing of what is not known."""
-    about = {}
-    if details.calibrate is not None:
-        on = {
-            "sets": "candidate sets of held-out rows",
-            "beliefs": "weights of held-out rows",
-            "truth": "known true labels",
-        }
-        about["confidences calibrated on"] = on.get(details.calibrate, "nothing")
-    if details.misses is not None:
-        about["sets without the right label"] = str(details.misses)
-    if details.miss_rate not in (None, 0):
-        about["trained with wider sets, for a miss rate of"] = str(details.miss_rate)
-    if details.relabelled:
-        about["rows with a label from outside their set"] = f"{details.relabelled:,}"
-    return about
-
-
-def _features_about(by_kind: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    return {f"features ({kind})": ", ".join(names) for kind, names in by_kind.items()}
-
-
-def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:  # noqa: A002
+def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:
     """Return the column that cleaning left out as a name, unless it does not tell rows apart."""
     try:
         DecidedRows(frame, id).names()
@@ -426,21 +349,5 @@ def rows_of_model(
         second_look=second_look(confidence, errors_to_find),
         values=pd.DataFrame(index=range(len(candidates))),
         histories=() if history is None else (history.to_dict(),),
-        provenance=Provenance(judged_by=_IN_SAMPLE, about=_about(model)),
+        provenance=model_provenance(model),
     )
-
-
-def _about(model: "TableModel") -> dict[str, str]:
-    estimate = model.estimate
-    about = {"method": model.classifier.card.name}
-    if estimate is not None:
-        about["covering rate"] = (
-            f"{estimate.covering_rate:.3f} on held-out rows ({estimate.held_out}); by blind "
-            f"guessing {estimate.blind_covering_rate:.3f}"
-        )
-        about["approximated accuracy"] = f"{estimate.approximated_accuracy:.3f} on the same rows"
-        if estimate.accuracy is not None:
-            about["accuracy"] = f"{estimate.accuracy} Held-out rows."
-        if estimate.never_predicted is not None:
-            about["rare labels"] = f"{estimate.never_predicted} Held-out rows."
-    return about | _features_about(model.plan.by_kind())

@@ -171,7 +171,7 @@ def write_parts(parts: ModelParts, folder: str | os.PathLike[str]) -> None:
         text = description.model_dump_json(indent=2)
         (temporary / _DESCRIPTION).write_text(text, encoding="utf-8")
         try:
-            _read_parts(temporary)
+            _read_once(temporary)
         except ModelFileError as error:
             raise ParameterError(
                 "A model can only be saved if it can be loaded again and can predict. This "
@@ -183,7 +183,7 @@ def read_parts(folder: str | os.PathLike[str], *, only_predict: bool = False) ->
     """Return what a folder holds, whose networks may be for predictions only."""
     if not Path(folder).is_dir():
         raise _no_model(folder)
-    parts, made_with = _read_whole(Path(folder), only_predict=only_predict)
+    parts, made_with = _read_undisturbed(Path(folder), only_predict=only_predict)
     if made_with.split(".")[:2] != _SCIKIT_LEARN.split(".")[:2]:
         warn_caller(
             f"The model {os.fspath(folder)!r} was made with scikit-learn {made_with}, and this is "
@@ -202,12 +202,12 @@ def _no_model(folder: str | os.PathLike[str]) -> ModelFileError:
     )
 
 
-def _read_whole(folder: Path, *, only_predict: bool) -> tuple[ModelParts, str]:
+def _read_undisturbed(folder: Path, *, only_predict: bool) -> tuple[ModelParts, str]:
     """Read a model from one folder, even if another takes its place meanwhile."""
     for _ in range(_MOST_REPLACEMENTS):
         before = _identity(folder)
         try:
-            found = _read_parts(folder, only_predict=only_predict)
+            found = _read_once(folder, only_predict=only_predict)
         except ModelFileError:
             if _identity(folder) == before:
                 raise
@@ -228,7 +228,7 @@ def _identity(folder: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
-def _read_parts(folder: Path, *, only_predict: bool = False) -> tuple[ModelParts, str]:
+def _read_once(folder: Path, *, only_predict: bool = False) -> tuple[ModelParts, str]:
     """Return the model, and the version of scikit-learn that it was made with."""
     description = _read_description(folder)
     _check_files(folder, description)
