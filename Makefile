@@ -25,7 +25,7 @@ COVERING := tests/_core tests/candidates tests/solvers tests/test_metrics.py
 
 suite: $(INSTALLED)
 	$(BIN)/pytest $(TWO_PROCESSES) --cov --cov-report= $(COVERING)
-	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics.py,*/solvers/*' --fail-under=100 --skip-covered --show-missing
+	$(BIN)/coverage report --include='*/_core/*,*/candidates/*,*/metrics/*,*/solvers/*' --fail-under=100 --skip-covered --show-missing
 	$(BIN)/pytest $(TWO_PROCESSES) $(COVERING:%=--ignore=%)
 
 lint: $(INSTALLED)

@@ -6,11 +6,12 @@ from pathlib import Path
 import disambig
 from accuracy_findings import ACCURACY_PAGES
 from cost_findings import COST_PAGES
+from data_findings import DATA_PAGES
 from disambig._core.files import write_atomically
 from page_tables import tables_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "results"
-PAGES = ACCURACY_PAGES | COST_PAGES
+PAGES = ACCURACY_PAGES | DATA_PAGES | COST_PAGES
 MADE_BY = "Made by "
 
 

@@ -16,7 +16,7 @@ PACKAGES = [".".join(stub.parent.relative_to(ROOT.parent).parts) for stub in STU
 
 
 def test_the_public_packages_have_stubs():
-    public = ("bench", "candidates", "datasets", "methods", "tabular", "web")
+    public = ("bench", "candidates", "datasets", "methods", "metrics", "tabular", "web")
     assert ["disambig", *(f"disambig.{name}" for name in public)] == PACKAGES
 
 

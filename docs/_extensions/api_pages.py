@@ -17,7 +17,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-from public_names import home_of, public_packages, public_values
+from public_names import comment_on, home_of, public_packages, public_values
 
 _MEMBERS = (FunctionType, property, cached_property, classmethod, staticmethod)
 
@@ -52,7 +52,7 @@ def _page(package: str, name: str, value: Any) -> str:
     elif inspect.isroutine(value):
         parts += [f".. autofunction:: {name}"]
     else:
-        parts += [f".. autodata:: {name}", "   :no-value:"]
+        parts += [f".. data:: {name}", "", f"   {comment_on(package, name)}"]
     return "\n".join([*parts, ""])
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import sys
 from functools import cache
 from typing import Any
 
@@ -62,12 +63,19 @@ def _group(value: Any) -> str:
 
 def _row(name: str, value: Any) -> str:
     home = home_of(name, value)
-    if callable(value):
-        text = inspect.getdoc(value) or ""
-    else:  # a comment that begins with "#:" above it
-        text = " ".join(ModuleAnalyzer.for_module(home).find_attr_docs()["", name])
+    text = (inspect.getdoc(value) or "") if callable(value) else comment_on(home, name)
     first = text.partition("\n")[0].replace("``", "`")
     return f"* - {{py:obj}}`{name} <{home}.{name}>`\n  - {first}"
+
+
+def comment_on(package: str, name: str) -> str:
+    """Return the comment that begins with "#:" above a value, in the module that has it.
+
+    Autodoc would look for it in the package, which only passes the name on.
+    """
+    modules = [module for module in sys.modules if module.startswith(f"{package}.")]
+    found = (ModuleAnalyzer.for_module(module).find_attr_docs() for module in modules)
+    return " ".join(next(comments["", name] for comments in found if ("", name) in comments))
 
 
 class PublicNames(SphinxDirective):

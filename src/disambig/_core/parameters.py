@@ -76,3 +76,10 @@ def _seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         "'random_state' must be None, an integer >= 0, or a NumPy generator. "
         f"Got {random_state!r} instead."
     )
+
+
+def check_same_length(**lengths: int) -> None:
+    """Refuse arguments of different lengths, and empty ones."""
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        got = ", ".join(f"{length} {name.replace('_', ' ')}" for name, length in lengths.items())
+        raise ParameterError(f"Arguments need the same length, and at least one row. Got {got}.")

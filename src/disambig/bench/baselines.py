@@ -7,7 +7,7 @@ import numpy as np
 from disambig._core.messages import plural
 from disambig.bench.run_table import RunTable
 from disambig.bench.wording import count_by_dataset
-from disambig.metrics import direction
+from disambig.metrics.registry import direction
 
 
 def gaps_to_baselines(runs: RunTable, reference: str) -> list[str]:

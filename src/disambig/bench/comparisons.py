@@ -18,7 +18,7 @@ from disambig.bench.statistics import (
     paired_t_test,
     wilcoxon_holm,
 )
-from disambig.metrics import direction
+from disambig.metrics.registry import direction
 
 # Diagrams of ranks are drawn from here on; over fewer datasets they tell little: with seven methods
 # on three, ranks would have to differ by 5.2 of a possible 6. Settings of one dataset are not

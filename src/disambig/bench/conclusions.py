@@ -25,7 +25,7 @@ from disambig.bench.wording import (
     repeated_data_sentence,
     selection_notes,
 )
-from disambig.metrics import direction, metric_title
+from disambig.metrics.registry import direction, metric_title
 
 _FEW_RUNS = 5
 

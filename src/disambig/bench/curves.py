@@ -25,7 +25,7 @@ from disambig.bench.wording import (
     standard_error,
 )
 from disambig.datasets.card import dataset_title
-from disambig.metrics import direction, metric_title
+from disambig.metrics.registry import direction, metric_title
 
 # Shares of the height: empty above the highest and below the lowest point; and how far below the
 # baseline, of the height between it and the best, a point has to be shown.

@@ -24,7 +24,7 @@ from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
-from disambig.metrics import METRICS, Outcome
+from disambig.metrics.registry import METRICS, Outcome
 
 
 @dataclass(frozen=True, eq=False)

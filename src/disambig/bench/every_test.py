@@ -29,7 +29,7 @@ from disambig.bench.wording import (
     score_text,
     selection_notes,
 )
-from disambig.metrics import metric_title
+from disambig.metrics.registry import metric_title
 
 
 def significance_table(

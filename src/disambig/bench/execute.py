@@ -21,7 +21,7 @@ from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.trial import Trial, TrialFit, fit_alone, fit_together
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.methods.base import PartialLabelClassifier
-from disambig.metrics import METRICS
+from disambig.metrics.registry import METRICS
 
 try:
     import resource

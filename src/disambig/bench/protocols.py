@@ -4,7 +4,7 @@ import math
 
 from disambig.bench.plan import NEW_GROUPS
 from disambig.bench.run_table import DECIMALS, RunTable
-from disambig.metrics import metric_title
+from disambig.metrics.registry import metric_title
 
 
 def on_new_groups(runs: RunTable, reference: str) -> list[str]:

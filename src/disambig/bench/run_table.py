@@ -16,7 +16,7 @@ from disambig.bench.plan import PlannedJob
 from disambig.bench.record import Record
 from disambig.bench.study_results import StudyResult
 from disambig.methods.base import Role
-from disambig.metrics import METRICS, direction
+from disambig.metrics.registry import METRICS, direction
 
 # The steps of a job; each is timed.
 STEPS = ("choose", "fit", "predict")

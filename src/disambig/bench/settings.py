@@ -21,7 +21,7 @@ from disambig.bench.entries import (
     Settings,
     without_repeats,
 )
-from disambig.metrics import METRICS
+from disambig.metrics.registry import METRICS
 
 _BASELINES = ("random_candidate", "oracle")
 _LARGEST_FILE = 1_000_000

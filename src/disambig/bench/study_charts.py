@@ -30,7 +30,7 @@ from disambig.bench.wording import (
     standard_error,
 )
 from disambig.datasets.card import dataset_title
-from disambig.metrics import metric_title
+from disambig.metrics.registry import metric_title
 
 
 def study_charts(result: StudyResult, scores: Any) -> dict[str, Chart]:

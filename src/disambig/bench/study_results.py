@@ -12,7 +12,7 @@ from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, changed_modules
 from disambig.bench.settings import Study
 from disambig.bench.store import RecordStore
-from disambig.metrics import METRICS
+from disambig.metrics.registry import METRICS
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from disambig.bench.wording import (
     score_text,
     selection_notes,
 )
-from disambig.metrics import direction, metric_title
+from disambig.metrics.registry import direction, metric_title
 
 _ABOUT_BASELINES = (
     " Baselines (LR: logistic regression) come last; they are shown for scale and take no part."

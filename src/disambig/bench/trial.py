@@ -18,7 +18,8 @@ from disambig.candidates.generate import corrupt_controlled, leave_out_truth
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
-from disambig.metrics import accuracy, approximated_accuracy_scorer, covering_rate_scorer
+from disambig.metrics.with_truth import accuracy
+from disambig.metrics.without_truth import approximated_accuracy_scorer, covering_rate_scorer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Check class names, masks and weights."""
+"""Check class names, masks, weights and class probabilities."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from disambig._core.errors import CandidateError, describe_rows
-from disambig._core.typing import AnyArray, BoolArray, IntArray, Label
+from disambig._core.errors import CandidateError, ParameterError, describe_rows
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label
 from disambig.candidates.storage import Storage, checked_csr
 
 
@@ -263,3 +263,24 @@ def _to_array(names: list[Hashable]) -> AnyArray:
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
+
+
+def check_probabilities(
+    probabilities: Any, classes: Iterable[Label]
+) -> tuple[FloatArray, AnyArray]:
+    """Return class probabilities and the names of their columns, checked."""
+    names = as_class_array(classes)
+    matrix = np.asarray(probabilities, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[1] != len(names):
+        raise ParameterError(
+            f"Probabilities need one column for each of the {len(names)} classes. "
+            f"Got the shape {matrix.shape}. Name its columns in 'classes'."
+        )
+    bad = ~(np.isfinite(matrix) & (matrix >= 0)).all(axis=1)
+    bad |= ~np.isclose(matrix.sum(axis=1), 1, atol=1e-4)
+    if bad.any():
+        raise ParameterError(
+            "Probabilities must not be negative, and must sum to one in every row. They do not for "
+            f"{describe_rows(bad)}. Give what predict_proba returns."
+        )
+    return matrix, names

@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disambig.cli.options import (
-    FeatureOptions,
-    FileOptions,
-    GroupOptions,
-    Json,
-    LabelOptions,
-    TableFile,
-    option_words,
-    with_option_groups,
-)
+from disambig.cli.label_options import LabelOptions
+from disambig.cli.option_groups import option_words, with_option_groups
+from disambig.cli.options import FeatureOptions, FileOptions, GroupOptions, Json, TableFile
 from disambig.tabular.files.formats import find_format, split_name
 
 if TYPE_CHECKING:

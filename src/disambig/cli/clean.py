@@ -15,20 +15,19 @@ from disambig.cli.console import (
     say_path,
 )
 from disambig.cli.fit import FitView, interrupts_explained
+from disambig.cli.label_options import LabelOptions
+from disambig.cli.option_groups import option_words, with_option_groups
 from disambig.cli.options import (
     ExcelSafe,
     FeatureOptions,
     FileOptions,
     GroupOptions,
     Json,
-    LabelOptions,
     MethodOptions,
     Overwrite,
     Prefix,
     TableFile,
     learning_option,
-    option_words,
-    with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 from disambig.tabular.files.formats import split_name

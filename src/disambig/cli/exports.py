@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.cli.options import FileOptions, with_option_groups
+from disambig.cli.option_groups import with_option_groups
+from disambig.cli.options import FileOptions
 from disambig.cli.report import IdColumn
 from disambig.tabular.exchange.registry import TOOLS
 from disambig.tabular.files.formats import one_of

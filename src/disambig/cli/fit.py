@@ -22,18 +22,17 @@ from disambig.cli.console import (
     say_path,
 )
 from disambig.cli.help_pages import INTERRUPTED
+from disambig.cli.label_options import LabelOptions
+from disambig.cli.option_groups import option_words, with_option_groups
 from disambig.cli.options import (
     CoverageKind,
     FeatureOptions,
     FileOptions,
     GroupOptions,
     Json,
-    LabelOptions,
     MethodOptions,
     TableFile,
     learning_option,
-    option_words,
-    with_option_groups,
 )
 from disambig.tabular.defaults import DEFAULT_FOLDS
 from disambig.tabular.fit_queue import FitWorkers

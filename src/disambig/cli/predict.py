@@ -14,19 +14,19 @@ from disambig.cli.console import (
     say_path,
 )
 from disambig.cli.fit import FitView
+from disambig.cli.label_options import NewSetOptions
+from disambig.cli.option_groups import with_option_groups
 from disambig.cli.options import (
     ExcelSafe,
     FileOptions,
     GroupOptions,
     ImageModel,
     Json,
-    NewSetOptions,
     Overwrite,
     Prefix,
     TableFile,
     TextModel,
     feature_option,
-    with_option_groups,
 )
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import ParameterError, TableError
-from disambig.cli.options import FileOptions, option_words, with_option_groups
+from disambig.cli.option_groups import option_words, with_option_groups
+from disambig.cli.options import FileOptions
 from disambig.cli.study import STORE, MaxJobs, Store
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from disambig._core.errors import StudyError
-from disambig.cli.options import with_option_groups
+from disambig.cli.option_groups import with_option_groups
 from disambig.cli.study import RunOptions, run_and_report
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disambig._core.errors import ParameterError
-from disambig.cli.options import FileOptions, with_option_groups
+from disambig.cli.option_groups import with_option_groups
+from disambig.cli.options import FileOptions
 from disambig.cli.report import IdColumn, PageRows
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 

@@ -9,7 +9,8 @@ import typer
 
 from disambig._core.errors import StudyError
 from disambig.cli.console import Terminal, path_word, print_table, say, say_next, say_path
-from disambig.cli.options import ExcelSafe, with_option_groups
+from disambig.cli.option_groups import with_option_groups
+from disambig.cli.options import ExcelSafe
 
 if TYPE_CHECKING:
     from disambig.bench.settings import Study

@@ -15,15 +15,8 @@ from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
 from disambig.candidates.labels import CandidateLabels
-from disambig.cli.options import (
-    CellOptions,
-    FeatureOptions,
-    FileOptions,
-    GroupOptions,
-    LabelOptions,
-    MethodOptions,
-    NewSetOptions,
-)
+from disambig.cli.label_options import CellOptions, LabelOptions, NewSetOptions
+from disambig.cli.options import FeatureOptions, FileOptions, GroupOptions, MethodOptions
 from disambig.cli.tool_files import imported_file, new_rows, options_of, refuse_hidden_export
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns

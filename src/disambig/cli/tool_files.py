@@ -8,7 +8,8 @@ import pandas as pd
 
 from disambig._core.errors import DisambigError, TableError, warn_caller
 from disambig._core.messages import plural
-from disambig.cli.options import Empty, FeatureOptions, FileOptions, LabelOptions
+from disambig.cli.label_options import Empty, LabelOptions
+from disambig.cli.options import FeatureOptions, FileOptions
 from disambig.tabular.exchange.imported import Imported, LongLabels
 from disambig.tabular.exchange.reading import read_export
 from disambig.tabular.exchange.registry import MOST_LOOKED_AT, TOOLS, Tool, maker_of, recognise

@@ -20,7 +20,7 @@ from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.growth import extrapolated_seconds
 from disambig.methods.row_weights import check_row_weights
 from disambig.methods.saving import SaveLoadMixin
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 from disambig.solvers.blocks import one_thread_each
 from disambig.solvers.group_marginals import GroupMarginals
 

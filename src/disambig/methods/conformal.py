@@ -20,7 +20,7 @@ from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.methods.strangeness import Strangeness
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 from disambig.solvers.conformal import (
     KINDS,
     Kind,

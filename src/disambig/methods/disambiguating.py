@@ -20,7 +20,7 @@ from disambig.methods.rounds import next_confidences, pair_weights, share_of_eas
 from disambig.methods.row_weights import RowWeightsMixin
 from disambig.methods.saving import SCALER, Learned, array, integers, part
 from disambig.methods.scaling import apply_scaler, check_scaling, fit_scaler
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 
 # Candidates that count for less than this share of the average only cost time.
 _SMALLEST_WEIGHT = 0.02

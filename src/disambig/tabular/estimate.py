@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from disambig._core.messages import join_names, plural
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.candidates.labels import CandidateLabels
-from disambig.metrics import approximated_accuracy, covering_rate
+from disambig.metrics.without_truth import approximated_accuracy, covering_rate
 from disambig.tabular.accuracy import (
     Accuracy,
     ClassRecall,

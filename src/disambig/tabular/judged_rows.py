@@ -25,7 +25,7 @@ from disambig.methods.base import (
     keep_promise,
 )
 from disambig.methods.misses import Misses, MissSearch, check_miss_rate, describe_misses
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.solvers.calibration import Calibration, calibrate_choices, calibrate_predictions
 from disambig.tabular.accuracy import clustering

@@ -10,7 +10,7 @@ from disambig.bench.charts import Chart, CurvesChart, DotsChart, LineChart, Rank
 from disambig.bench.report import Report
 from disambig.bench.run_details import failure_table, run_details, seconds_table
 from disambig.bench.settings import can_be_toml, given_settings, settings_text
-from disambig.metrics import metric_title
+from disambig.metrics.registry import metric_title
 from disambig.web.charts.comparisons import dot_charts, rank_diagram
 from disambig.web.charts.lines import curve_charts, line_chart
 from disambig.web.markup import details_list, element, fragment, note, table_html

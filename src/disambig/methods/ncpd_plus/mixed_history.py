@@ -9,7 +9,7 @@ from disambig._core.typing import FloatArray
 from disambig.engine.history import History
 from disambig.engine.training import Training
 from disambig.methods.networks.validation import ValidationMonitor
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 
 
 class WatchedRows:

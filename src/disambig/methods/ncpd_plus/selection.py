@@ -11,7 +11,7 @@ from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.methods.row_weights import relative_row_weights
-from disambig.metrics import approximated_accuracy, covering_rate
+from disambig.metrics.without_truth import approximated_accuracy, covering_rate
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from disambig.candidates.target import as_candidates
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.row_weights import relative_row_weights
-from disambig.metrics import covering_rate
+from disambig.metrics.without_truth import covering_rate
 
 _MEASURE = "validation_covering_rate"
 

@@ -8,13 +8,9 @@ from disambig._core.messages import option
 from disambig.tabular.columns.cells import ColumnValues, distinct_strings
 from disambig.tabular.columns.kinds import ColumnKind
 from disambig.tabular.columns.values import ColumnPlan, PlannedColumn
+from disambig.tabular.described.described_by import DescribedBy, find_describer
 from disambig.tabular.described.described_columns import DescribedColumns, FoundImages
-from disambig.tabular.described.describers import (
-    DescribedBy,
-    DescribedKind,
-    Describer,
-    find_describer,
-)
+from disambig.tabular.described.describers import DescribedKind, Describer
 
 _IMAGE = ColumnKind("image", "image")
 _NOT_READ: dict[FoundImages, str] = {

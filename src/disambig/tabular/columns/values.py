@@ -38,8 +38,9 @@ from disambig.tabular.columns.numbers import (
     as_written,
     without_gap_words,
 )
+from disambig.tabular.described.described_by import DescribedBy
 from disambig.tabular.described.described_columns import DescribedColumns
-from disambig.tabular.described.describers import DescribedBy, Describer
+from disambig.tabular.described.describers import Describer
 from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import check_columns

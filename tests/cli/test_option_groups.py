@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from disambig.cli.options import with_option_groups
+from disambig.cli.option_groups import with_option_groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,14 @@
+from .registry import METRICS as METRICS
+from .registry import Metric as Metric
+from .registry import Outcome as Outcome
+from .with_truth import accuracy as accuracy
+from .with_truth import brier_score as brier_score
+from .with_truth import expected_calibration_error as expected_calibration_error
+from .with_truth import per_class_recall as per_class_recall
+from .with_truth import transductive_accuracy as transductive_accuracy
+from .without_truth import approximated_accuracy as approximated_accuracy
+from .without_truth import approximated_accuracy_scorer as approximated_accuracy_scorer
+from .without_truth import covering_rate as covering_rate
+from .without_truth import covering_rate_scorer as covering_rate_scorer
+from .without_truth import set_log_likelihood as set_log_likelihood
+from .without_truth import set_log_likelihood_scorer as set_log_likelihood_scorer
