@@ -20,14 +20,13 @@ from disambig.metrics import (
     brier_score,
     covering_rate,
     covering_rate_scorer,
-    direction,
     expected_calibration_error,
-    metric_title,
     per_class_recall,
     set_log_likelihood,
     set_log_likelihood_scorer,
     transductive_accuracy,
 )
+from disambig.metrics.registry import direction, metric_title
 
 CLASSES = ["a", "b", "c"]
 
