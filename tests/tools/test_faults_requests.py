@@ -16,7 +16,7 @@ BROKEN_REVIEW = """
 import sys
 
 if "review" in sys.argv:
-    from disambig.web.review import TokenGuard
+    from disambig.web.token_guard import TokenGuard
 
     TokenGuard._is_allowed = lambda self, scope: scope["path"].count("/") > 1
 """

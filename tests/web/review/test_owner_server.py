@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from disambig.web import owner_server, review
 from disambig.web.owner_server import Connection, OwnerServer, listen_on_this_machine
-from disambig.web.review import TokenGuard
+from disambig.web.token_guard import TokenGuard
 from waiting import PATIENCE, wait_until
 
 TOKEN = "kR3-x_9vQm7ZbT2uWc8Yd1Ea"

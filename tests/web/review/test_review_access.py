@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from disambig.web.review import TokenGuard
+from disambig.web.token_guard import TokenGuard
 
 PORT = 54321
 TOKEN = "kR3-x_9vQm7ZbT2uWc8Yd1Ea"

@@ -1,0 +1,84 @@
+"""Answer only who has the token, under this host, from this page."""
+
+import json
+import secrets
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from disambig.web.owner_server import CONNECTION
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Values of sec-fetch-site: typed into the browser, or asked for by the page itself.
+_SITES = ("none", "same-origin")
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+class TokenGuard:
+    """Refuses every request without the token, under another host, or from another origin.
+
+    A page of another site can make a browser send requests to this machine, and a foreign host name
+    can be made to point to it. Neither knows the token, so neither gets an answer. The token is the
+    first part of every path; the application sees paths without it.
+    """
+
+    def __init__(self, app: "ASGIApp", *, token: str, port: int) -> None:
+        self._app = app
+        self._root = f"/{token}/"
+        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *added]
+            await send(message)
+
+        if scope["type"] == "http" and self._is_allowed(scope):
+            inner = {**scope, "path": scope["path"][len(self._root) - 1 :], "raw_path": None}
+            connection = scope.get("state", {}).get(CONNECTION)
+            with connection.answering() if connection is not None else nullcontext():
+                await self._app(inner, receive, send_with_headers)
+        else:
+            refusal = error_response("This address is not known here.", 403)
+            await refusal(scope, receive, send_with_headers)
+
+    def _is_allowed(self, scope: "Scope") -> bool:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        root = scope["path"][: len(self._root)]
+        return (
+            host in self._hosts
+            # In a time that does not depend on where they differ.
+            and secrets.compare_digest(root.encode(), self._root.encode())
+            # A browser names the origin of every request that changes something.
+            and (origin == f"http://{host}" or (origin is None and scope["method"] == "GET"))
+            and headers.get("sec-fetch-site", "none") in _SITES
+        )
+
+
+def error_response(error: str, status: int = 400) -> Response:
+    """Return a refusal, with what was wrong."""
+    return json_response({"error": error}, status)
+
+
+def json_response(content: object, status: int = 200) -> Response:
+    """Return an answer for a script of the page."""
+    # ASCII, so that lone surrogates can be sent.
+    return Response(json.dumps(content), status, media_type="application/json")
