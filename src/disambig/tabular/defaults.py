@@ -7,6 +7,8 @@ DEFAULT_FOLDS = 5
 DEFAULT_ERRORS_TO_FIND = 0.9
 # Doubtful rows on a page.
 DEFAULT_ROWS_SHOWN = 10_000
+# That a person takes for a doubtful row, where no answers of theirs say how long they take.
+SECONDS_PER_ANSWER = 5
 # Share of the groups for which a promise is believed, as in CandidateLabels.with_groups.
 DEFAULT_PROMISE_STRENGTH = 0.9
 # Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
