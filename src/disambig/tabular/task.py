@@ -135,22 +135,24 @@ def prepare_task(
     notices += group_notices
     if annotators is not None:
         given = annotators.possible(given.promise).with_rows_of(given)
-    decisions = decisions or {}
-    candidates = settle(given, decisions)
-    edited = _differ(candidates, given)
-    edited[list(labels_decided(decisions))] = True
+    candidates, decided = given, np.zeros(len(given), dtype=bool)
     if decisions:
+        candidates = settle(given, decisions)
         check_labels_differ(candidates)
+        decided[list(labels_decided(decisions))] = True
+    edited = decided if candidates is given else decided | _differ(candidates, given)
     true_labels = None
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
         true_labels, truth_notices = read_truth(
             frame, truth, candidates.classes, literal=literal, learned=use_truth
         )
-        notices += [*truth_notices, *contradicted_decisions(true_labels, decisions)]
+        notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates
     if annotators is not None:
-        training = take_rows(sets_to_train_on(annotators, given), edited, candidates)
+        training = sets_to_train_on(annotators, given)
+        if edited.any():
+            training = take_rows(training, edited, candidates)
     if use_truth:
         training = settle_known(training, true_labels)
         check_labels_differ(training)
@@ -158,8 +160,6 @@ def prepare_task(
     plan, values, column_notices = columns.plan(candidates)
     for notice in (*notices, *column_notices):
         warn_caller(notice)
-    decided = np.zeros(len(candidates), dtype=bool)
-    decided[list(labels_decided(decisions))] = True
     task = TableTask(
         plan,
         values,
@@ -169,7 +169,7 @@ def prepare_task(
         true_labels,
         decided,
         edited,
-        {row: kind_of(decision) for row, decision in decisions.items()},
+        {row: kind_of(decision) for row, decision in (decisions or {}).items()},
         use_truth,
         group,
         annotators,
@@ -181,8 +181,6 @@ def prepare_task(
 
 def _differ(one: CandidateLabels, other: CandidateLabels) -> BoolArray:
     """Tell which rows have other sets in one collection than in another of the same classes."""
-    if one is other:
-        return np.zeros(len(one), dtype=bool)
     difference = (one.to_sparse() != other.to_sparse()).tocsr()
     differs: BoolArray = np.diff(difference.indptr) > 0
     return differs

@@ -24,16 +24,64 @@ _NO = frozenset({"false", "0", "no"})
 
 
 class Answer(Enum):
-    """What a person says of a row other than which labels are right or wrong."""
+    """What a person says of a row other than which labels are right or wrong.
 
-    NONE_OF_THESE = "none of these"  # none of the row's candidates
+    Attributes
+    ----------
+    NONE_OF_THESE
+        None of the row's candidates is right: it may have any other label.
+    CANNOT_TELL
+        The row keeps its candidates, and is not marked for a second look again.
+    BAD_ROW
+        The row is not learned from, nor marked for a second look again.
+
+    See Also
+    --------
+    read_decisions : Reads them from a table of decisions.
+    NotThese : Says which labels are wrong.
+
+    Examples
+    --------
+    >>> from disambig import clean_table
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import Answer
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame,
+    ...     method="plknn",
+    ...     id="vehicle",
+    ...     truth="checked",
+    ...     n_folds=2,
+    ...     decisions={3: Answer.CANNOT_TELL, 5: Answer.BAD_ROW},
+    ... )
+    >>> cleaned["decision"][[3, 5]].tolist()
+    ['cannot tell', 'bad row']
+    """
+
+    NONE_OF_THESE = "none of these"
     CANNOT_TELL = "cannot tell"
-    BAD_ROW = "bad row"  # not to be learned from
+    BAD_ROW = "bad row"
 
 
 @dataclass(frozen=True)
 class NotThese:
-    """Labels that are not the right one; the others of the row may be."""
+    """Labels of a row that are not the right one; the others may be.
+
+    Parameters
+    ----------
+    labels : frozenset of str
+        The labels.
+
+    See Also
+    --------
+    Answer : What else may be said of a row.
+
+    Examples
+    --------
+    >>> from disambig.tabular import NotThese
+    >>> NotThese(frozenset({"cat"}))
+    NotThese(labels=frozenset({'cat'}))
+    """
 
     labels: frozenset[str]
 
