@@ -10,6 +10,7 @@ from disambig.methods import (
     PLKNN,
     PLSVM,
     PRODEN,
+    RC,
     SURE,
     AutoDisambiguator,
     AverageClassifier,
@@ -46,6 +47,7 @@ INSTANCES = {
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=100, random_state=0),
     "proden": PRODEN(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "sure": SURE(max_iter=20),
 }

@@ -113,6 +113,22 @@ class LossWeights:
             targets = targets._replace(row_weights=_product(targets.row_weights, of_rows))
         return targets
 
+    def of_rows(self, candidates: Candidates, logits: Tensor) -> Tensor:
+        """Return what losses of rows are multiplied by where these are not a sum over classes.
+
+        A class counts in a row as much as the network believes it among the candidates.
+        """
+        weights = logits.new_ones(logits.shape[:-1])
+        if self._classes is not None:
+            columns = candidates.columns.expand(*logits.shape[:-1], -1)
+            among = logits.gather(-1, columns).masked_fill(~candidates.mask, -torch.inf)
+            shares = torch.softmax(among, -1).masked_fill(~candidates.mask, 0)
+            of_slots = self._classes.expand(*columns.shape[:-1], -1).gather(-1, columns)
+            weights = (shares * of_slots).sum(-1)
+        if self._rows is not None:
+            weights = weights * self._rows[candidates.rows].unsqueeze(1)
+        return weights
+
     def _weigh_classes(self, targets: Targets, classes: Tensor, columns: Tensor) -> Targets:
         # What is weighted is -sum(target * log p), whatever loss has the same gradient without.
         targets = targets._replace(losses=None)

@@ -91,16 +91,20 @@ class ModuleStack(Stack):
             output.backward(of_logits[: len(output)])  # type: ignore[no-untyped-call]
 
     def infer(self, features: Tensor) -> Tensor:
-        """Return the logits of every network for the same rows; see ``Stack``."""
-        shaped = features.reshape(len(features), *self._row_shape)
-        logits = [module.eval()(shaped) for module in self.members]
-        return torch.stack([self._checked(output, len(features)) for output in logits])
+        """Return the logits of every network; see ``Stack``."""
+        n_rows = features.shape[-2]
+        of_networks = features.expand(len(self), -1, -1).unbind()
+        logits = [
+            module.eval()(rows.reshape(n_rows, *self._row_shape))
+            for module, rows in zip(self.members, of_networks, strict=True)
+        ]
+        return torch.stack([self._checked(output, n_rows) for output in logits])
 
     def multiplications_per_row(self) -> float:
         """Unknown for user modules: return infinity."""
         return math.inf
 
-    def part(self, first: int, count: int) -> Self:
+    def part(self, first: int, count: int, *, whole: bool = False) -> Self:  # noqa: ARG002
         """Return a stack of its own with some of the networks; see ``Stack``."""
         part = copy.copy(self)
         part._modules = {"members": copy.deepcopy(self.members[first : first + count])}

@@ -210,16 +210,11 @@ class RowState(NamedTuple):
     initial: float | None = None
 
 
-class Rule(ABC):
-    """From what networks say of a batch to what they learn: a method writes ``targets``.
+class BaseRule(ABC):  # noqa: B024  # what a method writes is in Rule and LossRule
+    """What all rules have in common; every method has a default that does nothing.
 
-    Targets of a network may use what the others say, never what is said of another problem. The
-    other methods have defaults that do nothing.
+    What a network learns may hang on what the others say, never on what is said of another problem.
     """
-
-    @abstractmethod
-    def targets(self, batch: Batch) -> Targets:
-        """Return what to train a batch with."""
 
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: B027  # for those that need it
         """Get ready for a training on these problems; tensors of the rule lie on the device."""
@@ -259,3 +254,15 @@ class Rule(ABC):
     def warnings(self, settings: TrainingSettings) -> Sequence[str]:  # noqa: ARG002  # for others
         """Return what a user should know before a training with these settings begins."""
         return ()
+
+
+class Rule(BaseRule):
+    """From what networks say of a batch to what they learn: a method writes ``targets``.
+
+    The quickest kind of rule: gradients are written out. A rule whose loss is another function of
+    what networks say, or that needs more of them, is a ``LossRule``.
+    """
+
+    @abstractmethod
+    def targets(self, batch: Batch) -> Targets:
+        """Return what to train a batch with."""

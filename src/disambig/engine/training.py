@@ -20,8 +20,10 @@ from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
 from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_likelihood, seen_in
+from disambig.engine.loss_rule import LossRule
+from disambig.engine.loss_step import LossStep
 from disambig.engine.prepared import Preparation, PreparedStep
-from disambig.engine.rule import Batch, Rule, Targets, TrainingData, TrainingSettings
+from disambig.engine.rule import BaseRule, Batch, Rule, Targets, TrainingData, TrainingSettings
 
 # What a training calls, where a listener has it.
 EVENTS = ("on_fit_start", "on_epoch_end", "on_fit_end", "on_interrupt")
@@ -69,7 +71,7 @@ class Training:
         Networks of the first problem, then those of the second, and so on.
     problems : sequence of TrainingData
         All with the same number of batches an epoch.
-    rule : Rule
+    rule : Rule or LossRule
         What the networks learn from a batch.
     settings : TrainingSettings
         Length and pace.
@@ -95,7 +97,7 @@ class Training:
         self,
         networks: Stack,
         problems: Sequence[TrainingData],
-        rule: Rule,
+        rule: BaseRule,
         settings: TrainingSettings,
         listeners: Sequence[Any] = (),
         *,
@@ -130,7 +132,8 @@ class Training:
         self._preparation = Preparation(
             networks, self._features, self._rows_in_batch, self._candidates, self._n_networks, noise
         )
-        self._adam = Adam(networks.parameters(), settings.learning_rate)
+        own = rule.parameters() if isinstance(rule, LossRule) else ()
+        self._adam = Adam([*networks.parameters(), *own], settings.learning_rate)
         self._records = EpochRecords(self._batches, self._device)
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
@@ -138,6 +141,7 @@ class Training:
         is_replayed = settings.capture and networks.capturable and self._device.type == "cuda"
         is_fused = (
             settings.fused
+            and isinstance(rule, Rule)
             and runs_kernels(self._device)
             and can_be_fused(networks, n_rows, self._candidates.n_slots)
         )
@@ -154,6 +158,20 @@ class Training:
                 self._candidates,
                 self._records,
                 self._clock,
+            )
+        self._loss_step: LossStep | None = None
+        if isinstance(rule, LossRule):
+            self._loss_step = LossStep(
+                networks,
+                rule,
+                self._adam,
+                self._features,
+                self._candidates,
+                self._batches.real,
+                self._row_state,
+                records=self._records,
+                clock=self._clock,
+                weights=self._loss_weights,
             )
         self._replayed: ReplayedStep | None = None
         if is_replayed:
@@ -190,6 +208,8 @@ class Training:
         state |= {f"adam.{name}": value for name, value in self._adam.state().items()}
         state |= {f"rule.{name}": value for name, value in self.rule.state().items()}
         state |= {f"rows.{name}": value for name, value in self._row_state.items()}
+        if self._loss_step is not None:
+            state |= self._loss_step.state()
         return {**state, "chosen": self._records.chosen}
 
     def chosen_slots(self) -> list[Tensor]:
@@ -243,11 +263,13 @@ class Training:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
+        if self._loss_step is not None:
+            self._loss_step.look_at_all_rows(self._row_counts)
         self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
-        if self._fused is None and self._replayed is None:
+        if self._fused is None and self._replayed is None and self._loss_step is None:
             total = (self.epoch - 1) * self._batches.n_steps
             for prepared in self._preparation.steps(self._rows, total, noisy):
                 self._train_step(prepared, phase)
@@ -273,6 +295,9 @@ class Training:
 
     def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
+        if self._loss_step is not None:
+            self._loss_step(self._clock.at(self._rows), step.phase)
+            return
         if self._fused is None:
             prepared = self._preparation.present(self._rows, self._clock, step.noisy)
             self._train_step(prepared, step.phase)
@@ -322,6 +347,7 @@ class Training:
             state={name: candidates.read(table) for name, table in self._row_state.items()},
             phase=phase,
         )
+        assert isinstance(self.rule, Rule)
         targets = self.rule.targets(batch)
         targets.check(self._row_state)
         for name, table in self._row_state.items():

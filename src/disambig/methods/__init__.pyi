@@ -3,7 +3,6 @@ from .annotators import weigh_annotators as weigh_annotators
 from .auto.estimator import AutoDisambiguator as AutoDisambiguator
 from .base import PartialLabelClassifier as PartialLabelClassifier
 from .boosting import DisambiguatingBoosting as DisambiguatingBoosting
-from .cc import CC as CC
 from .classical.aggd import AGGD as AGGD
 from .classical.clpl import CLPL as CLPL
 from .classical.em import EMClassifier as EMClassifier
@@ -15,6 +14,9 @@ from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
 from .conformal import ConformalSets as ConformalSets
 from .cost import estimate_fit_seconds as estimate_fit_seconds
+from .deep.cc import CC as CC
+from .deep.proden import PRODEN as PRODEN
+from .deep.rc import RC as RC
 from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
 from .forest import DisambiguatingForest as DisambiguatingForest
 from .misses import Misses as Misses
@@ -22,7 +24,6 @@ from .misses import find_misses as find_misses
 from .ncpd import NCPDClassifier as NCPDClassifier
 from .ncpd_plus.estimator import NCPDPlusClassifier as NCPDPlusClassifier
 from .networks.base import NetworkClassifier as NetworkClassifier
-from .proden import PRODEN as PRODEN
 from .reference import AverageClassifier as AverageClassifier
 from .reference import OracleClassifier as OracleClassifier
 from .reference import RandomCandidateClassifier as RandomCandidateClassifier

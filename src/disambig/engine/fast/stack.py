@@ -64,15 +64,30 @@ class Stack(nn.Module, ABC):
     def backward(self, gradient: Tensor) -> None:
         """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
 
+    def forward_both(
+        self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the logits of a training batch, and the second output where there is one."""
+        return self.forward(inputs, rows, step), None
+
+    def backward_both(self, gradient: Tensor, of_embedding: Tensor | None) -> None:
+        """Do what ``backward`` does, with the gradient of the second output where there is one."""
+        assert of_embedding is None
+        self.backward(gradient)
+
     @abstractmethod
     def infer(self, features: Tensor) -> Tensor:
-        """Return the logits of every network for the same rows: (networks, rows, classes).
+        """Return the logits of every network: shape (networks, rows, classes).
 
         Parameters
         ----------
-        features : Tensor of shape (rows, features)
-            Rows that nothing is learned from.
+        features : Tensor of shape (rows, features) or (networks, rows, features)
+            Rows that nothing is learned from: the same for all networks, or others for each.
         """
+
+    def infer_both(self, features: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the logits, and the second output where there is one; ``features`` as above."""
+        return self.infer(features), None
 
     @abstractmethod
     def multiplications_per_row(self) -> float:
@@ -84,10 +99,10 @@ class Stack(nn.Module, ABC):
         return torch.cat([self.infer(part).softmax(-1).mean(0) for part in parts])
 
     @abstractmethod
-    def part(self, first: int, count: int) -> Self:
+    def part(self, first: int, count: int, *, whole: bool = False) -> Self:
         """Return a stack of its own with ``count`` of the networks, from number ``first`` on.
 
-        It carries nothing that only training needs.
+        It carries nothing that only training needs, unless it is to be ``whole``.
         """
 
 
@@ -118,10 +133,13 @@ class NetworkStack(Stack):
         Whether hidden layers are normalised over the batch.
     dtype : torch.dtype, default=torch.float32
         Type of weights and results.
+    embedding : int, optional
+        Width of a second output, which only training uses: ``part`` leaves it out.
     """
 
     capturable: ClassVar[bool] = True
     output: OutputLayer
+    projection: OutputLayer | None
 
     def __init__(
         self,
@@ -134,6 +152,7 @@ class NetworkStack(Stack):
         dropout: float,
         batch_norm: bool,
         dtype: torch.dtype = torch.float32,
+        embedding: int | None = None,
     ) -> None:
         super().__init__()
         self._shape: dict[str, Any] = {
@@ -163,6 +182,10 @@ class NetworkStack(Stack):
         self.hidden = nn.ModuleList(self._hidden_layers)
         last = hidden[-1] if hidden else n_inputs
         self.output = OutputLayer(init_weights(last, n_outputs, generators, dtype), scale)
+        self.projection = None
+        if embedding is not None:
+            first = init_weights(last, embedding, generators, dtype)
+            self.projection = OutputLayer(first, scale)
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -175,35 +198,72 @@ class NetworkStack(Stack):
 
     def forward(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
         """Return the logits of a training batch; see ``Stack``."""
-        value = inputs[0]
-        for number, layer in enumerate(self._hidden_layers):
-            prepared = layer.prepare(value, rows) if number else inputs
-            value = layer(prepared, rows, step)
-        logits: Tensor = self.output(value)
+        logits: Tensor = self.output(self._last_hidden(inputs, rows, step))
         return logits
+
+    def forward_both(
+        self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the logits of a training batch, and the second output; see ``Stack``."""
+        value = self._last_hidden(inputs, rows, step)
+        return self.output(value), None if self.projection is None else self.projection(value)
 
     def backward(self, gradient: Tensor) -> None:
         """Take the gradient of the logits, leave that of every parameter in its ``.grad``."""
+        self.backward_both(gradient, None)
+
+    def backward_both(self, gradient: Tensor, of_embedding: Tensor | None) -> None:
+        """Take the gradients of both outputs, leave that of every parameter in its ``.grad``."""
+        gradient = self.output.backward_params(gradient)
+        if of_embedding is not None:
+            assert self.projection is not None
+            of_embedding = self.projection.backward_params(of_embedding)
         following: LinearLayer = self.output
-        gradient = following.backward_params(gradient)
         for layer in reversed(self._hidden_layers):
-            gradient = layer.backward_params(following.backward_input(gradient))
+            gradient = following.backward_input(gradient)
+            if of_embedding is not None and self.projection is not None:
+                gradient += self.projection.backward_input(of_embedding)
+                of_embedding = None
+            gradient = layer.backward_params(gradient)
             following = layer
 
     def infer(self, features: Tensor) -> Tensor:
-        """Return the logits of every network for the same rows; see ``Stack``."""
-        value = features.expand(len(self), -1, -1)
-        for layer in self._hidden_layers:
-            value = layer.infer(value)
-        return self.output.infer(value)
+        """Return the logits of every network; see ``Stack``."""
+        return self.output.infer(self._infer_hidden(features))
+
+    def infer_both(self, features: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the logits and the second output of every network; see ``Stack``."""
+        value = self._infer_hidden(features)
+        embedding = None if self.projection is None else self.projection.infer(value)
+        return self.output.infer(value), embedding
 
     def multiplications_per_row(self) -> float:
         """Return how many multiplications a row costs; see ``Stack``."""
         return sum(layer.weight.numel() for layer in (*self._hidden_layers, self.output))
 
-    def part(self, first: int, count: int) -> Self:
+    def part(self, first: int, count: int, *, whole: bool = False) -> Self:
         """Return a stack of its own with some of the networks; see ``Stack``."""
         chosen = slice(first, first + count)
-        part = type(self)(seeds=self.seeds[chosen], **self._shape)
-        part.load_state_dict({name: value[chosen] for name, value in self.state_dict().items()})
+        width = None
+        if whole and self.projection is not None:
+            width = self.projection.weight.shape[2]
+        with torch.device("cpu"):
+            part = type(self)(seeds=self.seeds[chosen], embedding=width, **self._shape)
+        state = {name: value[chosen] for name, value in self.state_dict().items()}
+        part.load_state_dict({name: state[name] for name in part.state_dict()})
         return part.to(self.output.weight.device)
+
+    def _last_hidden(self, inputs: Prepared, rows: RowsInBatch, step: int | Tensor) -> Tensor:
+        """Return what the last hidden layer says of a training batch."""
+        value = inputs[0]
+        for number, layer in enumerate(self._hidden_layers):
+            prepared = layer.prepare(value, rows) if number else inputs
+            value = layer(prepared, rows, step)
+        return value
+
+    def _infer_hidden(self, features: Tensor) -> Tensor:
+        """Return what the last hidden layer says of rows that nothing is learned from."""
+        value = features.expand(len(self), -1, -1)
+        for layer in self._hidden_layers:
+            value = layer.infer(value)
+        return value

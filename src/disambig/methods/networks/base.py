@@ -33,8 +33,9 @@ from disambig.engine.fast.layers import ACTIVATIONS
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
+from disambig.engine.loss_rule import LossRule
 from disambig.engine.module_stack import ModuleStack
-from disambig.engine.rule import Rule, TrainingData, TrainingSettings
+from disambig.engine.rule import BaseRule, TrainingData, TrainingSettings
 from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
@@ -57,11 +58,12 @@ _STEPS_OF_INFERENCE = 10
 class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     """The base class of methods that train neural networks.
 
-    A subclass defines ``_make_rule``, which returns a ``Rule`` of the engine, and has a ``card``.
+    A subclass defines ``_make_rule``, which returns a ``Rule`` or a ``LossRule`` of the engine, and
+    has a ``card``.
     If it has other parameters, its ``__init__`` names all of them, because scikit-learn reads them
     there, and calls ``_store(locals())``; it may leave out some of those below. The other hooks
-    have defaults: ``_network_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
-    ``_to_be_repeated``.
+    have defaults: ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``,
+    ``_watchers`` and ``_to_be_repeated``.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     # ---- what a method writes
 
     @abstractmethod
-    def _make_rule(self) -> Rule:
+    def _make_rule(self) -> BaseRule:
         """Return the rule by which networks learn; with others it may share a training."""
 
     def _epoch_count(self) -> int:
@@ -231,8 +233,12 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         return cast("int", self.epochs)  # others are refused before a fit
 
     def _network_count(self) -> int:
-        """Return how many networks learn from the same rows."""
+        """Return how many networks learn from the same rows, and predict."""
         return 1
+
+    def _helper_count(self) -> int:
+        """Return how many more networks learn beside them, and are not kept."""
+        return 0
 
     def _scalings(self) -> dict[str, Any]:
         """Return, by parameter, how features are scaled: networks see all results side by side."""
@@ -404,7 +410,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _seeds(self) -> list[int]:
         """Return seeds of order, split and networks; those of a checkpoint if none was given."""
-        count = 2 + self._network_count()
+        count = 2 + self._network_count() + self._helper_count()
         is_given = isinstance(self.random_state, Integral | np.random.SeedSequence)
         if self.checkpoint is not None and not is_given:
             stored = stored_seeds(self.checkpoint)
@@ -440,8 +446,9 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             noise_from=noise_from,
         )
         with ordinary_tensors(), threads_for(0):
-            networks = self._make_networks(n_features, n_classes, seeds).to(device)
             rule = self._make_rule()
+            embedding = rule.embedding if isinstance(rule, LossRule) else None
+            networks = self._make_networks(n_features, n_classes, seeds, embedding).to(device)
             for message in rule.warnings(settings):
                 warn_caller(message)
             training = Training(
@@ -478,8 +485,9 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     def _keep(self, plan: TrainingPlan, training: Training, number: int) -> None:
         """Keep what a training of several has left for this classifier."""
         count = self._network_count()
+        first = (count + self._helper_count()) * number
         with ordinary_tensors():
-            self._networks: Stack = training.networks.part(count * number, count)
+            self._networks: Stack = training.networks.part(first, count)
         self._views = plan.views
         self.history_: History = training.histories[number]
         if self._hands_on:
@@ -494,10 +502,19 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         return (hidden,)
 
     def _make_networks(
-        self, n_features: int | tuple[int, ...], n_classes: int, seeds: Sequence[int]
+        self,
+        n_features: int | tuple[int, ...],
+        n_classes: int,
+        seeds: Sequence[int],
+        embedding: int | None = None,
     ) -> Stack:
-        """Return untrained networks, one for every seed."""
+        """Return untrained networks, one for every seed, maybe with a second output."""
         if self.network is not None:
+            if embedding is not None:
+                raise ParameterError(
+                    f"{type(self).__name__} needs networks with a second output, which a 'network' "
+                    f"of your own has not. Got {self.network!r}: leave it out."
+                )
             return ModuleStack(self.network, n_features, n_classes, seeds=seeds)
         assert isinstance(n_features, int)
         return NetworkStack(
@@ -508,6 +525,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             activation=self.activation,
             dropout=self.dropout,
             batch_norm=self.batch_norm,
+            embedding=embedding,
         )
 
     # ---- predicting

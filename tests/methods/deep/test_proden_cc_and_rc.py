@@ -1,121 +1,68 @@
-"""PRODEN and CC against loops that write their papers down, and what the base class gives them."""
+"""PRODEN, CC and RC against loops that write their papers down; what the base class gives them."""
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 
-from disambig import CC, PRODEN, CandidateLabels, NCPDClassifier, NetworkClassifier
+from disambig import CC, PRODEN, NCPDClassifier, NetworkClassifier
 from disambig._core.errors import ModelFileError
-from disambig.datasets import make_partial_label_dataset
 from disambig.engine.history import History
+from disambig.methods import RC
+from methods.deep.plain_loops import DATA, MASK, PlainMethod, assert_agrees, quick, weighted
 
-DATA = make_partial_label_dataset(50, 4, 4, average_candidates=2.2, overlap=0.4, random_state=0)
-MASK = DATA.candidates.to_mask()
-METHODS = [PRODEN, CC]
-
-
-def make_network(n_features, n_classes):
-    """In double precision; one more of the same numbers for every call."""
-    torch.manual_seed(3)
-    return torch.nn.Sequential(
-        torch.nn.Linear(n_features, 8), torch.nn.Tanh(), torch.nn.Linear(8, n_classes)
-    ).double()
+METHODS = [PRODEN, CC, RC]
 
 
-class Networks:
-    """A callback that keeps the networks of a training, and the seed of its order."""
-
-    def on_fit_start(self, training):
-        self.first = [m.state_dict() for m in training.networks.members]
-        self.first = {name: value.clone() for name, value in self.first[0].items()}
-        self.batches = training._batches
-
-    def on_fit_end(self, training):
-        self.last = training.networks.members[0].state_dict()
-
-
-def quick(method, **parameters):
-    small = {"hidden": 8, "epochs": 5, "batch_size": 16, "learning_rate": 0.02, "device": "cpu"}
-    return method(**{**small, "random_state": 0, **parameters})
-
-
-def plain_loop(first, batches, loss_of_rows, epochs=5):
-    """Train one network by autograd; return it and the mean loss of every epoch."""
-    network = make_network(4, 4)
-    network.load_state_dict(first)
-    optimizer = torch.optim.Adam(network.parameters(), 0.02)
-    X = torch.as_tensor(DATA.X)
-    means = []
-    for epoch in range(1, epochs + 1):
-        losses = []
-        for rows, real in zip(batches.rows_of(epoch)[:, 0], batches.real[:, 0], strict=True):
-            rows = rows[real]
-            loss = loss_of_rows(rows, network(X[rows]))
-            optimizer.zero_grad()
-            loss.mean().backward()
-            optimizer.step()
-            losses += loss.tolist()
-        means.append(np.mean(losses))
-    return network, means
-
-
-def proden_loss(mask, first_confidences):
+class PlainPRODEN(PlainMethod):
     """Lv et al. (2020): cross-entropy with stored weights, which the same logits then replace."""
-    weights = torch.as_tensor(first_confidences).clone()
 
-    def loss_of_rows(rows, logits):
-        losses = -(weights[rows] * logits.log_softmax(1)).sum(1)
-        with torch.no_grad():
-            weights[rows] = logits.masked_fill(~mask[rows], -torch.inf).softmax(1)
-        return losses
+    def __init__(self, prior):
+        self.mask = torch.as_tensor(MASK)
+        self.weights = torch.as_tensor(prior).clone()
 
-    return loss_of_rows
+    def losses(self, rows, networks, X):
+        logits = networks[0](X[rows])
+        losses = -(self.weights[rows] * logits.log_softmax(1)).sum(1)
+        self.store(rows, logits.detach())
+        return [losses]
+
+    def store(self, rows, logits):
+        self.weights[rows] = logits.masked_fill(~self.mask[rows], -torch.inf).softmax(1)
 
 
-def cc_loss(mask, weights=None):
+class PlainRC(PlainPRODEN):
+    """Feng et al. (2020): the same, replaced by what the network says after the step."""
+
+    def losses(self, rows, networks, X):
+        return [-(self.weights[rows] * networks[0](X[rows]).log_softmax(1)).sum(1)]
+
+    def after_step(self, rows, networks, X):
+        self.store(rows, networks[0](X[rows]))
+
+
+class PlainCC(PlainMethod):
     """Feng et al. (2020): minus the log of the probability of the set."""
 
-    def loss_of_rows(rows, logits):
-        probabilities = logits.softmax(1) * (mask[rows] if weights is None else weights[rows])
-        return -probabilities.sum(1).log()
+    def __init__(self, relative_weights):
+        self.weights = torch.as_tensor(relative_weights)
 
-    return loss_of_rows
-
-
-def assert_agrees(method, candidates, loss_of_rows):
-    kept = Networks()
-    fitted = quick(method, network=make_network, scaling="none", callbacks=[kept])
-    fitted.fit(DATA.X, candidates)
-    network, losses = plain_loop(kept.first, kept.batches, loss_of_rows)
-    for name, value in network.state_dict().items():
-        torch.testing.assert_close(kept.last[name], value, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(fitted.history_["loss"], losses, atol=1e-9)
-    expected = network(torch.as_tensor(DATA.X)).softmax(1).detach().numpy()
-    np.testing.assert_allclose(fitted.predict_proba(DATA.X), expected, atol=1e-9)
-    inside = expected * candidates.to_mask()
-    np.testing.assert_allclose(
-        fitted.candidate_confidence_.toarray(), inside / inside.sum(1, keepdims=True), atol=1e-9
-    )
-
-
-def weighted():
-    weights = np.random.default_rng(0).uniform(0.2, 3, MASK.shape) * MASK
-    return CandidateLabels.from_mask(MASK, weights=weights), weights
+    def losses(self, rows, networks, X):
+        probabilities = networks[0](X[rows]).softmax(1) * self.weights[rows]
+        return [-probabilities.sum(1).log()]
 
 
 @pytest.mark.parametrize("with_weights", [False, True])
-def test_proden_agrees_with_a_plain_loop(with_weights):
+@pytest.mark.parametrize(("method", "plain"), [(PRODEN, PlainPRODEN), (RC, PlainRC)])
+def test_they_agree_with_a_plain_loop(method, plain, with_weights):
     candidates = weighted()[0] if with_weights else DATA.candidates
-    prior = candidates.prior().toarray()
-    assert_agrees(PRODEN, candidates, proden_loss(torch.as_tensor(MASK), prior))
+    assert_agrees(method, candidates, plain(candidates.prior().toarray()))
 
 
 @pytest.mark.parametrize("with_weights", [False, True])
 def test_cc_agrees_with_a_plain_loop(with_weights):
     candidates, weights = weighted() if with_weights else (DATA.candidates, MASK.astype(float))
-    relative = torch.as_tensor(weights / weights.max(axis=1, keepdims=True))
-    assert_agrees(CC, candidates, cc_loss(torch.as_tensor(MASK), relative))
+    assert_agrees(CC, candidates, PlainCC(weights / weights.max(axis=1, keepdims=True)))
 
 
 def test_confidences_of_proden_follow_a_row_from_epoch_to_epoch():

@@ -1,0 +1,179 @@
+"""A rule with a loss of its own: further views, averaged networks, a second output, parameters."""
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from disambig.engine.rule import BaseRule
+
+
+class Outputs(NamedTuple):
+    """What networks say of the rows of a batch.
+
+    Attributes
+    ----------
+    logits : Tensor of shape (problems, networks, rows, classes)
+        Of every class.
+    embedding : Tensor of shape (problems, networks, rows, width) or None
+        The second output, where the rule asks for one.
+    """
+
+    logits: Tensor
+    embedding: Tensor | None = None
+
+    def log_probabilities(self) -> Tensor:
+        """Return the log-probability of every class."""
+        return torch.log_softmax(self.logits, -1)
+
+    def probabilities(self) -> Tensor:
+        """Return the probability of every class."""
+        return torch.softmax(self.logits, -1)
+
+
+class LossBatch(NamedTuple):
+    """What a ``LossRule`` sees of a batch; nothing in it may be changed.
+
+    Where a batch has fewer rows than others, it ends with filler rows: these may have any label,
+    so that nothing becomes infinite in them. The engine leaves out their losses; a sum over rows
+    that a rule forms itself must do so too, by ``is_real``.
+
+    Attributes
+    ----------
+    rows : Tensor of integers of shape (problems, rows)
+        Number of every row, counted on from one problem to the next; the last number is the filler.
+    is_real : Tensor of booleans of shape (problems, 1, rows)
+        Which rows are no filler.
+    is_candidate : Tensor of booleans of shape (problems, 1, rows, classes)
+        Which labels are candidates.
+    columns, mask, prior : Tensor of shape (problems, 1, rows, slots)
+        The same by slots, as in ``Batch``.
+    features : Tensor of shape (problems, networks, rows, features)
+        As the networks see them.
+    seen : Outputs
+        What networks say of the features as they are. Gradients flow into it.
+    views : tuple of Outputs
+        What they say of every further view. Gradients flow into it.
+    averaged : tuple of Outputs
+        What averaged networks say of the features, then of every view; empty without average.
+    state : dict of Tensors
+        What was kept when these rows were last seen, by the names of ``row_state``.
+    phase : hashable
+        What ``begin_epoch`` returned.
+    step : int or Tensor of one integer
+        Steps done in all, from which random numbers may follow.
+    """
+
+    rows: Tensor
+    is_real: Tensor
+    is_candidate: Tensor
+    columns: Tensor
+    mask: Tensor
+    prior: Tensor
+    features: Tensor
+    seen: Outputs
+    views: tuple[Outputs, ...]
+    averaged: tuple[Outputs, ...]
+    state: dict[str, Tensor]
+    phase: Hashable
+    step: int | Tensor
+
+    def among_candidates(self, logits: Tensor) -> Tensor:
+        """Return the softmax of logits over the candidates of every row, and zero elsewhere."""
+        inside = logits.masked_fill(~self.is_candidate, -torch.inf)
+        return torch.softmax(inside, -1)
+
+    def among_others(self, logits: Tensor) -> Tensor:
+        """Return the softmax over labels that are no candidates; zero where there are none."""
+        outside = ~self.is_candidate
+        has_any = outside.any(-1, keepdim=True)
+        shares = torch.softmax(logits.masked_fill(~outside & has_any, -torch.inf), -1)
+        return shares.masked_fill(~outside, 0)
+
+    def over_classes(self, slots: Tensor) -> Tensor:
+        """Return numbers for candidates as numbers for classes, zero for all others."""
+        shape = (*slots.shape[:-1], self.is_candidate.shape[-1])
+        columns = self.columns.expand(*slots.shape)
+        return slots.new_zeros(shape).scatter_add(-1, columns, slots.masked_fill(~self.mask, 0))
+
+    def in_slots(self, values: Tensor) -> Tensor:
+        """Return the numbers of candidates out of those of all classes; zero in unused slots."""
+        columns = self.columns.expand(*values.shape[:-1], -1)
+        return values.gather(-1, columns).masked_fill(~self.mask, 0)
+
+
+class Loss(NamedTuple):
+    """What a rule makes of a batch.
+
+    Attributes
+    ----------
+    rows : Tensor of shape (problems, networks, rows)
+        The loss of every row, from which gradients flow back. The engine learns from the mean over
+        the real rows, weighted where rows have weights.
+    state : mapping of str to Tensor
+        What the engine keeps of these rows until they are next seen, by the names of
+        ``row_state``; without those that ``after_step`` returns.
+    measures : mapping of str to Tensor of shape (problems, networks, rows)
+        Their means over the rows of an epoch are noted in the history.
+    """
+
+    rows: Tensor
+    state: Mapping[str, Tensor] = MappingProxyType({})
+    measures: Mapping[str, Tensor] = MappingProxyType({})
+
+
+class LossRule(BaseRule):
+    """A rule that returns a loss, which the engine differentiates by what networks say.
+
+    What it needs besides the logits of a batch it asks for by the attributes below.
+
+    Attributes
+    ----------
+    n_views : int, default=0
+        Further views of every batch, which ``views`` makes.
+    embedding : int or None, default=None
+        Width of a second output: a linear function of the last hidden layer.
+    average : float or None, default=None
+        Share of the old weights that averaged networks keep in every step.
+    looks_after_step : bool, default=False
+        Whether the networks are asked again after every step, for ``after_step``.
+    looks_at_all_rows : bool, default=False
+        Whether they are asked about all rows before every epoch, for ``look_at_all_rows``.
+    """
+
+    n_views: int = 0
+    embedding: int | None = None
+    average: float | None = None
+    looks_after_step: bool = False
+    looks_at_all_rows: bool = False
+
+    @abstractmethod
+    def loss(self, batch: LossBatch) -> Loss:
+        """Return the loss of a batch."""
+
+    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # for those with views
+        """Return ``n_views`` further views of the features, each of the same shape.
+
+        Shapes are as in ``LossBatch``. All randomness follows from seeds and ``step``.
+        """
+        return ()
+
+    def after_step(self, batch: LossBatch) -> Mapping[str, Tensor]:  # noqa: ARG002  # for those that look
+        """Return what to keep of the rows, given what networks say of them after the step.
+
+        ``batch.seen`` is then without gradients, ``batch.state`` what ``loss`` returned.
+        """
+        return {}
+
+    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
+        """Learn what networks say of all rows, before an epoch, without dropout.
+
+        For every problem a tensor of shape (networks, rows, classes).
+        """
+
+    def parameters(self) -> Sequence[Tensor]:
+        """Return tensors of the rule that are learned along with the networks."""
+        return ()

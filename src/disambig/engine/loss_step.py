@@ -1,0 +1,250 @@
+"""A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
+
+from collections.abc import Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from disambig.engine.batches import Candidates, CandidateTable
+from disambig.engine.fast.adam import Adam
+from disambig.engine.fast.layers import log_softmax
+from disambig.engine.fast.stack import Stack
+from disambig.engine.fast.step import Clock, RowsInBatch
+from disambig.engine.history import EpochRecords
+from disambig.engine.loss import LossWeights
+from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+
+# Of networks asked about all rows, so that memory does not grow with the number of rows.
+_ROWS_AT_A_TIME = 8192
+
+
+class LossStep:
+    """All that a step by a loss works with.
+
+    Parameters
+    ----------
+    networks : Stack
+        Those of the first problem, then those of the second, and so on.
+    rule : LossRule
+        Started already.
+    adam : Adam
+        Of the parameters of networks and rule.
+    features : Tensor of shape (rows, features)
+        Of all problems, and a row of zeros.
+    candidates : CandidateTable
+        Of all problems.
+    real : Tensor of booleans of shape (steps, problems, rows)
+        Which rows of every batch are no filler.
+    row_state : dict of Tensors
+        The tables that the rule keeps.
+    records, clock, weights
+        As in ``Training``.
+    """
+
+    def __init__(
+        self,
+        networks: Stack,
+        rule: LossRule,
+        adam: Adam,
+        features: Tensor,
+        candidates: CandidateTable,
+        real: Tensor,
+        row_state: dict[str, Tensor],
+        *,
+        records: EpochRecords,
+        clock: Clock,
+        weights: LossWeights | None,
+    ) -> None:
+        self._networks, self._rule, self._adam = networks, rule, adam
+        self._features, self._candidates, self._real = features, candidates, real
+        self._row_state, self._records, self._clock = row_state, records, clock
+        self._weights = weights
+        self._n_problems = real.shape[1]
+        self._n_networks = len(networks) // self._n_problems
+        repeated = real.repeat_interleave(self._n_networks, 1).repeat(1, 1, 1 + rule.n_views)
+        # Views of a batch are further rows: all are normalised together.
+        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
+        self._averaged: Stack | None = None
+        if rule.average is not None:
+            self._averaged = networks.part(0, len(networks), whole=True)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the tensors that the next step depends on and nobody else keeps; not copies."""
+        state: dict[str, Tensor] = {}
+        if self._averaged is not None:
+            state |= {f"averaged.{n}": value for n, value in self._averaged.state_dict().items()}
+        parameters = enumerate(self._rule.parameters())
+        return state | {f"rule.parameter.{n}": value.detach() for n, value in parameters}
+
+    def __call__(self, rows: Tensor, phase: Hashable) -> None:
+        """Learn from a batch: ``rows`` have the shape (problems, rows)."""
+        (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
+        real = self._clock.at(self._real)
+        inputs = self._inputs(rows, real)
+        outputs = self._ask(inputs)
+        leaves = [_leaf(one) for one in outputs]
+        state = {name: candidates.read(table) for name, table in self._row_state.items()}
+        batch = self._batch(candidates, real, inputs, leaves, state, phase)
+        with torch.enable_grad():
+            loss = self._rule.loss(batch)
+            rows = loss.rows
+            if self._weights is not None:
+                rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
+            gradients = self._differentiate(rows, leaves, real)
+        self._note(candidates, outputs[0], rows.detach(), loss)
+        self._networks.backward_both(*gradients)
+        self._adam.update()
+        self._move_averages()
+        kept = dict(loss.state)
+        if self._rule.looks_after_step:
+            again = self._ask(inputs)
+            present = state | {name: value.detach() for name, value in kept.items()}
+            kept |= self._rule.after_step(
+                self._batch(candidates, real, inputs, again, present, phase)
+            )
+        _check_state(kept, self._row_state)
+        for name, table in self._row_state.items():
+            candidates.write(table, kept[name].detach())
+        self._clock.advance()
+
+    def look_at_all_rows(self, counts: Sequence[int]) -> None:
+        """Show the rule what networks say of all rows; ``counts`` are those of the problems."""
+        if not self._rule.looks_at_all_rows:
+            return
+        by_problem = torch.split(self._features[:-1], list(counts))
+        probabilities = []
+        for number, features in enumerate(by_problem):
+            first = number * self._n_networks
+            networks = self._networks.part(first, self._n_networks)
+            parts = [
+                networks.infer(part).softmax(-1) for part in torch.split(features, _ROWS_AT_A_TIME)
+            ]
+            probabilities.append(torch.cat(parts, 1))
+        self._rule.look_at_all_rows(probabilities)
+
+    def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
+        """Return the features of a batch and its further views, as every network sees them."""
+        features = self._features.index_select(0, rows.flatten()).view(*rows.shape, -1)
+        features = features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
+        views = self._rule.views(features, real.unsqueeze(1), self._clock.total)
+        if len(views) != self._rule.n_views:
+            raise ValueError(
+                f"'views' must return n_views = {self._rule.n_views} tensors. Got {len(views)}."
+            )
+        # Filler rows are zero in every view, as the layers count on.
+        shown = real[:, None, :, None]
+        return [features, *(view.masked_fill(~shown, 0) for view in views)]
+
+    def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
+        """Return what the networks say of the features and of every view, as in training."""
+        rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
+        together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
+        prepared = self._networks.prepare(together, rows)
+        return self._divided(*self._networks.forward_both(prepared, rows, self._clock.total))
+
+    def _divided(self, logits: Tensor, embedding: Tensor | None) -> list[Outputs]:
+        """Return outputs for the features and for every view."""
+        shape = (self._n_problems, self._n_networks)
+        n_views = 1 + self._rule.n_views
+        of_views = logits.view(*shape, *logits.shape[1:]).chunk(n_views, 2)
+        if embedding is None:
+            return [Outputs(part) for part in of_views]
+        embeddings = embedding.view(*shape, *embedding.shape[1:]).chunk(n_views, 2)
+        return [Outputs(*parts) for parts in zip(of_views, embeddings, strict=True)]
+
+    def _batch(
+        self,
+        candidates: Candidates,
+        real: Tensor,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Outputs],
+        state: dict[str, Tensor],
+        phase: Hashable,
+    ) -> LossBatch:
+        seen, *views = outputs
+        averaged: list[Outputs] = []
+        if self._averaged is not None:
+            together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
+            averaged = self._divided(*self._averaged.infer_both(together))
+        n_classes = seen.logits.shape[-1]
+        shape = (*candidates.mask.shape[:-1], n_classes)
+        counts = candidates.mask.new_zeros(shape, dtype=torch.int32)
+        counts.scatter_add_(-1, candidates.columns, candidates.mask.to(torch.int32))
+        is_real = real.unsqueeze(1)
+        return LossBatch(
+            rows=candidates.rows,
+            is_real=is_real,
+            is_candidate=(counts > 0) | ~is_real.unsqueeze(-1),
+            columns=candidates.columns,
+            mask=candidates.mask,
+            prior=candidates.prior,
+            features=inputs[0],
+            seen=seen,
+            views=tuple(views),
+            averaged=tuple(averaged),
+            state=state,
+            phase=phase,
+            step=self._clock.total,
+        )
+
+    def _differentiate(
+        self, rows: Tensor, leaves: Sequence[Outputs], real: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the gradients of the mean loss by both outputs.
+
+        Those of the rule's parameters stay with these.
+        """
+        counts = real.sum(-1).view(-1, 1, 1)
+        total = (rows.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
+        logits = [one.logits for one in leaves]
+        embeddings = [one.embedding for one in leaves if one.embedding is not None]
+        own = list(self._rule.parameters())
+        found = torch.autograd.grad(total, [*logits, *embeddings, *own], allow_unused=True)
+        given = [
+            torch.zeros_like(leaf) if gradient is None else gradient
+            for leaf, gradient in zip([*logits, *embeddings, *own], found, strict=True)
+        ]
+        for parameter, gradient in zip(own, given[len(given) - len(own) :], strict=True):
+            parameter.grad = gradient
+        of_logits = torch.cat(given[: len(logits)], 2).flatten(0, 1)
+        if not embeddings:
+            return of_logits, None
+        return of_logits, torch.cat(given[len(logits) : 2 * len(logits)], 2).flatten(0, 1)
+
+    def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
+        """Write down the losses of rows, and what the networks say of the features as they are."""
+        log_probabilities, predicted = log_softmax(seen.logits)
+        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
+        losses = (-log_probabilities.gather(-1, columns)).masked_fill_(~candidates.mask, torch.inf)
+        self._records.put(
+            self._clock,
+            {name: value.detach() for name, value in loss.measures.items()},
+            log_likelihood=-rows,
+            covered=((columns == predicted) & candidates.mask).any(-1),
+            predicted=predicted.squeeze(-1),
+            chosen=losses.sum(1).min(-1).indices,
+        )
+
+    def _move_averages(self) -> None:
+        """Let averaged networks follow the networks a little."""
+        if self._averaged is None or self._rule.average is None:
+            return
+        present = self._networks.state_dict()
+        for name, value in self._averaged.state_dict().items():
+            value.lerp_(present[name], 1 - self._rule.average)
+
+
+def _leaf(outputs: Outputs) -> Outputs:
+    """Return outputs to differentiate by."""
+    logits = outputs.logits.detach().requires_grad_()
+    if outputs.embedding is None:
+        return Outputs(logits)
+    return Outputs(logits, outputs.embedding.detach().requires_grad_())
+
+
+def _check_state(kept: dict[str, Tensor], row_state: dict[str, Tensor]) -> None:
+    if set(kept) != set(row_state):
+        raise ValueError(
+            "'loss' and 'after_step' must return together the state that row_state names: "
+            f"{sorted(row_state)}. Got {sorted(kept)}."
+        )

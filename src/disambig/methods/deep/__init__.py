@@ -1,0 +1,1 @@
+"""Methods from the literature that train networks by a rule: one file each."""

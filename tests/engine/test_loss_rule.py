@@ -1,0 +1,265 @@
+"""Rules with a loss of their own, against autograd through networks as a textbook writes them."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from disambig.engine.batches import Batches
+from disambig.engine.loss_rule import Loss, LossRule
+from disambig.engine.rule import RowState, TrainingSettings
+from disambig.engine.training import Training
+from engine.plain_network import make_stack
+from engine.small_problems import make_problem
+
+SETTINGS = TrainingSettings(epochs=3, batch_size=8, learning_rate=0.05)
+AVERAGE = 0.9
+
+
+class Everything(LossRule):
+    """Uses all that a rule may ask for."""
+
+    n_views = 1
+    embedding = 3
+    average = AVERAGE
+    looks_after_step = True
+    looks_at_all_rows = True
+
+    def start(self, problems, device):
+        n_classes = problems[0].prior.shape[1]
+        start = torch.linspace(0.5, 1.5, n_classes, dtype=torch.float64)
+        self.scale = torch.stack([start] * len(problems)).requires_grad_()
+        self.shares = torch.zeros(len(problems), n_classes, dtype=torch.float64)
+
+    def parameters(self):
+        return [self.scale]
+
+    def row_state(self):
+        return {"confidences": RowState(), "last": RowState(width=1, initial=0.25)}
+
+    def views(self, features, is_real, step):
+        return [features.roll(1, -1)]
+
+    def look_at_all_rows(self, probabilities):
+        for share, found in zip(self.shares, probabilities, strict=True):
+            share.copy_(found.mean((0, 1)))
+
+    def loss(self, batch):
+        target = batch.over_classes(batch.state["confidences"])
+        scale = self.scale[:, None, None]
+        rows = -(scale * target * batch.seen.log_probabilities()).sum(-1)
+        (view,) = batch.views
+        rows = rows + (view.probabilities() - batch.averaged[0].probabilities()).square().sum(-1)
+        rows = rows + (batch.seen.embedding * view.embedding).sum(-1) * batch.state["last"][..., 0]
+        rows = rows + (batch.averaged[1].embedding * batch.seen.embedding).sum(-1)
+        rows = rows + (batch.seen.probabilities() * self.shares[:, None, None]).sum(-1)
+        return Loss(rows, {"last": rows.detach().unsqueeze(-1)}, {"size": rows.detach().abs()})
+
+    def after_step(self, batch):
+        assert not batch.seen.logits.requires_grad
+        return {"confidences": batch.in_slots(batch.among_candidates(batch.seen.logits))}
+
+
+class Plain:
+    """One problem and one network, by autograd and torch's Adam."""
+
+    def __init__(self, stack, problem, number):
+        names = dict(stack.named_parameters())
+        self.parameters = {n: v[number].detach().clone().requires_grad_() for n, v in names.items()}
+        self.averaged = {n: v.detach().clone() for n, v in self.parameters.items()}
+        self.running = [torch.zeros(4).double(), torch.ones(6).double()]
+        self.averaged_running = copy.deepcopy(self.running)
+        self.features = torch.as_tensor(problem.features)
+        self.prior = torch.as_tensor(problem.prior.toarray())
+        self.confidences = self.prior.clone()
+        self.last = torch.full((len(self.features),), 0.25, dtype=torch.float64)
+        self.scale = torch.linspace(0.5, 1.5, self.prior.shape[1]).double().requires_grad_()
+        every = [*self.parameters.values(), self.scale]
+        self.adam = torch.optim.Adam(every, SETTINGS.learning_rate)
+        n_rows = len(self.features)
+        self.batches = Batches([n_rows], [problem.order_seed], 8, torch.device("cpu"))
+
+    def outputs(self, features, parameters, running, *, training):
+        if training:
+            mean, variance = features.mean(0), None
+            value = (features - mean) @ parameters["hidden.0.weight"]
+            variance = value.square().mean(0)
+            n = len(features)
+            running[0].lerp_(mean.detach(), 0.1)
+            running[1].lerp_(variance.detach() * n / (n - 1), 0.1)
+        else:
+            value, variance = (features - running[0]) @ parameters["hidden.0.weight"], running[1]
+        gamma, bias = parameters["hidden.0.gamma"], parameters["hidden.0.bias"]
+        value = (gamma * value / (variance + 1e-5).sqrt() + bias).relu()
+        return [
+            value @ parameters[f"{name}.weight"] + parameters[f"{name}.bias"]
+            for name in ("output", "projection")
+        ]
+
+    def run(self):
+        for epoch in range(1, SETTINGS.epochs + 1):
+            with torch.no_grad():
+                logits, _ = self.outputs(
+                    self.features, self.parameters, self.running, training=False
+                )
+            shares = logits.softmax(1).mean(0)
+            for rows in self.batches.rows_of(epoch)[:, 0]:
+                self.step(rows[rows < len(self.features)], shares)
+
+    def step(self, rows, shares):
+        features = self.features[rows]
+        both = torch.cat([features, features.roll(1, -1)])
+        outputs = self.outputs(both, self.parameters, self.running, training=True)
+        (seen, view), (ours, theirs) = (part.chunk(2) for part in outputs)
+        with torch.no_grad():
+            outputs = self.outputs(both, self.averaged, self.averaged_running, training=False)
+        average, _ = outputs[0].chunk(2)
+        _, average_embedding = outputs[1].chunk(2)
+        loss = -(self.scale * self.confidences[rows] * seen.log_softmax(1)).sum(1)
+        loss = loss + (view.softmax(1) - average.softmax(1)).square().sum(1)
+        loss = loss + (ours * theirs).sum(1) * self.last[rows] + (average_embedding * ours).sum(1)
+        loss = loss + (seen.softmax(1) * shares).sum(1)
+        self.adam.zero_grad()
+        loss.mean().backward()
+        self.adam.step()
+        self.last[rows] = loss.detach()
+        with torch.no_grad():
+            for name, value in self.averaged.items():
+                value.lerp_(self.parameters[name], 1 - AVERAGE)
+            for value, present in zip(self.averaged_running, self.running, strict=True):
+                value.lerp_(present, 1 - AVERAGE)
+            logits, _ = self.outputs(both, self.parameters, self.running, training=True)
+            inside = logits.chunk(2)[0].masked_fill(self.prior[rows] == 0, -torch.inf)
+            self.confidences[rows] = inside.softmax(1)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Return a training of two problems of different size, and the same by plain means."""
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+    stack = make_stack(4, 5, seeds=(1, 2), batch_norm=True, embedding=3)
+    plain = [Plain(stack, problem, number) for number, problem in enumerate(problems)]
+    training = Training(stack, problems, Everything(), SETTINGS)
+    training.run()
+    for one in plain:
+        one.run()
+    return training, plain
+
+
+def test_every_ability_equals_autograd_through_a_textbook_network(trained):
+    training, plain = trained
+    for number, one in enumerate(plain):
+        for name, value in training.networks.named_parameters():
+            expected = one.parameters[name].detach()
+            torch.testing.assert_close(value[number].detach().view_as(expected), expected)
+        torch.testing.assert_close(training.rule.scale[number].detach(), one.scale.detach())
+
+
+def test_state_of_rows_is_kept_until_they_are_seen_again(trained):
+    training, plain = trained
+    state = training.state()
+    last = state["rows.last"][0, :39, 0]
+    torch.testing.assert_close(last, torch.cat([one.last for one in plain]))
+    kept = torch.cat([one.confidences[one.prior > 0] for one in plain])
+    torch.testing.assert_close(state["rows.confidences"][0, : len(kept)], kept)
+
+
+def test_averaged_networks_follow(trained):
+    training, plain = trained
+    averaged = training._loss_step._averaged.state_dict()
+    for number, one in enumerate(plain):
+        for name, value in one.averaged.items():
+            torch.testing.assert_close(averaged[name][number].view_as(value), value)
+
+
+def test_what_is_kept_of_a_network_has_no_second_output(trained):
+    training, _ = trained
+    kept = training.networks.part(1, 1)
+    assert "projection.weight" not in kept.state_dict()
+    assert "projection.weight" in training.networks.part(1, 1, whole=True).state_dict()
+
+
+def test_a_training_goes_on_where_it_broke_off():
+    def make(epochs):
+        stack = make_stack(4, 5, seeds=(1, 2), batch_norm=True, embedding=3, dropout=0.25)
+        problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+        return Training(
+            stack,
+            problems,
+            Everything(),
+            TrainingSettings(epochs, batch_size=8, learning_rate=0.05),
+        )
+
+    whole, first = make(4), make(2)
+    whole.run()
+    first.run()
+    second = make(4)
+    second.resume({n: v.clone() for n, v in first.state().items()}, first.histories)
+    second.run()
+    for name, value in whole.state().items():
+        torch.testing.assert_close(second.state()[name], value, rtol=0, atol=0)
+    for one, other in zip(second.histories, whole.histories, strict=True):
+        assert one.to_dict() == other.to_dict()
+
+
+class Cross(LossRule):
+    """The cross-entropy with the prior."""
+
+    def loss(self, batch):
+        return Loss(-(batch.over_classes(batch.prior) * batch.seen.log_probabilities()).sum(-1))
+
+
+def test_filler_rows_may_hold_anything_finite():
+    class Likelihood(LossRule):
+        def loss(self, batch):
+            inside = batch.among_candidates(batch.seen.logits)
+            outside = batch.among_others(batch.seen.logits)
+            return Loss((outside * batch.seen.log_probabilities()).sum(-1) - inside.amax(-1))
+
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+    training = Training(make_stack(4, 5, seeds=(1, 2)), problems, Likelihood(), SETTINGS)
+    training.run()
+    assert all(np.isfinite(history["loss"]).all() for history in training.histories)
+
+
+def test_a_row_counts_as_much_as_its_weight():
+    problem = make_problem(20)
+    weights = np.arange(20) / 10
+    stack = make_stack(4, 5)
+    before = {name: value.detach().clone() for name, value in stack.named_parameters()}
+    settings = TrainingSettings(epochs=1, batch_size=20, learning_rate=0.05)
+    data = type(problem)(problem.features, problem.prior, 0, row_weights=weights)
+    training = Training(stack, [data], Cross(), settings)
+    training.run()
+    parameters = {name: value[0].clone().requires_grad_() for name, value in before.items()}
+    hidden = (torch.as_tensor(problem.features) @ parameters["hidden.0.weight"]).add(
+        parameters["hidden.0.bias"]
+    )
+    logits = hidden.relu() @ parameters["output.weight"] + parameters["output.bias"]
+    losses = functional.cross_entropy(
+        logits, torch.as_tensor(problem.prior.toarray()), reduction="none"
+    )
+    (losses * torch.as_tensor(weights)).mean().backward()
+    for name, value in stack.named_parameters():
+        gradient = parameters[name].grad
+        expected = before[name][0] - 0.05 * gradient / (gradient.abs() + 1e-8)
+        torch.testing.assert_close(value[0].detach(), expected)
+
+
+def test_rules_must_return_what_they_announce():
+    class Forgetful(Cross):
+        def row_state(self):
+            return {"confidences": RowState()}
+
+    with pytest.raises(
+        ValueError, match=r"state that row_state names: \['confidences'\]. Got \[\]"
+    ):
+        Training(make_stack(4, 5), [make_problem()], Forgetful(), SETTINGS).run()
+
+    class Blind(Cross):
+        n_views = 2
+
+    with pytest.raises(ValueError, match="n_views = 2 tensors. Got 0"):
+        Training(make_stack(4, 5), [make_problem()], Blind(), SETTINGS).run()
