@@ -8,10 +8,10 @@ import torch
 from torch.nn import functional
 
 from disambig.engine.batches import Batches
-from disambig.engine.loss_rule import Loss, LossRule
+from disambig.engine.loss_rule import Loss, LossRule, Outputs
 from disambig.engine.rule import RowState, TrainingSettings
 from disambig.engine.training import Training
-from engine.plain_network import make_stack
+from engine.plain_network import make_stack, normal
 from engine.small_problems import make_problem
 
 SETTINGS = TrainingSettings(epochs=3, batch_size=8, learning_rate=0.05)
@@ -263,3 +263,27 @@ def test_rules_must_return_what_they_announce():
 
     with pytest.raises(ValueError, match="n_views = 2 tensors. Got 0"):
         Training(make_stack(4, 5), [make_problem()], Blind(), SETTINGS).run()
+
+
+@pytest.mark.parametrize("scale", [0.1, 3, 300])
+def test_the_probability_of_another_class_is_precise_where_one_is_certain(scale):
+    logits = (normal(6, 5, seed=1) * scale).requires_grad_()
+    found = Outputs(logits).log_complements()
+    # By leaving out one class after the other.
+    others = [torch.cat([logits[:, :j], logits[:, j + 1 :]], 1).logsumexp(1) for j in range(5)]
+    expected = torch.stack(others, 1) - logits.logsumexp(1, keepdim=True)
+    torch.testing.assert_close(found, expected)
+    weights = normal(6, 5, seed=2)
+    gradients = [
+        torch.autograd.grad((weights * value).sum(), logits, retain_graph=True)[0]
+        for value in (found, expected)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_single_class_leaves_nothing_to_another_and_no_gradient_is_lost():
+    logits = torch.zeros(2, 1, requires_grad=True)
+    found = Outputs(logits).log_complements()
+    assert (found < -1e37).all()
+    (found * 0).sum().backward()
+    assert torch.equal(logits.grad, torch.zeros(2, 1))
