@@ -107,6 +107,15 @@ class LossBatch(NamedTuple):
         shares = torch.softmax(logits.masked_fill(~outside & has_any, -torch.inf), -1)
         return shares.masked_fill(~outside, 0)
 
+    def log_weights(self) -> Tensor:
+        """Return the logarithm of every candidate's prior over the largest of its row.
+
+        Exactly zero where candidates weigh the same, and for all other labels.
+        """
+        weights = self.over_classes(self.prior)
+        largest = weights.amax(-1, keepdim=True)
+        return torch.where(weights > 0, weights / largest, 1).log()
+
     def over_classes(self, slots: Tensor) -> Tensor:
         """Return numbers for candidates as numbers for classes, zero for all others."""
         shape = (*slots.shape[:-1], self.is_candidate.shape[-1])
