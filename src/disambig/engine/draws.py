@@ -95,7 +95,7 @@ class _Dirichlet(torch.autograd.Function):
         return drawn
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         concentration, drawn = ctx.saved_tensors
         total = concentration.sum(-1, keepdim=True).expand_as(concentration)
         slopes = torch._dirichlet_grad(drawn, concentration, total)
