@@ -27,11 +27,15 @@ class Everything(LossRule):
     looks_after_step = True
     looks_at_all_rows = True
 
+    def __init__(self, dtype=torch.float64):
+        self.dtype = dtype
+
     def start(self, problems, device):
         n_classes = problems[0].prior.shape[1]
-        start = torch.linspace(0.5, 1.5, n_classes, dtype=torch.float64)
+        kind = {"device": device, "dtype": self.dtype}
+        start = torch.linspace(0.5, 1.5, n_classes, **kind)
         self.scale = torch.stack([start] * len(problems)).requires_grad_()
-        self.shares = torch.zeros(len(problems), n_classes, dtype=torch.float64)
+        self.shares = torch.zeros(len(problems), n_classes, **kind)
 
     def parameters(self):
         return [self.scale]
