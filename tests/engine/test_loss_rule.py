@@ -27,11 +27,15 @@ class Everything(LossRule):
     looks_after_step = True
     looks_at_all_rows = True
 
+    def __init__(self, dtype=torch.float64):
+        self.dtype = dtype
+
     def start(self, problems, device):
         n_classes = problems[0].prior.shape[1]
-        start = torch.linspace(0.5, 1.5, n_classes, dtype=torch.float64)
+        kind = {"device": device, "dtype": self.dtype}
+        start = torch.linspace(0.5, 1.5, n_classes, **kind)
         self.scale = torch.stack([start] * len(problems)).requires_grad_()
-        self.shares = torch.zeros(len(problems), n_classes, dtype=torch.float64)
+        self.shares = torch.zeros(len(problems), n_classes, **kind)
 
     def parameters(self):
         return [self.scale]
@@ -280,6 +284,34 @@ def test_a_row_counts_as_much_as_its_weight():
         gradient = parameters[name].grad
         expected = before[name][0] - 0.05 * gradient / (gradient.abs() + 1e-8)
         torch.testing.assert_close(value[0].detach(), expected)
+
+
+def test_helpers_learn_and_are_not_measured():
+    class Beside(LossRule):
+        """The second network learns the opposite of the first one."""
+
+        def loss(self, batch):
+            rows = Cross().loss(batch).rows
+            return Loss(rows * torch.tensor([1, -1])[: rows.shape[1], None], measures={"m": rows})
+
+    def train(seeds, n_helpers):
+        stack = make_stack(4, 5, seeds=seeds)
+        problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+        training = Training(stack, problems, Beside(), SETTINGS, n_helpers=n_helpers)
+        training.run()
+        return training
+
+    helped, alone = train((1, 2, 3, 4), 1), train((1, 3), 0)
+    assert alone.rule.dtype == torch.float64
+    for one, other in zip(helped.histories, alone.histories, strict=True):
+        assert one["agreement"].tolist() == [1, 1, 1]
+        for name in other:
+            np.testing.assert_allclose(one[name], other[name], atol=1e-12)
+    rows = torch.as_tensor(make_problem().features)
+    torch.testing.assert_close(
+        helped.mean_probabilities(rows), alone.networks.infer(rows)[0].softmax(-1)
+    )
+    assert not torch.allclose(*helped.networks.infer(rows)[:2])
 
 
 def test_rules_must_return_what_they_announce():
