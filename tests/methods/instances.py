@@ -12,6 +12,7 @@ from disambig.methods import (
     PRODEN,
     RC,
     SURE,
+    VALEN,
     AutoDisambiguator,
     AverageClassifier,
     DisambiguatingBoosting,
@@ -50,4 +51,7 @@ INSTANCES = {
     "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "sure": SURE(max_iter=20),
+    "valen": VALEN(
+        hidden=16, epochs=12, warmup_epochs=2, batch_size=32, learning_rate=0.02, random_state=0
+    ),
 }
