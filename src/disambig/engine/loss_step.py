@@ -63,7 +63,9 @@ class LossStep:
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
-        repeated = real.repeat_interleave(self._n_networks, 1).repeat(1, 1, 1 + rule.n_views)
+        # What the networks themselves are asked about: the features, and views or not.
+        self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
+        repeated = real.repeat_interleave(self._n_networks, 1).repeat(1, 1, self._n_asked)
         # Views of a batch are further rows: all are normalised together.
         self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
         self._averaged: Stack | None = None
@@ -138,20 +140,21 @@ class LossStep:
         return [features, *(view.masked_fill(~shown, 0) for view in views)]
 
     def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
-        """Return what the networks say of the features and of every view, as in training."""
+        """Return what the networks say of the features, and maybe of views, as in training."""
+        inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
         together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
         prepared = self._networks.prepare(together, rows)
-        return self._divided(*self._networks.forward_both(prepared, rows, self._clock.total))
+        outputs = self._networks.forward_both(prepared, rows, self._clock.total)
+        return self._divided(*outputs, count=len(inputs))
 
-    def _divided(self, logits: Tensor, embedding: Tensor | None) -> list[Outputs]:
-        """Return outputs for the features and for every view."""
+    def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
+        """Return outputs for each of several inputs that were asked about together."""
         shape = (self._n_problems, self._n_networks)
-        n_views = 1 + self._rule.n_views
-        of_views = logits.view(*shape, *logits.shape[1:]).chunk(n_views, 2)
+        of_views = logits.view(*shape, *logits.shape[1:]).chunk(count, 2)
         if embedding is None:
             return [Outputs(part) for part in of_views]
-        embeddings = embedding.view(*shape, *embedding.shape[1:]).chunk(n_views, 2)
+        embeddings = embedding.view(*shape, *embedding.shape[1:]).chunk(count, 2)
         return [Outputs(*parts) for parts in zip(of_views, embeddings, strict=True)]
 
     def _batch(
@@ -167,7 +170,7 @@ class LossStep:
         averaged: list[Outputs] = []
         if self._averaged is not None:
             together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
-            averaged = self._divided(*self._averaged.infer_both(together))
+            averaged = self._divided(*self._averaged.infer_both(together), count=len(inputs))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)
         counts = candidates.mask.new_zeros(shape, dtype=torch.int32)

@@ -90,7 +90,7 @@ class LabelEnhancement(LossRule):
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of the predictor and that of the encoder."""
         confidences = batch.over_classes(batch.state["confidences"])
-        of_predictor, of_encoder = confidences.split(1, 1)
+        of_predictor, of_encoder = confidences[:, :1], confidences[:, 1:]
         log_probabilities, encoded = batch.seen.log_probabilities(), batch.seen.logits[:, 1:]
         predicted = batch.among_candidates(batch.seen.logits[:, :1]).detach()
         taught = -(of_encoder * log_probabilities[:, :1]).sum(-1)
