@@ -14,7 +14,14 @@ from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
 from .conformal import ConformalSets as ConformalSets
 from .cost import estimate_fit_seconds as estimate_fit_seconds
+from .deep.abs_gce import ABSGCE as ABSGCE
+from .deep.abs_mae import ABSMAE as ABSMAE
+from .deep.cavl import CAVL as CAVL
 from .deep.cc import CC as CC
+from .deep.crdpll import CRDPLL as CRDPLL
+from .deep.dirk import DIRK as DIRK
+from .deep.lws import LWS as LWS
+from .deep.pop import POP as POP
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
 from .deep.valen import VALEN as VALEN

@@ -1,5 +1,7 @@
 """Methods as their papers write them, trained by autograd: what ours must equal."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -8,6 +10,10 @@ from disambig.datasets import make_partial_label_dataset
 
 DATA = make_partial_label_dataset(50, 4, 4, average_candidates=2.2, overlap=0.4, random_state=0)
 MASK = DATA.candidates.to_mask()
+# Some sets of one, and some of all.
+MASK[:3] = np.eye(4, dtype=bool)[DATA.true_labels[:3]]
+MASK[3:6] = True
+DATA = replace(DATA, candidates=CandidateLabels.from_mask(MASK))
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 5, 16, 0.02
 
 
