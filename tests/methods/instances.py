@@ -19,6 +19,7 @@ from disambig.methods import (
     PRODEN,
     RC,
     SURE,
+    VALEN,
     AutoDisambiguator,
     AverageClassifier,
     DisambiguatingBoosting,
@@ -28,6 +29,8 @@ from disambig.methods import (
     NCPDClassifier,
     NCPDPlusClassifier,
     OracleClassifier,
+    PaPi,
+    PiCO,
     RandomCandidateClassifier,
 )
 
@@ -68,6 +71,12 @@ INSTANCES = {
         hidden=16, epochs=6, batch_size=128, learning_rate=0.05, random_state=0
     ),
     "oracle": OracleClassifier(),
+    "papi": PaPi(
+        hidden=16, epochs=12, batch_size=64, learning_rate=0.02, embedding_width=8, random_state=0
+    ),
+    "pico": PiCO(
+        hidden=16, epochs=12, batch_size=64, learning_rate=0.02, embedding_width=8, random_state=0
+    ),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=100, random_state=0),
     "pop": POP(
@@ -83,4 +92,7 @@ INSTANCES = {
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "sure": SURE(max_iter=20),
+    "valen": VALEN(
+        hidden=16, epochs=12, warmup_epochs=2, batch_size=32, learning_rate=0.02, random_state=0
+    ),
 }

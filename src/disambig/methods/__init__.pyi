@@ -21,9 +21,12 @@ from .deep.cc import CC as CC
 from .deep.crdpll import CRDPLL as CRDPLL
 from .deep.dirk import DIRK as DIRK
 from .deep.lws import LWS as LWS
+from .deep.papi import PaPi as PaPi
+from .deep.pico import PiCO as PiCO
 from .deep.pop import POP as POP
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
+from .deep.valen import VALEN as VALEN
 from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
 from .forest import DisambiguatingForest as DisambiguatingForest
 from .misses import Misses as Misses
