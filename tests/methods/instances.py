@@ -11,6 +11,7 @@ from disambig.methods import (
     PLSVM,
     PRODEN,
     RC,
+    RECORDS,
     SURE,
     AutoDisambiguator,
     AverageClassifier,
@@ -48,6 +49,7 @@ INSTANCES = {
     "plsvm": PLSVM(max_iter=100, random_state=0),
     "proden": PRODEN(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "records": RECORDS(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "sure": SURE(max_iter=20),
 }

@@ -17,6 +17,7 @@ from .cost import estimate_fit_seconds as estimate_fit_seconds
 from .deep.cc import CC as CC
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
+from .deep.records import RECORDS as RECORDS
 from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
 from .forest import DisambiguatingForest as DisambiguatingForest
 from .misses import Misses as Misses
