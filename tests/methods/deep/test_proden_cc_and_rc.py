@@ -7,11 +7,8 @@ from sklearn.base import clone
 
 from disambig import CC, PRODEN, NCPDClassifier, NetworkClassifier
 from disambig._core.errors import ModelFileError
-from disambig.engine.history import History
 from disambig.methods import RC
 from methods.deep.plain_loops import DATA, MASK, PlainMethod, assert_agrees, quick, weighted
-
-METHODS = [PRODEN, CC, RC]
 
 
 class PlainPRODEN(PlainMethod):
@@ -87,37 +84,6 @@ def test_a_confidence_of_proden_that_was_zero_can_come_back():
         DATA.X * 100, DATA.candidates
     )
     assert np.isfinite(fitted.history_["loss"]).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_what_every_network_has_they_have_too(method, tmp_path):
-    assert issubclass(method, NetworkClassifier)
-    fitted = quick(method, validation=0.2, early_stopping=3, checkpoint=tmp_path / "checkpoint")
-    fitted.fit(DATA.X, DATA.candidates)
-    assert isinstance(fitted.history_, History)
-    assert set(fitted.history_) == {
-        "agreement", "loss", "covering_rate", "changed", "validation_covering_rate"
-    }  # fmt: skip
-    fitted.save(tmp_path / "model")
-    again = method.load(tmp_path / "model", device="cpu")
-    np.testing.assert_array_equal(again.predict_proba(DATA.X), fitted.predict_proba(DATA.X))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_an_interrupted_training_is_taken_up_with_the_state_of_its_rows(method, tmp_path):
-    class Interruption:
-        def on_epoch_end(self, training):
-            if training.epoch == 3:
-                raise KeyboardInterrupt
-
-    path = tmp_path / "checkpoint"
-    whole = quick(method, epochs=6).fit(DATA.X, DATA.candidates)
-    parameters = {"epochs": 6, "checkpoint": path, "checkpoint_every": 1}
-    with pytest.raises(KeyboardInterrupt):
-        quick(method, callbacks=[Interruption()], **parameters).fit(DATA.X, DATA.candidates)
-    resumed = quick(method, **parameters).fit(DATA.X, DATA.candidates)
-    np.testing.assert_array_equal(resumed.predict_proba(DATA.X), whole.predict_proba(DATA.X))
-    assert resumed.history_.to_dict() == whole.history_.to_dict()
 
 
 def test_files_of_another_method_are_refused(tmp_path):
