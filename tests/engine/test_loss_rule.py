@@ -248,6 +248,34 @@ def test_a_row_counts_as_much_as_its_weight():
         torch.testing.assert_close(value[0].detach(), expected)
 
 
+def test_helpers_learn_and_are_not_measured():
+    class Beside(LossRule):
+        """The second network learns the opposite of the first one."""
+
+        def loss(self, batch):
+            rows = Cross().loss(batch).rows
+            return Loss(rows * torch.tensor([1, -1])[: rows.shape[1], None], measures={"m": rows})
+
+    def train(seeds, n_helpers):
+        stack = make_stack(4, 5, seeds=seeds)
+        problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+        training = Training(stack, problems, Beside(), SETTINGS, n_helpers=n_helpers)
+        training.run()
+        return training
+
+    helped, alone = train((1, 2, 3, 4), 1), train((1, 3), 0)
+    assert alone.rule.dtype == torch.float64
+    for one, other in zip(helped.histories, alone.histories, strict=True):
+        assert one["agreement"].tolist() == [1, 1, 1]
+        for name in other:
+            np.testing.assert_allclose(one[name], other[name], atol=1e-12)
+    rows = torch.as_tensor(make_problem().features)
+    torch.testing.assert_close(
+        helped.mean_probabilities(rows), alone.networks.infer(rows)[0].softmax(-1)
+    )
+    assert not torch.allclose(*helped.networks.infer(rows)[:2])
+
+
 def test_rules_must_return_what_they_announce():
     class Forgetful(Cross):
         def row_state(self):

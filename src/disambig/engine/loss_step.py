@@ -37,7 +37,7 @@ class LossStep:
         Which rows of every batch are no filler.
     row_state : dict of Tensors
         The tables that the rule keeps.
-    records, clock, weights
+    records, clock, weights, n_predicting
         As in ``Training``.
     """
 
@@ -54,6 +54,7 @@ class LossStep:
         records: EpochRecords,
         clock: Clock,
         weights: LossWeights | None,
+        n_predicting: int,
     ) -> None:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
@@ -61,6 +62,7 @@ class LossStep:
         self._weights = weights
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
+        self._n_predicting = n_predicting
         repeated = real.repeat_interleave(self._n_networks, 1).repeat(1, 1, 1 + rule.n_views)
         # Views of a batch are further rows: all are normalised together.
         self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
@@ -212,14 +214,18 @@ class LossStep:
         return of_logits, torch.cat(given[len(logits) : 2 * len(logits)], 2).flatten(0, 1)
 
     def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
-        """Write down the losses of rows, and what the networks say of the features as they are."""
-        log_probabilities, predicted = log_softmax(seen.logits)
+        """Write down the losses of rows, and what the networks say of the features as they are.
+
+        Of helpers nothing: what they learn is another thing.
+        """
+        predicting = slice(self._n_predicting)
+        log_probabilities, predicted = log_softmax(seen.logits[:, predicting])
         columns = candidates.columns.expand(*predicted.shape[:-1], -1)
         losses = (-log_probabilities.gather(-1, columns)).masked_fill_(~candidates.mask, torch.inf)
         self._records.put(
             self._clock,
-            {name: value.detach() for name, value in loss.measures.items()},
-            log_likelihood=-rows,
+            {name: value.detach()[:, predicting] for name, value in loss.measures.items()},
+            log_likelihood=-rows[:, predicting],
             covered=((columns == predicted) & candidates.mask).any(-1),
             predicted=predicted.squeeze(-1),
             chosen=losses.sum(1).min(-1).indices,

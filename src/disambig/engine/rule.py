@@ -214,7 +214,14 @@ class BaseRule(ABC):  # noqa: B024  # what a method writes is in Rule and LossRu
     """What all rules have in common; every method has a default that does nothing.
 
     What a network learns may hang on what the others say, never on what is said of another problem.
+
+    Attributes
+    ----------
+    dtype : torch.dtype
+        Type of the networks' numbers, set before ``start``.
     """
+
+    dtype: torch.dtype = torch.float32
 
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: B027  # for those that need it
         """Get ready for a training on these problems; tensors of the rule lie on the device."""

@@ -80,6 +80,9 @@ class Training:
         features as they are.
     listeners : sequence of object
         Called in this order.
+    n_helpers : int, default=0
+        How many of a problem's networks, the last ones, only help the others to learn. Measures of
+        a ``LossRule`` are without them.
 
     Attributes
     ----------
@@ -102,6 +105,7 @@ class Training:
         listeners: Sequence[Any] = (),
         *,
         noise: SwapNoise | None = None,
+        n_helpers: int = 0,
     ) -> None:
         self.networks = networks
         self.rule = rule
@@ -122,8 +126,10 @@ class Training:
         filler = torch.zeros(1, features[0].shape[1], dtype=dtype)
         self._features = torch.cat([*features, filler]).to(self._device)
         self._n_networks = len(networks) // len(problems)
+        self._n_predicting = self._n_networks - n_helpers
         self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, self._device)
         self._loss_weights = LossWeights.of(problems, dtype, self._device)
+        rule.dtype = dtype
         rule.start(problems, self._device)
         row_state = rule.row_state().items()
         self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
@@ -172,6 +178,7 @@ class Training:
                 records=self._records,
                 clock=self._clock,
                 weights=self._loss_weights,
+                n_predicting=self._n_predicting,
             )
         self._replayed: ReplayedStep | None = None
         if is_replayed:
@@ -201,6 +208,13 @@ class Training:
         self.measures[name] = np.broadcast_to(values, len(self.histories))
         for history, value in zip(self.histories, self.measures[name], strict=True):
             history.note(name, value)
+
+    def mean_probabilities(self, features: Tensor) -> Tensor:
+        """Return what networks say of rows now, without helpers: the mean probabilities.
+
+        Of shape (rows, classes); where there are several problems, networks of the first one speak.
+        """
+        return self.networks.mean_probabilities(features, self._n_predicting)
 
     def state(self) -> dict[str, Tensor]:
         """Return every tensor that the next epoch depends on, by name; not copies."""

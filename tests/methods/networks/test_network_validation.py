@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from disambig import CandidateLabels
 from disambig._core.errors import CandidateError, ParameterError
 from disambig.datasets import make_partial_label_dataset
+from disambig.methods import RC
 from methods.ncpd.examples import EpochCounter, X, Y, assert_same_bits, quick
 
 RATE = "validation_covering_rate"
@@ -77,6 +78,22 @@ def test_the_rows_that_are_trained_on_are_all_that_counts():
 def test_the_rate_of_the_last_epoch_is_the_score_on_the_pair():
     fitted = quick(validation=PAIR).fit(X, Y)
     assert fitted.history_[RATE][-1] == fitted.score(*PAIR)
+
+
+def test_networks_that_only_help_are_not_asked():
+    class Helped(RC):
+        def _helper_count(self):
+            return 1
+
+    def fit(method):
+        return method(
+            hidden=8, epochs=6, batch_size=16, validation=PAIR, device="cpu", random_state=0
+        ).fit(X, Y)
+
+    helped, alone = fit(Helped), fit(RC)
+    assert helped.history_[RATE].tolist() == alone.history_[RATE].tolist()
+    assert len(helped.predict_proba_per_network(X)) == 1
+    np.testing.assert_allclose(helped.predict_proba(X), alone.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("epochs", [3, 4, 5])

@@ -93,10 +93,13 @@ class Stack(nn.Module, ABC):
     def multiplications_per_row(self) -> float:
         """Return how many multiplications a row costs all networks, in one direction."""
 
-    def mean_probabilities(self, features: Tensor) -> Tensor:
-        """Return the mean of the networks' class probabilities: shape (rows, classes)."""
+    def mean_probabilities(self, features: Tensor, count: int | None = None) -> Tensor:
+        """Return the mean of the networks' class probabilities, or of those of the first ones.
+
+        Of shape (rows, classes).
+        """
         parts = torch.split(features, _ROWS_AT_A_TIME)
-        return torch.cat([self.infer(part).softmax(-1).mean(0) for part in parts])
+        return torch.cat([self.infer(part)[:count].softmax(-1).mean(0) for part in parts])
 
     @abstractmethod
     def part(self, first: int, count: int, *, whole: bool = False) -> Self:

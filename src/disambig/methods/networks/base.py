@@ -458,6 +458,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 settings,
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
+                n_helpers=self._helper_count(),
             )
             progress = [plan.progress for plan in plans if plan.progress is not None]
             if progress:

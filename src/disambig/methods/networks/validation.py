@@ -79,7 +79,7 @@ class ValidationMonitor:
         if self._rows is None:
             example = next(training.networks.parameters())
             self._rows = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
-        probabilities: FloatArray = training.networks.mean_probabilities(self._rows).cpu().numpy()
+        probabilities: FloatArray = training.mean_probabilities(self._rows).cpu().numpy()
         return probabilities
 
     def _covering_rate(self, training: Training) -> float:
