@@ -23,7 +23,7 @@ def draw(order_seeds, counts, n_rows, concentration=4.0, step=3, n_networks=2):
 def test_shares_are_the_larger_part_of_a_beta_distribution(concentration):
     mixing = draw(range(2000), [4] * 2000, 4, concentration)
     beta = stats.beta(concentration, concentration)
-    shares = mixing.shares.flatten().double().numpy()
+    shares = mixing.shares.flatten().numpy()
     assert stats.kstest(shares, lambda x: beta.cdf(x) - beta.cdf(1 - x)).pvalue > 0.01
     assert mixing.shares.shape == (2000, 2, 1, 1)
     assert abs(np.corrcoef(shares[::2], shares[1::2])[0, 1]) < 0.1
@@ -31,7 +31,7 @@ def test_shares_are_the_larger_part_of_a_beta_distribution(concentration):
 
 def test_rows_are_mixed_as_their_partners_and_shares_say():
     mixing = draw([5, 6], [5, 3], 5)
-    values = torch.randn(2, 2, 5, 3, generator=torch.Generator().manual_seed(0))
+    values = torch.randn(2, 2, 5, 3, generator=torch.Generator().manual_seed(0)).double()
     others = values + 10
     for mixed, second in ((mixing.of(values), values), (mixing.of(values, others), others)):
         for problem in range(2):

@@ -23,6 +23,7 @@ from disambig.methods import (
     NCPDPlusClassifier,
     OracleClassifier,
     RandomCandidateClassifier,
+    SoLar,
 )
 
 INSTANCES = {
@@ -51,5 +52,13 @@ INSTANCES = {
     "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "records": RECORDS(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
+    "solar": SoLar(
+        hidden=16,
+        epochs=12,
+        warm_up_epochs=4,
+        batch_size=64,
+        learning_rate=0.02,
+        random_state=0,
+    ),
     "sure": SURE(max_iter=20),
 }

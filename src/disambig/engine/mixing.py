@@ -17,7 +17,7 @@ class Mixing(NamedTuple):
     partners : Tensor of integers of shape (problems, networks, rows)
         Positions in the batch.
     shares : Tensor of shape (problems, networks, 1, 1)
-        Of the row itself; from a half to one.
+        Of the row itself; from a half to one, in double precision.
     """
 
     partners: Tensor
@@ -48,7 +48,7 @@ class Mixing(NamedTuple):
             Other steps draw others.
         """
         of_partners, of_shares = streams
-        shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step)
+        shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step).double()
         partners = shuffled(is_real, of_partners, n_networks, step)
         return cls(partners, torch.maximum(shares, 1 - shares))
 

@@ -18,6 +18,7 @@ from .deep.cc import CC as CC
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
 from .deep.records import RECORDS as RECORDS
+from .deep.solar import SoLar as SoLar
 from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
 from .forest import DisambiguatingForest as DisambiguatingForest
 from .misses import Misses as Misses
