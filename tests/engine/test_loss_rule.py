@@ -8,10 +8,10 @@ import torch
 from torch.nn import functional
 
 from disambig.engine.batches import Batches
-from disambig.engine.loss_rule import Loss, LossRule
+from disambig.engine.loss_rule import Loss, LossRule, Outputs
 from disambig.engine.rule import RowState, TrainingSettings
 from disambig.engine.training import Training
-from engine.plain_network import make_stack
+from engine.plain_network import make_stack, normal
 from engine.small_problems import make_problem
 
 SETTINGS = TrainingSettings(epochs=3, batch_size=8, learning_rate=0.05)
@@ -204,6 +204,40 @@ def test_a_training_goes_on_where_it_broke_off():
         assert one.to_dict() == other.to_dict()
 
 
+def test_problems_with_views_and_dropout_learn_in_a_stack_what_each_learns_alone():
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+
+    def train(seeds, problems):
+        stack = make_stack(4, 5, seeds=seeds, batch_norm=True, embedding=3, dropout=0.25)
+        training = Training(stack, problems, Everything(), SETTINGS)
+        training.run()
+        return dict(training.networks.named_parameters())
+
+    together = train((1, 2), problems)
+    for number, problem in enumerate(problems):
+        for name, value in train((number + 1,), [problem]).items():
+            torch.testing.assert_close(together[name][number], value[0], rtol=1e-9, atol=1e-9)
+
+
+def test_weights_of_candidates_are_relative_to_the_largest_of_the_row():
+    seen = []
+
+    class Looks(Cross):
+        def loss(self, batch):
+            seen.append((batch.rows, batch.is_real, batch.log_weights()))
+            return super().loss(batch)
+
+    problem = make_problem(20, seed=3)
+    settings = TrainingSettings(epochs=1, batch_size=7, learning_rate=0.05)
+    Training(make_stack(4, 5), [problem], Looks(), settings).run()
+    prior = problem.prior.toarray()
+    relative = np.where(prior > 0, prior, 1) / np.where(prior > 0, prior.max(1, keepdims=True), 1)
+    for rows, is_real, found in seen:
+        expected = torch.as_tensor(np.log(relative))[rows[0][is_real[0, 0]]]
+        torch.testing.assert_close(found[0, 0][is_real[0, 0]], expected)
+        assert torch.isfinite(found).all()
+
+
 class Cross(LossRule):
     """The cross-entropy with the prior."""
 
@@ -291,3 +325,27 @@ def test_rules_must_return_what_they_announce():
 
     with pytest.raises(ValueError, match="n_views = 2 tensors. Got 0"):
         Training(make_stack(4, 5), [make_problem()], Blind(), SETTINGS).run()
+
+
+@pytest.mark.parametrize("scale", [0.1, 3, 300])
+def test_the_probability_of_another_class_is_precise_where_one_is_certain(scale):
+    logits = (normal(6, 5, seed=1) * scale).requires_grad_()
+    found = Outputs(logits).log_complements()
+    # By leaving out one class after the other.
+    others = [torch.cat([logits[:, :j], logits[:, j + 1 :]], 1).logsumexp(1) for j in range(5)]
+    expected = torch.stack(others, 1) - logits.logsumexp(1, keepdim=True)
+    torch.testing.assert_close(found, expected)
+    weights = normal(6, 5, seed=2)
+    gradients = [
+        torch.autograd.grad((weights * value).sum(), logits, retain_graph=True)[0]
+        for value in (found, expected)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_single_class_leaves_nothing_to_another_and_no_gradient_is_lost():
+    logits = torch.zeros(2, 1, requires_grad=True)
+    found = Outputs(logits).log_complements()
+    assert (found < -1e37).all()
+    (found * 0).sum().backward()
+    assert torch.equal(logits.grad, torch.zeros(2, 1))

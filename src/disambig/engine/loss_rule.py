@@ -33,6 +33,20 @@ class Outputs(NamedTuple):
         """Return the probability of every class."""
         return torch.softmax(self.logits, -1)
 
+    def log_complements(self) -> Tensor:
+        """Return ``log(1 - p)`` for every class: that it is another one.
+
+        Precise, and with finite gradients, where a class is as good as certain.
+        """
+        # Only the most probable class can be so; what is left of it are all the others.
+        is_top = torch.zeros_like(self.logits, dtype=torch.bool)
+        is_top.scatter_(-1, self.logits.argmax(-1, keepdim=True), value=True)
+        nothing = torch.finfo(self.logits.dtype).min / 2
+        without_top = torch.logsumexp(self.logits.masked_fill(is_top, nothing), -1, keepdim=True)
+        of_top = without_top - torch.logsumexp(self.logits, -1, keepdim=True)
+        of_others = torch.log1p(-self.probabilities().masked_fill(is_top, 0))
+        return torch.where(is_top, of_top, of_others)
+
 
 class LossBatch(NamedTuple):
     """What a ``LossRule`` sees of a batch; nothing in it may be changed.
@@ -92,6 +106,15 @@ class LossBatch(NamedTuple):
         has_any = outside.any(-1, keepdim=True)
         shares = torch.softmax(logits.masked_fill(~outside & has_any, -torch.inf), -1)
         return shares.masked_fill(~outside, 0)
+
+    def log_weights(self) -> Tensor:
+        """Return the logarithm of every candidate's prior over the largest of its row.
+
+        Exactly zero where candidates weigh the same, and for all other labels.
+        """
+        weights = self.over_classes(self.prior)
+        largest = weights.amax(-1, keepdim=True)
+        return torch.where(weights > 0, weights / largest, 1).log()
 
     def over_classes(self, slots: Tensor) -> Tensor:
         """Return numbers for candidates as numbers for classes, zero for all others."""

@@ -63,8 +63,9 @@ class LossStep:
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
-        repeated = real.repeat_interleave(self._n_networks, 1).repeat(1, 1, 1 + rule.n_views)
-        # Views of a batch are further rows: all are normalised together.
+        # Views are further rows of a batch: all are normalised together.
+        repeated = real.repeat_interleave(self._n_networks, 1)
+        repeated = repeated.repeat_interleave(1 + rule.n_views, 2)
         self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
         self._averaged: Stack | None = None
         if rule.average is not None:
@@ -140,18 +141,16 @@ class LossStep:
     def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
         """Return what the networks say of the features and of every view, as in training."""
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
-        together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
-        prepared = self._networks.prepare(together, rows)
+        prepared = self._networks.prepare(_together(inputs), rows)
         return self._divided(*self._networks.forward_both(prepared, rows, self._clock.total))
 
     def _divided(self, logits: Tensor, embedding: Tensor | None) -> list[Outputs]:
         """Return outputs for the features and for every view."""
-        shape = (self._n_problems, self._n_networks)
-        n_views = 1 + self._rule.n_views
-        of_views = logits.view(*shape, *logits.shape[1:]).chunk(n_views, 2)
+        shape = (self._n_problems, self._n_networks, -1, 1 + self._rule.n_views)
+        of_views = logits.view(*shape, logits.shape[-1]).unbind(3)
         if embedding is None:
             return [Outputs(part) for part in of_views]
-        embeddings = embedding.view(*shape, *embedding.shape[1:]).chunk(n_views, 2)
+        embeddings = embedding.view(*shape, embedding.shape[-1]).unbind(3)
         return [Outputs(*parts) for parts in zip(of_views, embeddings, strict=True)]
 
     def _batch(
@@ -166,8 +165,7 @@ class LossStep:
         seen, *views = outputs
         averaged: list[Outputs] = []
         if self._averaged is not None:
-            together = torch.cat([part.flatten(0, 1) for part in inputs], 1)
-            averaged = self._divided(*self._averaged.infer_both(together))
+            averaged = self._divided(*self._averaged.infer_both(_together(inputs)))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)
         counts = candidates.mask.new_zeros(shape, dtype=torch.int32)
@@ -208,10 +206,10 @@ class LossStep:
         ]
         for parameter, gradient in zip(own, given[len(given) - len(own) :], strict=True):
             parameter.grad = gradient
-        of_logits = torch.cat(given[: len(logits)], 2).flatten(0, 1)
+        of_logits = _together(given[: len(logits)])
         if not embeddings:
             return of_logits, None
-        return of_logits, torch.cat(given[len(logits) : 2 * len(logits)], 2).flatten(0, 1)
+        return of_logits, _together(given[len(logits) : 2 * len(logits)])
 
     def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
         """Write down the losses of rows, and what the networks say of the features as they are.
@@ -238,6 +236,15 @@ class LossStep:
         present = self._networks.state_dict()
         for name, value in self._averaged.state_dict().items():
             value.lerp_(present[name], 1 - self._rule.average)
+
+
+def _together(parts: Sequence[Tensor]) -> Tensor:
+    """Return the views of every row as rows behind each other, and networks on one axis.
+
+    So the last rows are filler rows in all views, after which nothing comes: what is drawn for a
+    row does not depend on how many of these there are.
+    """
+    return torch.stack(tuple(parts), 3).flatten(2, 3).flatten(0, 1)
 
 
 def _leaf(outputs: Outputs) -> Outputs:
