@@ -2,6 +2,7 @@
 
 from disambig.methods import (
     AGGD,
+    ALIM,
     CC,
     CLPL,
     IPAL,
@@ -15,6 +16,8 @@ from disambig.methods import (
     SURE,
     AutoDisambiguator,
     AverageClassifier,
+    ConformalCleaning,
+    CroSel,
     DisambiguatingBoosting,
     DisambiguatingClassifier,
     DisambiguatingForest,
@@ -28,11 +31,20 @@ from disambig.methods import (
 
 INSTANCES = {
     "aggd": AGGD(n_neighbors=5, max_iter=3),
+    "alim": ALIM(
+        hidden=16, epochs=12, start_epoch=4, batch_size=64, learning_rate=0.02, random_state=0
+    ),
     "auto": AutoDisambiguator(learners=["em", "disambiguating"], random_state=0),
     "average": AverageClassifier(),
     "boosting": DisambiguatingBoosting(n_trees=10, min_samples_leaf=3, rounds=2, random_state=0),
     "cc": CC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "clpl": CLPL(),
+    "conformal_cleaning": ConformalCleaning(
+        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
+    ),
+    "crosel": CroSel(
+        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
+    ),
     "disambiguating": DisambiguatingClassifier(rounds=2, n_folds=3, random_state=0),
     "em": EMClassifier(),
     "forest": DisambiguatingForest(rounds=3, ramp_rounds=2, trees_per_round=20, random_state=0),

@@ -14,7 +14,10 @@ from .classical.plsvm import PLSVM as PLSVM
 from .classical.sure import SURE as SURE
 from .conformal import ConformalSets as ConformalSets
 from .cost import estimate_fit_seconds as estimate_fit_seconds
+from .deep.alim import ALIM as ALIM
 from .deep.cc import CC as CC
+from .deep.conformal_cleaning import ConformalCleaning as ConformalCleaning
+from .deep.crosel import CroSel as CroSel
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
 from .deep.records import RECORDS as RECORDS

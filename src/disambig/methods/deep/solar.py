@@ -1,4 +1,4 @@
-"""SoLar: labels for all rows at once, so that classes get the shares that they are believed to have."""
+"""SoLar: labels for all rows at once, so that each class gets its estimated share."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -179,7 +179,6 @@ class SinkhornRefinement(LossRule):
         confidences = batch.over_classes(batch.state["confidences"])
         labels = batch.over_classes(batch.state["labels"])
         reliable = (batch.state["reliable"][..., 0] > 0) & batch.is_real
-        others = ~reliable & batch.is_real
         view, mixed = batch.views
         log_probabilities = batch.seen.log_probabilities()
         targets = self._mixing.of(torch.where(reliable.unsqueeze(-1), labels, confidences))
@@ -190,8 +189,8 @@ class SinkhornRefinement(LossRule):
         by_confidences = -(confidences * log_probabilities).sum(-1)
         has_any = reliable.any(-1, keepdim=True)
         eta = self._eta.to(by_labels.dtype) * has_any
-        rows = eta * _mean_over(reliable, batch.is_real, eta.dtype) * by_labels
-        rows = rows + (1 - eta) * _mean_over(others, batch.is_real, eta.dtype) * by_confidences
+        rows = eta * batch.mean_over(reliable) * by_labels
+        rows = rows + (1 - eta) * batch.mean_over(~reliable) * by_confidences
         kept = batch.in_slots(batch.among_candidates(batch.seen.logits.detach()))
         return Loss(
             rows,
@@ -204,18 +203,12 @@ class SinkhornRefinement(LossRule):
         )
 
 
-def _mean_over(chosen: Tensor, is_real: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return weights that turn a mean over the real rows into one over the chosen ones."""
-    counts = is_real.sum(-1, keepdim=True).double() / chosen.sum(-1, keepdim=True).clamp(min=1)
-    return chosen * counts.to(dtype)
-
-
 class SoLar(NetworkClassifier):
     r"""Sinkhorn label refinery, for long tails: labels that give each class its share of the rows.
 
     Before every epoch the network is asked about all rows. Its probabilities of candidates,
-    :math:`p_{ij}`, become labels :math:`q_{ij} = a_i b_j p_{ij}^\lambda`, with factors such that the
-    labels of a row sum to one and those of a class to its share :math:`r_j` of the rows
+    :math:`p_{ij}`, become labels :math:`q_{ij} = a_i b_j p_{ij}^\lambda`, with factors such that
+    the labels of a row sum to one and those of a class to its share :math:`r_j` of the rows
     (Sinkhorn's algorithm). The shares follow the share of rows whose most probable candidate is j:
     :math:`r \leftarrow (1 - \gamma) r + \gamma z`.
 

@@ -1,4 +1,4 @@
-"""Where candidates of a problem stand in the tables that the engine keeps, for rules between epochs."""
+"""Where the candidates of a problem stand in the tables that the engine keeps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
