@@ -383,3 +383,24 @@ def test_a_single_class_leaves_nothing_to_another_and_no_gradient_is_lost():
     assert (found < -1e37).all()
     (found * 0).sum().backward()
     assert torch.equal(logits.grad, torch.zeros(2, 1))
+
+
+def test_a_mean_may_be_over_some_rows_only():
+    seen = []
+
+    class Some(Cross):
+        def loss(self, batch):
+            chosen = batch.rows.unsqueeze(1) % 3 == 0
+            seen.append((batch.mean_over(chosen), chosen & batch.is_real, batch.is_real))
+            assert not batch.mean_over(chosen & ~chosen).any()
+            return super().loss(batch)
+
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+    Training(make_stack(4, 5, seeds=(1, 2)), problems, Some(), SETTINGS).run()
+    for weights, chosen, real in seen:
+        values = torch.randn(chosen.shape, generator=torch.Generator().manual_seed(0)).double()
+        for problem in range(2):
+            of_problem = real[problem, 0]
+            found = (weights * values)[problem, 0][of_problem].mean()
+            expected = values[problem, 0][chosen[problem, 0]].mean().nan_to_num(0)
+            torch.testing.assert_close(found, expected)
