@@ -145,6 +145,18 @@ def ncpd_gpu(tables: list[Table]) -> str:
     )
 
 
+def network_steps(tables: list[Table]) -> str:
+    """Say how much longer than PRODEN the methods take, and which take longest."""
+    (table,) = tables
+    by_name = dict(zip(table.cells("method"), table.numbers("times PRODEN"), strict=True))
+    slow = sorted((name for name, times in by_name.items() if times > 3), key=by_name.__getitem__)
+    beyond = f"; above 3 are {', '.join(slow)}" if slow else ""
+    return (
+        f"Ten folds of Lost take {span(by_name.values(), '.1f')} times as long as with PRODEN on "
+        f"the card{beyond}."
+    )
+
+
 def busy_machine(tables: list[Table]) -> str:
     """Compare default threads with one."""
     (table,) = tables
@@ -189,6 +201,7 @@ COST_PAGES: dict[str, Finding] = {
     "many_classes": ("Training steps with many classes", many_classes),
     "time_estimates": ("Estimates of time beside the time taken", time_estimates),
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
+    "network_steps": ("Training time of every network method on a CUDA card", network_steps),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
     "faults": ("How many attempts to break disambig failed", faults),

@@ -1,13 +1,14 @@
 """Every network method of the field under one protocol: which of its claims hold.
 
-    DISAMBIG_DATA=folder python benchmarks/networks.py measure networks.json [data ...]
+    DISAMBIG_DATA=folder python benchmarks/networks.py measure [FILE] [--data ...] [--methods ...]
     python benchmarks/networks.py page
 
 Measuring adds to the file what is not in it yet; each line is measured in a process of its own, as
-many at a time as DISAMBIG_JOBS says. It is quick on a CUDA card only. The page is made of
-docs/results/networks.json.
+many at a time as DISAMBIG_JOBS says, on the device that DISAMBIG_DEVICE names. It is quick on a
+CUDA card only. The page is made of docs/results/networks.json.
 """
 
+import argparse
 import json
 import os
 import time
@@ -36,6 +37,7 @@ RATES = (0.001, 0.01)
 FOLDS = 10
 # NCPD+ is a mix of many networks, and chooses among them by itself.
 LEFT_OUT = ("ncpd_plus",)
+KEPT = Path(__file__).resolve().parent.parent / "docs" / "results" / "networks.json"
 Scores = dict[str, Any]
 
 
@@ -81,7 +83,8 @@ def chosen_rates(method: str, parameters: dict[str, Any], trials: Sequence[Trial
 def scores_of(method: str, backbone: str, data: str, protocol: str) -> Scores:
     """Return the accuracy on held-out and on training rows of every fold, and what was chosen."""
     torch.set_num_threads(1)
-    parameters, trials = BACKBONES[backbone], trials_of(data, protocol)
+    parameters = BACKBONES[backbone] | {"device": os.environ.get("DISAMBIG_DEVICE", "auto")}
+    trials = trials_of(data, protocol)
     rates = chosen_rates(method, parameters, trials)
     test, train = np.zeros(FOLDS), np.zeros(FOLDS)
     begin = time.perf_counter()
@@ -134,3 +137,24 @@ def measure(file: Path, datasets: Sequence[str], methods: Sequence[str]) -> None
             )
             lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in sorted(found)]
             file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure, or write the page."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["measure", "page"])
+    parser.add_argument("file", nargs="?", type=Path, default=KEPT)
+    parser.add_argument("--data", nargs="*", default=[*REAL, *UCI])
+    parser.add_argument("--methods", nargs="*", default=network_methods())
+    arguments = parser.parse_args()
+    if arguments.what == "measure":
+        measure(arguments.file, arguments.data, arguments.methods)
+    else:
+        from networks_page import write
+
+        write(json.loads(arguments.file.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()
