@@ -314,6 +314,36 @@ def test_helpers_learn_and_are_not_measured():
     assert not torch.allclose(*helped.networks.infer(rows)[:2])
 
 
+def test_networks_may_leave_the_views_to_their_averages():
+    class Strange(Cross):
+        """Has a view that would change every normalisation."""
+
+        n_views = 1
+        learns_from_views = False
+        average = AVERAGE
+
+        def views(self, features, is_real, step):
+            return [features * 100 + 1]
+
+        def loss(self, batch):
+            assert batch.views == ()
+            of_features, of_view = (one.logits for one in batch.averaged)
+            assert of_features.shape == of_view.shape == batch.seen.logits.shape
+            assert not torch.allclose(of_features, of_view)
+            return super().loss(batch)
+
+    def train(rule):
+        stack = make_stack(4, 5, seeds=(1, 2), batch_norm=True)
+        problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+        training = Training(stack, problems, rule, SETTINGS)
+        training.run()
+        return stack.state_dict()
+
+    expected = train(Cross())
+    for name, value in train(Strange()).items():
+        torch.testing.assert_close(value, expected[name])
+
+
 def test_rules_must_return_what_they_announce():
     class Forgetful(Cross):
         def row_state(self):
@@ -353,3 +383,24 @@ def test_a_single_class_leaves_nothing_to_another_and_no_gradient_is_lost():
     assert (found < -1e37).all()
     (found * 0).sum().backward()
     assert torch.equal(logits.grad, torch.zeros(2, 1))
+
+
+def test_a_mean_may_be_over_some_rows_only():
+    seen = []
+
+    class Some(Cross):
+        def loss(self, batch):
+            chosen = batch.rows.unsqueeze(1) % 3 == 0
+            seen.append((batch.mean_over(chosen), chosen & batch.is_real, batch.is_real))
+            assert not batch.mean_over(chosen & ~chosen).any()
+            return super().loss(batch)
+
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+    Training(make_stack(4, 5, seeds=(1, 2)), problems, Some(), SETTINGS).run()
+    for weights, chosen, real in seen:
+        values = torch.randn(chosen.shape, generator=torch.Generator().manual_seed(0)).double()
+        for problem in range(2):
+            of_problem = real[problem, 0]
+            found = (weights * values)[problem, 0][of_problem].mean()
+            expected = values[problem, 0][chosen[problem, 0]].mean().nan_to_num(0)
+            torch.testing.assert_close(found, expected)

@@ -70,7 +70,7 @@ class LossBatch(NamedTuple):
     seen : Outputs
         What networks say of the features as they are. Gradients flow into it.
     views : tuple of Outputs
-        What they say of every further view. Gradients flow into it.
+        What they say of every further view, if they learn from them. Gradients flow into it.
     averaged : tuple of Outputs
         What averaged networks say of the features, then of every view; empty without average.
     state : dict of Tensors
@@ -127,6 +127,16 @@ class LossBatch(NamedTuple):
         columns = self.columns.expand(*values.shape[:-1], -1)
         return values.gather(-1, columns).masked_fill(~self.mask, 0)
 
+    def mean_over(self, chosen: Tensor) -> Tensor:
+        """Return weights of rows that turn the mean over the real rows into one over some of them.
+
+        Zero everywhere where no row is chosen. ``chosen`` are booleans of shape (problems,
+        networks, rows).
+        """
+        chosen = chosen & self.is_real
+        counts = chosen.sum(-1, keepdim=True).clamp(min=1).to(self.seen.logits.dtype)
+        return chosen * (self.is_real.sum(-1, keepdim=True) / counts)
+
 
 class Loss(NamedTuple):
     """What a rule makes of a batch.
@@ -157,6 +167,8 @@ class LossRule(BaseRule):
     ----------
     n_views : int, default=0
         Further views of every batch, which ``views`` makes.
+    learns_from_views : bool, default=True
+        Whether the networks are asked about them; otherwise only averaged networks are.
     embedding : int or None, default=None
         Width of a second output: a linear function of the last hidden layer.
     average : float or None, default=None
@@ -168,6 +180,7 @@ class LossRule(BaseRule):
     """
 
     n_views: int = 0
+    learns_from_views: bool = True
     embedding: int | None = None
     average: float | None = None
     looks_after_step: bool = False

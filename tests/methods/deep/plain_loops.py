@@ -39,7 +39,7 @@ class Networks:
         self.last = [module.state_dict() for module in training.networks.members]
 
 
-def quick(method, **parameters):
+def quick(method, /, **parameters):
     small = {
         "hidden": 8,
         "epochs": EPOCHS,
@@ -53,6 +53,10 @@ def quick(method, **parameters):
 class PlainMethod:
     """A method for ``plain_loop``; ``networks`` are those that train, one for most methods."""
 
+    def parameters(self):
+        """Return tensors that are learned along with the networks."""
+        return []
+
     def begin_epoch(self, epoch, networks, X):
         """Get ready for an epoch; they count from 1."""
 
@@ -64,13 +68,13 @@ class PlainMethod:
         """Look at the same rows again."""
 
 
-def plain_loop(first, batches, method, epochs=EPOCHS):
+def plain_loop(first, batches, method, epochs=EPOCHS, n_kept=None):
     """Train by autograd; return the networks and the mean loss of every epoch."""
     networks = [make_network(4, 4) for _ in first]
     for network, state in zip(networks, first, strict=True):
         network.load_state_dict(state)
     parameters = [value for network in networks for value in network.parameters()]
-    optimizer = torch.optim.Adam(parameters, LEARNING_RATE)
+    optimizer = torch.optim.Adam([*parameters, *method.parameters()], LEARNING_RATE)
     X = torch.as_tensor(DATA.X)
     means = []
     for epoch in range(1, epochs + 1):
@@ -85,12 +89,12 @@ def plain_loop(first, batches, method, epochs=EPOCHS):
             optimizer.step()
             with torch.no_grad():
                 method.after_step(rows, networks, X)
-            seen += torch.stack(losses).mean(0).tolist()
+            seen += torch.stack(losses[:n_kept]).mean(0).tolist()
         means.append(np.mean(seen))
     return networks, means
 
 
-def assert_agrees(method, candidates, plain, *, n_kept=None, **parameters):
+def assert_agrees(method, candidates, plain, /, *, n_kept=None, **parameters):
     """Compare a method with a plain loop: weights, losses, probabilities and confidences.
 
     ``plain`` is a ``PlainMethod``, or a function that makes one of the rule of the training.
@@ -100,7 +104,7 @@ def assert_agrees(method, candidates, plain, *, n_kept=None, **parameters):
     fitted.fit(DATA.X, candidates)
     if not isinstance(plain, PlainMethod):
         plain = plain(kept.rule)
-    networks, losses = plain_loop(kept.first, kept.batches, plain, fitted.epochs)
+    networks, losses = plain_loop(kept.first, kept.batches, plain, fitted.epochs, n_kept)
     for found, network in zip(kept.last, networks, strict=True):
         for name, value in network.state_dict().items():
             torch.testing.assert_close(found[name], value, rtol=0, atol=1e-9)
