@@ -52,7 +52,7 @@ class CAVL(NetworkClassifier):
     :math:`z_j` follow the class activation values, and the candidate with the largest one is
     believed from then on:
 
-    .. math:: v_j = z_j \, |1 - z_j|, \qquad w_j = 1 \text{ for } j = \mathrm{arg\,max}_{k \in S} v_k
+    .. math:: v_j = z_j \, |1 - z_j|, \qquad w_j = 1 \text{ for } j = \arg\max_{k \in S} v_k
 
     Between 0 and 1 a larger logit need not have a larger value, so that early choices hang on the
     scale of the logits. Parameters and attributes are described at ``NetworkClassifier``.
