@@ -17,11 +17,10 @@ from code_bodies import without_docstrings
 from disambig.methods import NetworkClassifier, all_methods
 
 _BLOCK = re.compile(r"^```\{fidelity\}\n.*?^```\n", re.M | re.S)
-# A heading of numpydoc, and what says where parameters are described.
+# A heading of numpydoc, and a sentence that says where parameters are described.
 _SECTION = re.compile(r"^\w[\w ]*\n-+$", re.M)
 _PARAMETERS = re.compile(
-    r"(The other parameters|Parameters)\s+and\s+(the\s+)?attributes\s+are\s+described\s+at\s+"
-    r"``NetworkClassifier``(;[^.]*)?\."
+    r"(?:(?!\n\n)[^.])*\bdescribed\s+at\s+``NetworkClassifier``(?:(?!\n\n)[^.])*\."
 )
 # Of a rule, what computes nothing of an equation.
 _BESIDE_THE_EQUATIONS = {"__init__", "start", "state", "measures", "warnings"}
