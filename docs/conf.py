@@ -25,6 +25,7 @@ extensions = [
     "api_pages",
     "code_bodies",
     "commands",
+    "fidelity",
     "gallery",
     "mathml",
     "method_table",

@@ -16,8 +16,13 @@ _SIGN = re.compile(r"(&#x00028;</mo>|&#x0003D;</mo>)<mo>&#x02212;</mo>")
 # A function whose argument has no brackets: "log p" must not read as a product of names.
 _FUNCTION = re.compile(r"<mi>(log|exp)</mi>(?!<mo stretchy=\"false\">&#x00028;|<mrow><mo )")
 
+# Commands that the converter does not know.
+_UNKNOWN = {r"\arg\max": r"\mathrm{arg\,max}", r"\arg\min": r"\mathrm{arg\,min}"}
+
 
 def _converted(text: str, display: str) -> str:
+    for command, known in _UNKNOWN.items():
+        text = text.replace(command, known)
     formula = convert(text, display=display)
     formula = _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', formula)
     return _FUNCTION.sub(r'<mo lspace="0.167em" rspace="0.167em">\1</mo>', formula)

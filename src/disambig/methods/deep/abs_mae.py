@@ -14,7 +14,9 @@ class ABSMAE(NetworkClassifier):
     With the probabilities :math:`p_j` and the weights :math:`w_j = 1 / |S|` of the candidates
     :math:`S`, which never change, the loss of a row is
 
-    .. math:: \sum_{j \in S} w_j \lVert e_j - p \rVert_1 = 2 \sum_{j \in S} w_j (1 - p_j)
+    .. math:: \sum_{j \in S} w_j \sum_k | e_{jk} - p_k | = 2 \sum_{j \in S} w_j (1 - p_j)
+
+    where :math:`e_{jk}` is one for :math:`k = j` and zero for all others.
 
     It is bounded, and the same for all classes together: what the paper shows to be robust. Rows
     that are far from all their candidates hardly move it, so that it learns slowly. Parameters and
