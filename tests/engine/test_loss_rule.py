@@ -27,11 +27,15 @@ class Everything(LossRule):
     looks_after_step = True
     looks_at_all_rows = True
 
+    def __init__(self, dtype=torch.float64):
+        self.dtype = dtype
+
     def start(self, problems, device):
         n_classes = problems[0].prior.shape[1]
-        start = torch.linspace(0.5, 1.5, n_classes, dtype=torch.float64)
+        kind = {"device": device, "dtype": self.dtype}
+        start = torch.linspace(0.5, 1.5, n_classes, **kind)
         self.scale = torch.stack([start] * len(problems)).requires_grad_()
-        self.shares = torch.zeros(len(problems), n_classes, dtype=torch.float64)
+        self.shares = torch.zeros(len(problems), n_classes, **kind)
 
     def parameters(self):
         return [self.scale]
@@ -379,3 +383,24 @@ def test_a_single_class_leaves_nothing_to_another_and_no_gradient_is_lost():
     assert (found < -1e37).all()
     (found * 0).sum().backward()
     assert torch.equal(logits.grad, torch.zeros(2, 1))
+
+
+def test_a_mean_may_be_over_some_rows_only():
+    seen = []
+
+    class Some(Cross):
+        def loss(self, batch):
+            chosen = batch.rows.unsqueeze(1) % 3 == 0
+            seen.append((batch.mean_over(chosen), chosen & batch.is_real, batch.is_real))
+            assert not batch.mean_over(chosen & ~chosen).any()
+            return super().loss(batch)
+
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+    Training(make_stack(4, 5, seeds=(1, 2)), problems, Some(), SETTINGS).run()
+    for weights, chosen, real in seen:
+        values = torch.randn(chosen.shape, generator=torch.Generator().manual_seed(0)).double()
+        for problem in range(2):
+            of_problem = real[problem, 0]
+            found = (weights * values)[problem, 0][of_problem].mean()
+            expected = values[problem, 0][chosen[problem, 0]].mean().nan_to_num(0)
+            torch.testing.assert_close(found, expected)

@@ -4,6 +4,7 @@ from disambig.methods import (
     ABSGCE,
     ABSMAE,
     AGGD,
+    ALIM,
     CAVL,
     CC,
     CLPL,
@@ -18,10 +19,13 @@ from disambig.methods import (
     POP,
     PRODEN,
     RC,
+    RECORDS,
     SURE,
     VALEN,
     AutoDisambiguator,
     AverageClassifier,
+    ConformalCleaning,
+    CroSel,
     DisambiguatingBoosting,
     DisambiguatingClassifier,
     DisambiguatingForest,
@@ -32,12 +36,16 @@ from disambig.methods import (
     PaPi,
     PiCO,
     RandomCandidateClassifier,
+    SoLar,
 )
 
 INSTANCES = {
     "abs_gce": ABSGCE(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "abs_mae": ABSMAE(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "aggd": AGGD(n_neighbors=5, max_iter=3),
+    "alim": ALIM(
+        hidden=16, epochs=12, start_epoch=4, batch_size=64, learning_rate=0.02, random_state=0
+    ),
     "auto": AutoDisambiguator(learners=["em", "disambiguating"], random_state=0),
     "average": AverageClassifier(),
     "boosting": DisambiguatingBoosting(n_trees=10, min_samples_leaf=3, rounds=2, random_state=0),
@@ -46,6 +54,12 @@ INSTANCES = {
     "clpl": CLPL(),
     "crdpll": CRDPLL(
         ramp_epochs=6, hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0
+    ),
+    "conformal_cleaning": ConformalCleaning(
+        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
+    ),
+    "crosel": CroSel(
+        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
     ),
     "dirk": DIRK(
         average=0.9, hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0
@@ -91,6 +105,15 @@ INSTANCES = {
     "proden": PRODEN(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
     "random_candidate": RandomCandidateClassifier(random_state=0),
     "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "records": RECORDS(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "solar": SoLar(
+        hidden=16,
+        epochs=12,
+        warm_up_epochs=4,
+        batch_size=64,
+        learning_rate=0.02,
+        random_state=0,
+    ),
     "sure": SURE(max_iter=20),
     "valen": VALEN(
         hidden=16, epochs=12, warmup_epochs=2, batch_size=32, learning_rate=0.02, random_state=0

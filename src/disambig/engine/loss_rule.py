@@ -127,6 +127,16 @@ class LossBatch(NamedTuple):
         columns = self.columns.expand(*values.shape[:-1], -1)
         return values.gather(-1, columns).masked_fill(~self.mask, 0)
 
+    def mean_over(self, chosen: Tensor) -> Tensor:
+        """Return weights of rows that turn the mean over the real rows into one over some of them.
+
+        Zero everywhere where no row is chosen. ``chosen`` are booleans of shape (problems,
+        networks, rows).
+        """
+        chosen = chosen & self.is_real
+        counts = chosen.sum(-1, keepdim=True).clamp(min=1).to(self.seen.logits.dtype)
+        return chosen * (self.is_real.sum(-1, keepdim=True) / counts)
+
 
 class Loss(NamedTuple):
     """What a rule makes of a batch.

@@ -16,9 +16,12 @@ from .conformal import ConformalSets as ConformalSets
 from .cost import estimate_fit_seconds as estimate_fit_seconds
 from .deep.abs_gce import ABSGCE as ABSGCE
 from .deep.abs_mae import ABSMAE as ABSMAE
+from .deep.alim import ALIM as ALIM
 from .deep.cavl import CAVL as CAVL
 from .deep.cc import CC as CC
+from .deep.conformal_cleaning import ConformalCleaning as ConformalCleaning
 from .deep.crdpll import CRDPLL as CRDPLL
+from .deep.crosel import CroSel as CroSel
 from .deep.dirk import DIRK as DIRK
 from .deep.lws import LWS as LWS
 from .deep.papi import PaPi as PaPi
@@ -26,6 +29,8 @@ from .deep.pico import PiCO as PiCO
 from .deep.pop import POP as POP
 from .deep.proden import PRODEN as PRODEN
 from .deep.rc import RC as RC
+from .deep.records import RECORDS as RECORDS
+from .deep.solar import SoLar as SoLar
 from .deep.valen import VALEN as VALEN
 from .disambiguating import DisambiguatingClassifier as DisambiguatingClassifier
 from .forest import DisambiguatingForest as DisambiguatingForest

@@ -39,7 +39,7 @@ class Networks:
         self.last = [module.state_dict() for module in training.networks.members]
 
 
-def quick(method, **parameters):
+def quick(method, /, **parameters):
     small = {
         "hidden": 8,
         "epochs": EPOCHS,
@@ -94,7 +94,7 @@ def plain_loop(first, batches, method, epochs=EPOCHS, n_kept=None):
     return networks, means
 
 
-def assert_agrees(method, candidates, plain, *, n_kept=None, **parameters):
+def assert_agrees(method, candidates, plain, /, *, n_kept=None, **parameters):
     """Compare a method with a plain loop: weights, losses, probabilities and confidences.
 
     ``plain`` is a ``PlainMethod``, or a function that makes one of the rule of the training.

@@ -1,0 +1,65 @@
+"""Rows mixed with other rows of their batch, and targets mixed alike."""
+
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from disambig.engine.draws import beta_draws
+from disambig.engine.views import shuffled
+
+
+class Mixing(NamedTuple):
+    """Which row every row is mixed with, and how much of itself remains.
+
+    Attributes
+    ----------
+    partners : Tensor of integers of shape (problems, networks, rows)
+        Positions in the batch.
+    shares : Tensor of shape (problems, networks, 1, 1)
+        Of the row itself; from a half to one, in double precision.
+    """
+
+    partners: Tensor
+    shares: Tensor
+
+    @classmethod
+    def drawn(
+        cls,
+        concentration: float,
+        is_real: Tensor,
+        streams: tuple[Tensor, Tensor],
+        n_networks: int,
+        step: int | Tensor,
+    ) -> Self:
+        """Draw partners, and a share for every batch: the larger of l and 1 - l, l ~ Beta(a, a).
+
+        Parameters
+        ----------
+        concentration : float
+            a, above zero.
+        is_real : Tensor of booleans of shape (problems, 1, rows)
+            Which rows are no filler; real rows are mixed with real ones.
+        streams : tuple of two Tensors
+            From ``streams_of_problems`` for two purposes: one for partners, one for shares.
+        n_networks : int
+            Each draws for itself.
+        step : int or Tensor of one integer
+            Other steps draw others.
+        """
+        of_partners, of_shares = streams
+        shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step).double()
+        partners = shuffled(is_real, of_partners, n_networks, step)
+        return cls(partners, torch.maximum(shares, 1 - shares))
+
+    def of(self, values: Tensor, others: Tensor | None = None) -> Tensor:
+        """Return every row of ``values`` mixed with its partner in ``others``, or in the same.
+
+        Both have the shape (problems, networks, rows, ...) with one more axis.
+        """
+        others = values if others is None else others
+        shape = (*self.partners.shape, others.shape[-1])
+        partners = self.partners.unsqueeze(-1).expand(shape)
+        shares = self.shares.to(values.dtype)
+        chosen = others.expand(shape).gather(2, partners)
+        return shares * values + (1 - shares) * chosen
