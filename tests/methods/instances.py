@@ -86,10 +86,10 @@ INSTANCES = {
     ),
     "oracle": OracleClassifier(),
     "papi": PaPi(
-        hidden=16, epochs=12, batch_size=64, learning_rate=0.02, embedding_width=8, random_state=0
+        hidden=16, epochs=8, batch_size=128, learning_rate=0.05, embedding_width=8, random_state=0
     ),
     "pico": PiCO(
-        hidden=16, epochs=12, batch_size=64, learning_rate=0.02, embedding_width=8, random_state=0
+        hidden=16, epochs=8, batch_size=128, learning_rate=0.05, embedding_width=8, random_state=0
     ),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=100, random_state=0),

@@ -17,7 +17,7 @@ class Mixing(NamedTuple):
     partners : Tensor of integers of shape (problems, networks, rows)
         Positions in the batch.
     shares : Tensor of shape (problems, networks, 1, 1)
-        Of the row itself; from a half to one, in double precision.
+        Of the row itself, in double precision.
     """
 
     partners: Tensor
@@ -31,8 +31,10 @@ class Mixing(NamedTuple):
         streams: tuple[Tensor, Tensor],
         n_networks: int,
         step: int | Tensor,
+        *,
+        mostly_itself: bool = True,
     ) -> Self:
-        """Draw partners, and a share for every batch: the larger of l and 1 - l, l ~ Beta(a, a).
+        """Draw partners, and a share for every batch from Beta(a, a).
 
         Parameters
         ----------
@@ -46,11 +48,13 @@ class Mixing(NamedTuple):
             Each draws for itself.
         step : int or Tensor of one integer
             Other steps draw others.
+        mostly_itself : bool, default=True
+            Whether a share below a half is taken from one.
         """
         of_partners, of_shares = streams
         shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step).double()
         partners = shuffled(is_real, of_partners, n_networks, step)
-        return cls(partners, torch.maximum(shares, 1 - shares))
+        return cls(partners, torch.maximum(shares, 1 - shares) if mostly_itself else shares)
 
     def of(self, values: Tensor, others: Tensor | None = None) -> Tensor:
         """Return every row of ``values`` mixed with its partner in ``others``, or in the same.

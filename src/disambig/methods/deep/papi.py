@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.draws import beta_draws
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
-from disambig.engine.views import shuffled, streams_of_problems, tabular_view
+from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.deep.prototypes import check_bounds, kept_share, moved_prototypes, unit
@@ -20,26 +20,6 @@ from disambig.methods.networks.base import NetworkClassifier
 _VIEW, _ORDER, _SHARE = range(3)
 # The first epochs, over which prototypes come to count.
 _RAMP_EPOCHS = 10
-
-
-class Mixture(NamedTuple):
-    """Which two rows are mixed, and in which proportion.
-
-    Attributes
-    ----------
-    partners : Tensor of integers of shape (problems, 1, rows, 1)
-        Positions of the second rows.
-    share : Tensor of shape (problems, 1, 1, 1)
-        That of the first rows.
-    """
-
-    partners: Tensor
-    share: Tensor
-
-    def of(self, values: Tensor) -> Tensor:
-        """Return what lies between the values of the two rows."""
-        share, partners = self.share.to(values.dtype), self.partners.expand_as(values)
-        return share * values + (1 - share) * values.gather(2, partners)
 
 
 class PrototypeMixtures(LossRule):
@@ -139,10 +119,10 @@ class PrototypeMixtures(LossRule):
             )
         )
 
-    def _mixture(self, is_real: Tensor, step: int | Tensor) -> Mixture:
+    def _mixture(self, is_real: Tensor, step: int | Tensor) -> Mixing:
         """Return how the rows of a step are mixed."""
-        partners = shuffled(is_real, self._streams[_ORDER], 1, step).unsqueeze(-1)
-        return Mixture(partners, beta_draws(self.mixing, self._streams[_SHARE], (1, 1, 1), step))
+        streams = (self._streams[_ORDER], self._streams[_SHARE])
+        return Mixing.drawn(self.mixing, is_real, streams, 1, step, mostly_itself=False)
 
 
 def _embedded(outputs: Outputs) -> Tensor:

@@ -208,11 +208,11 @@ class PrototypeContrast(LossRule):
     ) -> Tensor:
         """Return how badly each query finds queries and keys of rows of the same class."""
         queue = self.queue
-        pool = torch.cat([queries, keys, queue.keys], 2)
-        likeness = queries @ pool.mT / self.temperature
+        # Apart from queries, whose gradients alone are asked for. Copied: see above.
+        pool = torch.cat([keys, queue.keys], 2)
+        likeness = torch.cat([queries @ queries.mT, queries @ pool.mT], -1) / self.temperature
         is_there = torch.cat([is_real, is_real, queue.is_filled()], 2).unsqueeze(-2)
-        n_rows = queries.shape[2]
-        is_itself = torch.eye(n_rows, pool.shape[2], dtype=torch.bool, device=pool.device)
+        is_itself = torch.eye(*likeness.shape[2:], dtype=torch.bool, device=likeness.device)
         is_other = is_there & ~is_itself
         log_shares = likeness - likeness.masked_fill(~is_other, -torch.inf).logsumexp(-1, True)
         of_pool = torch.cat([classes, classes, queue.classes], 2)
@@ -251,7 +251,7 @@ class PiCO(NetworkClassifier):
         Most keys that are kept; never more than there are rows.
     temperature : float, default=0.07
         Tau.
-    kept_keys : float, default=0.999
+    kept_keys : float, default=0.99
         Share of its weights that the averaged network keeps in a step.
     kept_prototypes : float, default=0.99
         m, above zero.
@@ -298,6 +298,8 @@ class PiCO(NetworkClassifier):
             "The embedding is a linear function of the last hidden layer, not a further network.",
             "Batch norm of the averaged network uses its running statistics, which are averages "
             "too, not those of shuffled batches.",
+            "The averaged network keeps 0.99 of its weights in a step, not 0.999: a training on a "
+            "table has a hundredth of the paper's steps.",
             "The queue begins empty, not with random keys, and holds no more keys than there are "
             "rows.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|.",
@@ -321,7 +323,7 @@ class PiCO(NetworkClassifier):
         embedding_width: int = 128,
         queue: int = 8192,
         temperature: float = 0.07,
-        kept_keys: float = 0.999,
+        kept_keys: float = 0.99,
         kept_prototypes: float = 0.99,
         kept_confidences: tuple[float, float] = (0.95, 0.8),
         contrast_weight: float = 0.5,

@@ -232,7 +232,7 @@ class VALEN(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="valen",
         title="A network taught by draws from label distributions that another network recovers",
-        when="to compare: sets that hang on the features of a row, at twice the time of PRODEN",
+        when="to compare: a method for sets that hang on what a row looks like",
         paper="Xu, Qiao, Geng and Zhang, Instance-Dependent Partial Label Learning",
         year=2021,
         deviations=(
