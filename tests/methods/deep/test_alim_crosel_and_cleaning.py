@@ -82,7 +82,8 @@ def test_alim_agrees_with_a_plain_loop(with_weights, miss_rate):
             made[0].start_epoch = 100  # labels outside never count
         return made[0]
 
-    assert_agrees(ALIM, candidates, plain, start_epoch=2, miss_rate=miss_rate)
+    # Where a gradient is nearly zero, Adam makes much of how it is rounded.
+    assert_agrees(ALIM, candidates, plain, atol=1e-7, start_epoch=2, miss_rate=miss_rate)
     assert not miss_rate or 0 < min(made[0].found) < 1
     assert len(made[0].found) == (3 if miss_rate else 0)
 
