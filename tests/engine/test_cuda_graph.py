@@ -19,6 +19,7 @@ from engine.small_problems import (
     make_problem,
     numbers_of,
 )
+from engine.test_loss_rule import Everything
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="torch finds no CUDA card on this machine"
@@ -115,6 +116,24 @@ def test_state_of_rows_and_targets_over_classes_can_be_recorded(rule):
     found = train(rule=rule)
     assert_same(found, train(rule=rule, capture=False), 1e-4)
     assert_same(found, train("cpu", rule=rule), 1e-3)
+
+
+@pytest.mark.parametrize("with_noise", [False, True])
+def test_a_loss_with_all_abilities_can_be_recorded(with_noise):
+    def loss_training(device, capture):
+        networks = NetworkStack(
+            4, 5, hidden=(16,), seeds=SEEDS[:2], activation="relu",
+            dropout=0.5 if with_noise else 0.0, batch_norm=True, embedding=3,
+        )  # fmt: skip
+        settings = TrainingSettings(5, 10, 1e-3, capture=capture)
+        rule = Everything(torch.float32)
+        training = Training(networks.to(device), PROBLEMS, rule, settings)
+        training.run()
+        return training
+
+    found = loss_training("cuda", capture=True)
+    assert_same(found, loss_training("cuda", capture=False), 1e-4)
+    assert_same(found, loss_training("cpu", capture=False), 1e-3)
 
 
 @pytest.mark.parametrize("capture", [True, False])

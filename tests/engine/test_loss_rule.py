@@ -27,11 +27,15 @@ class Everything(LossRule):
     looks_after_step = True
     looks_at_all_rows = True
 
+    def __init__(self, dtype=torch.float64):
+        self.dtype = dtype
+
     def start(self, problems, device):
         n_classes = problems[0].prior.shape[1]
-        start = torch.linspace(0.5, 1.5, n_classes, dtype=torch.float64)
+        kind = {"device": device, "dtype": self.dtype}
+        start = torch.linspace(0.5, 1.5, n_classes, **kind)
         self.scale = torch.stack([start] * len(problems)).requires_grad_()
-        self.shares = torch.zeros(len(problems), n_classes, dtype=torch.float64)
+        self.shares = torch.zeros(len(problems), n_classes, **kind)
 
     def parameters(self):
         return [self.scale]
@@ -308,6 +312,36 @@ def test_helpers_learn_and_are_not_measured():
         helped.mean_probabilities(rows), alone.networks.infer(rows)[0].softmax(-1)
     )
     assert not torch.allclose(*helped.networks.infer(rows)[:2])
+
+
+def test_networks_may_leave_the_views_to_their_averages():
+    class Strange(Cross):
+        """Has a view that would change every normalisation."""
+
+        n_views = 1
+        learns_from_views = False
+        average = AVERAGE
+
+        def views(self, features, is_real, step):
+            return [features * 100 + 1]
+
+        def loss(self, batch):
+            assert batch.views == ()
+            of_features, of_view = (one.logits for one in batch.averaged)
+            assert of_features.shape == of_view.shape == batch.seen.logits.shape
+            assert not torch.allclose(of_features, of_view)
+            return super().loss(batch)
+
+    def train(rule):
+        stack = make_stack(4, 5, seeds=(1, 2), batch_norm=True)
+        problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 19)]
+        training = Training(stack, problems, rule, SETTINGS)
+        training.run()
+        return stack.state_dict()
+
+    expected = train(Cross())
+    for name, value in train(Strange()).items():
+        torch.testing.assert_close(value, expected[name])
 
 
 def test_rules_must_return_what_they_announce():

@@ -23,6 +23,7 @@ from disambig.cli import (
     fit,
     imports,
     methods,
+    new_method,
     predict,
     report,
     reproduce,
@@ -74,6 +75,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "fetch": fetch.fetch,
         "study": study.study,
         "reproduce": reproduce.reproduce,
+        "new-method": new_method.new_method,
     },
 }
 

@@ -1,6 +1,7 @@
 """disambig study, and how a study runs in a terminal."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -186,4 +187,6 @@ def study(
     """
     from disambig.bench.settings import Study  # keeps --help quick
 
+    # A method may be in a module beside the file. Last, so that it hides no other module.
+    sys.path.append(str(file.absolute().parent))
     run_and_report(Study.from_toml(file), f"disambig study {file.name}", options)

@@ -70,7 +70,7 @@ class LossBatch(NamedTuple):
     seen : Outputs
         What networks say of the features as they are. Gradients flow into it.
     views : tuple of Outputs
-        What they say of every further view. Gradients flow into it.
+        What they say of every further view, if they learn from them. Gradients flow into it.
     averaged : tuple of Outputs
         What averaged networks say of the features, then of every view; empty without average.
     state : dict of Tensors
@@ -167,6 +167,8 @@ class LossRule(BaseRule):
     ----------
     n_views : int, default=0
         Further views of every batch, which ``views`` makes.
+    learns_from_views : bool, default=True
+        Whether the networks are asked about them; otherwise only averaged networks are.
     embedding : int or None, default=None
         Width of a second output: a linear function of the last hidden layer.
     average : float or None, default=None
@@ -178,6 +180,7 @@ class LossRule(BaseRule):
     """
 
     n_views: int = 0
+    learns_from_views: bool = True
     embedding: int | None = None
     average: float | None = None
     looks_after_step: bool = False

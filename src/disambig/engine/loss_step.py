@@ -63,9 +63,11 @@ class LossStep:
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
+        # What the networks themselves are asked about: the features, and views or not.
+        self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
         # Views are further rows of a batch: all are normalised together.
         repeated = real.repeat_interleave(self._n_networks, 1)
-        repeated = repeated.repeat_interleave(1 + rule.n_views, 2)
+        repeated = repeated.repeat_interleave(self._n_asked, 2)
         self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
         self._averaged: Stack | None = None
         if rule.average is not None:
@@ -139,14 +141,16 @@ class LossStep:
         return [features, *(view.masked_fill(~shown, 0) for view in views)]
 
     def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
-        """Return what the networks say of the features and of every view, as in training."""
+        """Return what the networks say of the features, and maybe of views, as in training."""
+        inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
         prepared = self._networks.prepare(_together(inputs), rows)
-        return self._divided(*self._networks.forward_both(prepared, rows, self._clock.total))
+        outputs = self._networks.forward_both(prepared, rows, self._clock.total)
+        return self._divided(*outputs, count=len(inputs))
 
-    def _divided(self, logits: Tensor, embedding: Tensor | None) -> list[Outputs]:
-        """Return outputs for the features and for every view."""
-        shape = (self._n_problems, self._n_networks, -1, 1 + self._rule.n_views)
+    def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
+        """Return outputs for each of several inputs that were asked about together."""
+        shape = (self._n_problems, self._n_networks, -1, count)
         of_views = logits.view(*shape, logits.shape[-1]).unbind(3)
         if embedding is None:
             return [Outputs(part) for part in of_views]
@@ -165,7 +169,8 @@ class LossStep:
         seen, *views = outputs
         averaged: list[Outputs] = []
         if self._averaged is not None:
-            averaged = self._divided(*self._averaged.infer_both(_together(inputs)))
+            outputs_of = self._averaged.infer_both(_together(inputs))
+            averaged = self._divided(*outputs_of, count=len(inputs))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)
         counts = candidates.mask.new_zeros(shape, dtype=torch.int32)

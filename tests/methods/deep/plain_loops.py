@@ -1,5 +1,7 @@
 """Methods as their papers write them, trained by autograd: what ours must equal."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -8,6 +10,10 @@ from disambig.datasets import make_partial_label_dataset
 
 DATA = make_partial_label_dataset(50, 4, 4, average_candidates=2.2, overlap=0.4, random_state=0)
 MASK = DATA.candidates.to_mask()
+# Some sets of one, and some of all.
+MASK[:3] = np.eye(4, dtype=bool)[DATA.true_labels[:3]]
+MASK[3:6] = True
+DATA = replace(DATA, candidates=CandidateLabels.from_mask(MASK))
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 5, 16, 0.02
 
 
@@ -47,6 +53,10 @@ def quick(method, /, **parameters):
 class PlainMethod:
     """A method for ``plain_loop``; ``networks`` are those that train, one for most methods."""
 
+    def parameters(self):
+        """Return tensors that are learned along with the networks."""
+        return []
+
     def begin_epoch(self, epoch, networks, X):
         """Get ready for an epoch; they count from 1."""
 
@@ -58,13 +68,13 @@ class PlainMethod:
         """Look at the same rows again."""
 
 
-def plain_loop(first, batches, method, epochs=EPOCHS):
+def plain_loop(first, batches, method, epochs=EPOCHS, n_kept=None):
     """Train by autograd; return the networks and the mean loss of every epoch."""
     networks = [make_network(4, 4) for _ in first]
     for network, state in zip(networks, first, strict=True):
         network.load_state_dict(state)
     parameters = [value for network in networks for value in network.parameters()]
-    optimizer = torch.optim.Adam(parameters, LEARNING_RATE)
+    optimizer = torch.optim.Adam([*parameters, *method.parameters()], LEARNING_RATE)
     X = torch.as_tensor(DATA.X)
     means = []
     for epoch in range(1, epochs + 1):
@@ -79,7 +89,7 @@ def plain_loop(first, batches, method, epochs=EPOCHS):
             optimizer.step()
             with torch.no_grad():
                 method.after_step(rows, networks, X)
-            seen += torch.stack(losses).mean(0).tolist()
+            seen += torch.stack(losses[:n_kept]).mean(0).tolist()
         means.append(np.mean(seen))
     return networks, means
 
@@ -94,7 +104,7 @@ def assert_agrees(method, candidates, plain, /, *, n_kept=None, atol=1e-9, **par
     fitted.fit(DATA.X, candidates)
     if not isinstance(plain, PlainMethod):
         plain = plain(kept.rule)
-    networks, losses = plain_loop(kept.first, kept.batches, plain, fitted.epochs)
+    networks, losses = plain_loop(kept.first, kept.batches, plain, fitted.epochs, n_kept)
     for found, network in zip(kept.last, networks, strict=True):
         for name, value in network.state_dict().items():
             torch.testing.assert_close(found[name], value, rtol=0, atol=atol)
