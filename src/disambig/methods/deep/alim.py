@@ -18,8 +18,13 @@ from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces
 
 _MIXING = 4.0
+# Share of the old confidences that is kept at every visit, in the first epoch and in the last.
+_KEPT = (0.95, 0.8)
 # As in the authors' code, so that a row without other labels is infinitely sure of its own.
 _SMALL = 1e-9
+# A little less than the quantile: the row that it is of keeps its candidate, however numbers are
+# rounded.
+_BELOW = 1 - 1e-5
 
 
 def label_importance(inside: Tensor, outside: Tensor, miss_rate: float) -> Tensor:
@@ -36,14 +41,16 @@ def label_importance(inside: Tensor, outside: Tensor, miss_rate: float) -> Tenso
         From 0 to below 1.
     """
     ratios = (inside / (outside + _SMALL)).sort().values
-    return ratios[int(len(ratios) * miss_rate)].clamp(max=1)
+    return (_BELOW * ratios[int(len(ratios) * miss_rate)]).clamp(max=1)
 
 
 class LabelImportance(LossRule):
-    """PRODEN and mixed rows, with confidences that labels outside the set share in.
+    """Cross-entropy of rows and mixed rows, with confidences that labels outside may win.
 
     Parameters
     ----------
+    epochs : int
+        Of the training.
     miss_rate : float
         eta, the share of sets that do not hold the right label.
     start_epoch : int
@@ -53,7 +60,8 @@ class LabelImportance(LossRule):
     n_views = 1
     looks_at_all_rows = True
 
-    def __init__(self, miss_rate: float, start_epoch: int) -> None:
+    def __init__(self, epochs: int, miss_rate: float, start_epoch: int) -> None:
+        self.epochs = epochs
         self.miss_rate = miss_rate
         self.start_epoch = start_epoch
         self.importance = torch.empty(0)
@@ -65,6 +73,7 @@ class LabelImportance(LossRule):
         one, other = (streams_of_problems(problems, device, purpose) for purpose in range(2))
         self._streams = (one, other)
         self.importance = torch.zeros(len(problems), dtype=torch.float64, device=device)
+        self._kept = torch.zeros(1, dtype=torch.float64, device=device)
 
     def row_state(self) -> dict[str, RowState]:
         """Keep a confidence for every class."""
@@ -80,6 +89,8 @@ class LabelImportance(LossRule):
 
     def begin_epoch(self, epoch: int) -> None:
         """Set lambda by the rows whose candidates are least probable."""
+        first, last = _KEPT
+        self._kept.fill_(first + (last - first) * (epoch - 1) / self.epochs)
         if epoch <= self.start_epoch or self.miss_rate == 0:
             self.importance.zero_()
             return
@@ -105,7 +116,9 @@ class LabelImportance(LossRule):
         rows = rows - (self._mixing.of(targets) * mixed.log_probabilities()).sum(-1)
         importance = self.importance[:, None, None, None].to(rows.dtype)
         counts = torch.where(batch.is_candidate, 1, importance)
-        kept = (batch.seen.logits.detach() + counts.log()).softmax(-1)
+        winner = (batch.seen.logits.detach() + counts.log()).argmax(-1, keepdim=True)
+        kept = targets * self._kept.to(rows.dtype)
+        kept = kept.scatter_add(-1, winner, (1 - self._kept).to(rows.dtype).expand(winner.shape))
         shown = importance.squeeze(-1).expand(rows.shape)
         return Loss(rows, state={"confidences": kept}, measures={"importance": shown})
 
@@ -113,26 +126,30 @@ class LabelImportance(LossRule):
 class ALIM(NetworkClassifier):
     r"""Adjusting label importance, for sets that miss the truth: other labels count a little too.
 
-    As in PRODEN the network learns from confidences that it had at its last visit of the row. But
-    labels outside the candidate set :math:`S` take part, by their importance :math:`\lambda`:
+    Every row has confidences :math:`w_j`, at first equal ones in its candidates :math:`S`. At every
+    visit they move towards one label, and labels outside the set may win, by their importance
+    :math:`\lambda`:
 
-    .. math:: w_j \propto p_j \left( s_j + \lambda (1 - s_j) \right)
+    .. math:: w \leftarrow \phi w + (1 - \phi) \,
+              \text{onehot} \left( \arg\max_j \, p_j (s_j + \lambda (1 - s_j)) \right)
 
-    where :math:`s_j` is 1 in the set and 0 outside. Before every epoch :math:`\lambda` is the
+    where :math:`s_j` is 1 in the set and 0 outside, and :math:`\phi` falls from 0.95 to 0.8. Before
+    every epoch :math:`\lambda` is the
     quantile at the miss rate :math:`\eta`, over all rows, of
 
     .. math:: \max_{j \in S} p_j \, / \, \max_{j \notin S} p_j
 
     but one at most, so that in that share of the rows a label outside wins. Until
-    ``start_epoch`` it is zero. The loss of a row is :math:`-\sum_j w_j \log p_j`, and the same for
-    the row mixed with another one and their confidences mixed alike. The other parameters and
-    attributes are described at ``NetworkClassifier``; ``history_`` also has the ``importance``.
+    ``start_epoch`` it is zero. The loss of a row is :math:`-\sum_j w_j \log p_j` with the
+    confidences of the last visit, and the same for the row mixed with another one and their
+    confidences mixed alike. The other parameters and attributes are described at
+    ``NetworkClassifier``; ``history_`` also has the ``importance``.
 
     Parameters
     ----------
     miss_rate : float, default=0.1
         Share of the candidate sets that do not hold the right label (:math:`\eta`), from 0 to below
-        1. ``find_misses`` estimates it; 0 is PRODEN with mixed rows.
+        1. ``find_misses`` estimates it; with 0 labels outside never win.
     start_epoch : int, default=20
         Epochs in which labels outside count nothing (:math:`e_0`).
 
@@ -162,14 +179,14 @@ class ALIM(NetworkClassifier):
         "Partial Label Learning",
         year=2023,
         deviations=(
-            "Confidences are the network's probabilities, as in PRODEN; the authors add their "
-            "mechanism to PiCO, with prototypes and a contrastive loss.",
+            "Labels win by the network's probabilities; the authors add their mechanism to PiCO, "
+            "where prototypes and a contrastive loss decide.",
             "The quantile is that of all rows as the network sees them before an epoch, without "
             "dropout; in the authors' code that of the rows as seen during the last epoch.",
             "The miss rate is a parameter that nobody reads off true labels; benchmarks in public "
             "code give the true one.",
-            "Confidences are normalised as they are, without the exponent that the paper also "
-            "tries.",
+            "Lambda is a hundred thousandth less than the quantile, so that there is no tie.",
+            "Of the paper's two ways to make confidences, the one with a single label.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|.",
@@ -207,7 +224,7 @@ class ALIM(NetworkClassifier):
         self._store(locals())
 
     def _make_rule(self) -> LossRule:
-        return LabelImportance(self.miss_rate, self.start_epoch)
+        return LabelImportance(self._epoch_count(), self.miss_rate, self.start_epoch)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
