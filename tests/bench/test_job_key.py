@@ -42,6 +42,8 @@ OTHER_JOBS = {
     "epochs": {"by_epoch": True},
     "misses": {"miss": 0.1},
     "more misses": {"miss": 0.2},
+    "imbalance": {"imbalance": 10.0},
+    "more imbalance": {"imbalance": 100.0},
 }
 
 
@@ -67,6 +69,12 @@ def test_a_job_without_misses_is_described_as_it_was_before_there_were_any():
     assert JOB.recipe == "778f1fefc97d14073a19d6c4"
     assert "miss" not in JOB.content
     assert replace(JOB, miss=0.1).content["miss"] == 0.1
+
+
+def test_a_job_of_all_training_rows_is_described_as_it_was_before_any_were_left_out():
+    assert "imbalance" not in JOB.content
+    assert replace(JOB, imbalance=10.0).content["imbalance"] == 10
+    assert recipe_of(JOB.content) == JOB.recipe
 
 
 def test_a_record_of_a_job_with_misses_is_known_by_its_recipe():

@@ -274,3 +274,55 @@ def test_more_folds_than_rows_are_refused_whatever_the_limit(table):
     study = small_study(table, "plknn", protocol={"folds": 10**9})
     with pytest.raises(StudyError, match="from 2 to 30. Got 1000000000"):
         make_plan(study, max_jobs=10**12)
+
+
+def test_sets_by_flips_and_by_instance_are_made_once_and_named_in_titles(table):
+    entry = {"path": str(table), "truth": "truth"}
+
+    def plan(**corruption):
+        entries = [entry | {"corruption": corruption}]
+        return make_plan(small_study(table, "plknn", datasets=entries))
+
+    flips = plan(q=[0, 0.5], miss=[0, 0.25])
+    assert list(dict.fromkeys(one.data_title for one in flips.jobs)) == [
+        "small, q=0",
+        "small, q=0, miss=0.25",
+        "small, q=0.5",
+        "small, q=0.5, miss=0.25",
+    ]
+    plain, flipped = (flips.jobs[number].dataset for number in (0, -1))
+    assert (plain.candidates.sizes == 1).all()
+    assert flipped.candidates.sizes.mean() > 1.2
+    by_instance = plan(instance=1.0).jobs[0].dataset
+    assert by_instance.name == "small, instance=1"
+    assert by_instance.candidates.contains(by_instance.true_labels).all()
+    # The likeliest false label is in every set.
+    assert by_instance.candidates.sizes.min() == 2
+    assert by_instance.candidates == plan(instance=[1.0]).jobs[-1].dataset.candidates
+
+
+def test_data_without_true_labels_cannot_have_sets_made_of_them(tmp_path):
+    path = tmp_path / "blind.csv"
+    path.write_text("a,label\n1,cat\n2,dog\n3,cat|dog\n")
+    entry = {"path": str(path), "corruption": {"q": 0.1}}
+    with pytest.raises(StudyError, match="made from true labels, and blind has none"):
+        make_plan(small_study(path, "plknn", datasets=[entry]))
+
+
+def test_every_imbalance_is_combined_with_every_corruption_and_changes_the_job_alone(table):
+    entry = {
+        "path": str(table),
+        "truth": "truth",
+        "imbalance": [1.0, 4.0],
+        "corruption": {"p": [0.25, 1], "r": 1},
+    }
+    plan = make_plan(small_study(table, "plknn", datasets=[entry]))
+    assert list(dict.fromkeys((one.data_title, one.job.imbalance) for one in plan.jobs)) == [
+        ("small, p=0.25, r=1", 1),
+        ("small, p=1, r=1", 1),
+        ("small, imbalance=4, p=0.25, r=1", 4),
+        ("small, imbalance=4, p=1, r=1", 4),
+    ]
+    assert len({one.job.data for one in plan.jobs}) == 1
+    with pytest.raises(StudyError, match="has 36 jobs, and the limit is 35"):
+        make_plan(small_study(table, "plknn", datasets=[entry]), max_jobs=35)

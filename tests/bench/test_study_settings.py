@@ -212,7 +212,17 @@ def test_one_value_of_the_corruption_stands_for_a_list_of_one():
         ),
         (
             {"datasets": [{"name": "glass", "corruption": {}}]},
-            "datasets[0].corruption: give 'p' and 'r', or 'miss', or leave 'corruption' out.",
+            "datasets[0].corruption: give 'p' and 'r', 'q', 'instance' or 'miss', or leave "
+            "'corruption' out.",
+        ),
+        (
+            {"datasets": [{"name": "glass", "corruption": {"q": 0.1, "instance": 1.0}}]},
+            "datasets[0].corruption: candidate sets are made in one way: give 'p' and 'r', or 'q', "
+            "or 'instance'.",
+        ),
+        (
+            {"datasets": [{"name": "glass", "imbalance": 0.5}]},
+            "datasets[0].imbalance[0]: Input should be greater than or equal to 1. Got 0.5.",
         ),
         (
             {"datasets": [{"name": "glass", "corruption": {"miss": [0.1, 1.5]}}]},

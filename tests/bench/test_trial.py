@@ -5,7 +5,12 @@ from disambig import PLKNN, CandidateLabels
 from disambig._core.errors import DisambigError, ParameterError
 from disambig._core.parameters import spawn_seeds
 from disambig.bench import ControlledCorruption, shuffled_folds
-from disambig.bench.trial import Split, leave_out_of_training, make_trial
+from disambig.bench.trial import (
+    Split,
+    leave_out_of_training,
+    make_trial,
+    thin_out_training,
+)
 from disambig.candidates import corrupt_controlled
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.datasets import make_partial_label_dataset
@@ -155,3 +160,28 @@ def test_true_labels_are_needed(data):
 def test_impossible_corruption_is_refused(data, corruption, message):
     with pytest.raises(DisambigError, match=message):
         make_trial(data, folds()[0], corruption)
+
+
+@pytest.mark.parametrize("corruption", [None, CORRUPTION])
+def test_training_rows_are_left_out_until_classes_are_long_tailed(data, corruption):
+    split = folds()[1]
+    trial = make_trial(data, split, corruption)
+    thinned = thin_out_training(trial, split, 5.0)
+    sizes = np.sort(np.unique(thinned.train.true_labels, return_counts=True)[1])[::-1]
+    largest = np.unique(trial.train.true_labels, return_counts=True)[1].max()
+    assert sizes.tolist() == [int(largest * 5 ** (-k / 3) + 1e-9) for k in range(4)]
+    places = np.searchsorted(trial.train.numbers, thinned.train.numbers)
+    np.testing.assert_array_equal(trial.train.numbers[places], thinned.train.numbers)
+    np.testing.assert_array_equal(trial.train.X[places], thinned.train.X)
+    assert trial.train.candidates[places] == thinned.train.candidates
+    assert thinned.test is trial.test
+    assert thinned.method_seed == trial.method_seed
+
+
+def test_rows_left_out_follow_from_the_split_and_are_others_in_every_fold(data):
+    def kept(split):
+        return tuple(thin_out_training(make_trial(data, split), split, 5.0).train.numbers.tolist())
+
+    splits = [Split(seed=seed, fold=fold, n_folds=3) for seed in (0, 1) for fold in (0, 1)]
+    assert [kept(split) for split in splits] == [kept(split) for split in splits]
+    assert len({kept(split) for split in splits}) == 4

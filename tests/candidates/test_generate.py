@@ -8,6 +8,7 @@ from disambig._core.errors import CandidateError, ParameterError
 from disambig.candidates import (
     corrupt_by_confusion,
     corrupt_by_flips,
+    corrupt_by_instance,
     corrupt_controlled,
     corrupt_coupled,
     corrupt_to_average,
@@ -325,3 +326,51 @@ def test_text_labels_are_corrupted_too():
     candidates = corrupt_controlled(labels, p=1, r=2, random_state=0)
     assert candidates.to_sets() == [{"cat", "cow", "dog"}] * 30
     assert audit_candidates(candidates).inseparable == [("cat", "cow", "dog")]
+
+
+# By instance --------------------------------------------------------------------------------------
+
+
+@given(labels_and_classes(), shares, seeds, st.data())
+def test_sets_by_instance_hold_the_truth_and_follow_the_seed(labelled, rate, seed, data):
+    labels, classes = labelled
+    generator = np.random.default_rng(data.draw(seeds))
+    probabilities = generator.dirichlet(np.full(len(classes), 0.3), len(labels))
+    made, again = (
+        corrupt_by_instance(labels, probabilities, rate=rate, classes=classes, random_state=seed)
+        for _ in range(2)
+    )
+    assert made == again
+    assert made.contains(labels).all()
+    if rate == 0:
+        assert (made.sizes == 1).all()
+
+
+@given(labels_and_classes(), seeds, st.data())
+def test_the_likeliest_false_label_is_always_in_a_set_by_instance(labelled, seed, data):
+    labels, classes = labelled
+    generator = np.random.default_rng(data.draw(seeds))
+    probabilities = generator.dirichlet(np.full(len(classes), 0.3), len(labels))
+    made = corrupt_by_instance(labels, probabilities, classes=classes, random_state=seed)
+    probabilities[np.arange(len(labels)), labels] = -1
+    assert made.contains(probabilities.argmax(axis=1)).all()
+
+
+def test_false_labels_by_instance_enter_as_often_as_they_are_confused():
+    said = np.array([[0.5, 0.3, 0.15, 0.05, 0.0]])
+    truth = np.zeros(20_000, dtype=int)
+    made = corrupt_by_instance(
+        truth, np.repeat(said, 20_000, axis=0), rate=0.8, classes=range(5), random_state=0
+    )
+    shares = made.to_mask().mean(axis=0)
+    # Of the likeliest false label 0.8, of others in proportion; four standard errors.
+    np.testing.assert_allclose(shares, [1, 0.8, 0.4, 0.8 / 6, 0], atol=0.015)
+
+
+def test_where_the_classifier_is_certain_all_false_labels_are_alike_by_instance():
+    made = corrupt_by_instance([0], [[1.0, 0.0, 0.0]], classes=range(3), random_state=0)
+    assert made.to_sets() == [{0, 1, 2}]
+    with pytest.raises(CandidateError, match="at least 2 classes. Got 1"):
+        corrupt_by_instance(["a"], [[1.0]])
+    with pytest.raises(CandidateError, match="Got the shape"):
+        corrupt_by_instance(["a", "b"], [[1.0, 0.0]])

@@ -16,10 +16,10 @@ CARDS = list_datasets()
 EVERY_CARD = pytest.mark.parametrize("card", CARDS, ids=[card.name for card in CARDS])
 
 
-def test_the_catalogue_has_four_embedded_and_five_real_world_datasets() -> None:
+def test_the_catalogue_has_five_embedded_and_five_real_world_datasets() -> None:
     embedded = [card.name for card in CARDS if card.is_embedded]
     real_world = [card.name for card in CARDS if not card.is_embedded]
-    assert embedded == ["abalone", "ecoli", "glass", "vehicle"]
+    assert embedded == ["abalone", "digits", "ecoli", "glass", "vehicle"]
     assert real_world == ["birdsong", "lost", "msrcv2", "soccer_player", "yahoo_news"]
 
 
@@ -108,5 +108,5 @@ def test_a_slip_of_a_name_is_met_with_a_suggestion() -> None:
 
 
 def test_a_name_like_no_other_is_met_with_the_list_alone() -> None:
-    with pytest.raises(UnknownNameError, match=r"called 'qqq'\. Known: abalone, birdsong, ecoli"):
+    with pytest.raises(UnknownNameError, match=r"called 'qqq'\. Known: abalone, birdsong, digits"):
         find_card("qqq")

@@ -48,25 +48,42 @@ _Shares = Annotated[list[Annotated[float, Field(ge=0, le=1)]], *_ONE_OR_MORE]
 class Corruption(Settings):
     """What happens to labels before training: every ``p`` with every ``r`` and every ``miss``.
 
-    ``p`` and ``r`` make candidate sets from true labels. Without them the sets are those of the
-    dataset. ``miss`` is the share of training sets that the truth is then left out of.
+    ``p`` and ``r`` make candidate sets from true labels, in every run anew. So do ``q``, the
+    probability of every false label, and ``instance``, the probability of the false label that a
+    network confuses most with the truth; these sets are made once, by the seed of the protocol.
+    Without any of them the sets are those of the dataset. ``miss`` is the share of training sets
+    that the truth is then left out of.
     """
 
     p: _Shares | None = None
     r: Annotated[list[Annotated[int, Field(ge=1)]], *_ONE_OR_MORE] | None = None
+    q: _Shares | None = None
+    instance: _Shares | None = None
     miss: _Shares = [0.0]
 
     @property
     def n_settings(self) -> int:
         """In how many ways it corrupts a dataset."""
-        return math.prod(len(shares) for shares in (self.p, self.r, self.miss) if shares)
+        lists = (self.p, self.r, self.q, self.instance, self.miss)
+        return math.prod(len(values) for values in lists if values)
+
+    @property
+    def makes_sets(self) -> bool:
+        """Whether it makes candidate sets of true labels."""
+        return any(values is not None for values in (self.p, self.q, self.instance))
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if (self.p is None) != (self.r is None):
             raise ValueError("'p' and 'r' go together: give both, or 'miss' alone")
-        if self.p is None and "miss" not in self.model_fields_set:
-            raise ValueError("give 'p' and 'r', or 'miss', or leave 'corruption' out")
+        if sum(values is not None for values in (self.p, self.q, self.instance)) > 1:
+            raise ValueError(
+                "candidate sets are made in one way: give 'p' and 'r', or 'q', or 'instance'"
+            )
+        if not self.makes_sets and "miss" not in self.model_fields_set:
+            raise ValueError(
+                "give 'p' and 'r', 'q', 'instance' or 'miss', or leave 'corruption' out"
+            )
         return self
 
 
@@ -76,7 +93,8 @@ class DatasetEntry(Settings):
     ``title`` is what results call it. ``labels``, ``separator`` and ``truth`` say how to read a
     table, as in ``load_dataset``; ``group`` is the column that says which rows come together, or
     "runs" for neighbouring rows with equal sets. ``promise`` and ``strength`` are what its groups
-    promise: one thing, or several in turn.
+    promise: one thing, or several in turn. ``imbalance`` leaves training rows out until the
+    largest class has so many times as many rows as the smallest: one number, or several in turn.
     """
 
     name: str | None = None
@@ -88,6 +106,7 @@ class DatasetEntry(Settings):
     group: str | None = None
     promise: Annotated[list[Literal["none", "cover", "exclusive"]], *_ONE_OR_MORE] = ["none"]
     strength: Annotated[float, Field(ge=0, le=1)] = DEFAULT_STRENGTH
+    imbalance: Annotated[list[Annotated[float, Field(ge=1)]], *_ONE_OR_MORE] = [1.0]
     corruption: Corruption | None = None
 
     @property
@@ -111,10 +130,15 @@ class DatasetEntry(Settings):
     def _can_keep_its_promise(self) -> Self:
         if "strength" in self.model_fields_set and not self.has_promise:
             raise ValueError("'strength' is that of a promise: give 'promise', or leave it out")
-        if "cover" in self.promise and self.corruption is not None and self.corruption.p:
+        if "cover" in self.promise and self.corruption is not None and self.corruption.makes_sets:
             raise ValueError(
                 "false labels that are drawn at random belong to no row of a group: leave out "
-                "promise = \"cover\", or 'p' and 'r'"
+                'promise = "cover", or what makes sets'
+            )
+        if "cover" in self.promise and self.imbalance != [1.0]:
+            raise ValueError(
+                "where rows are left out, a label may belong to no row of its group: leave out "
+                "promise = \"cover\", or 'imbalance'"
             )
         return self
 

@@ -7,18 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from disambig._core.errors import DisambigError, StudyError
+from disambig._core.errors import DisambigError, ParameterError, StudyError
 from disambig._core.messages import plural
-from disambig._core.parameters import check_integer
+from disambig._core.parameters import check_integer, spawn_seeds
 from disambig.bench.entries import DatasetEntry, MethodEntry, Protocol
 from disambig.bench.folds import Split
 from disambig.bench.record import Job, data_fingerprint
 from disambig.bench.settings import Study
 from disambig.bench.trial import ControlledCorruption, GridSelection, make_trial
 from disambig.candidates.dataset import PartialLabelDataset
-from disambig.candidates.generate import leave_out_truth
+from disambig.candidates.generate import (
+    corrupt_by_flips,
+    corrupt_by_instance,
+    leave_out_truth,
+)
 from disambig.candidates.groups import DEFAULT_STRENGTH, Promise
+from disambig.candidates.labels import CandidateLabels
 from disambig.datasets.catalogue import load_dataset
+from disambig.datasets.confusions import held_out_probabilities
 
 # What a study may have unless somebody says otherwise: ten seconds to list, and 200 MB. The largest
 # of the paper has thousands.
@@ -96,8 +102,10 @@ def make_plan(study: Study, *, max_jobs: int | None = None) -> Plan:
             dataset = _load(entry, study.protocol)
             added = [
                 planned
-                for variant in _variants(dataset, entry, study.protocol)
-                for planned in _jobs_on(variant, entry, methods, study.protocol)
+                for made in _with_made_sets(dataset, entry, study.protocol)
+                for variant in _variants(made, entry, study.protocol)
+                for imbalance in entry.imbalance
+                for planned in _jobs_on(variant, entry, methods, study.protocol, imbalance)
             ]
         except DisambigError as error:
             raise StudyError(f"datasets[{number}]: {error}") from error
@@ -118,6 +126,7 @@ def _check_count(study: Study, most: int) -> None:
     n_methods = len(study.with_baselines())
     settings = sum(
         (entry.corruption.n_settings if entry.corruption else 1)
+        * len(entry.imbalance)
         * sum(len(entry.promise) if by_group else 1 for by_group in protocol.groups)
         for entry in study.datasets
     )
@@ -126,9 +135,9 @@ def _check_count(study: Study, most: int) -> None:
         raise StudyError(
             f"{study.name} has {count:,} jobs, and the limit is {most:,}. A job is one of "
             f"{plural(n_methods, 'method')}, baselines included, on one of "
-            f"{plural(settings, 'dataset')}, each p, r, miss and promise counted, in one of "
-            f"folds = {folds:,} for each of repeats = {protocol.repeats:,}. Ask for fewer, or "
-            f"raise the limit: --max-jobs {count} (in Python max_jobs=)."
+            f"{plural(settings, 'dataset')}, each setting of corruption, imbalance and promise "
+            f"counted, in one of folds = {folds:,} for each of repeats = {protocol.repeats:,}. "
+            f"Ask for fewer, or raise the limit: --max-jobs {count} (in Python max_jobs=)."
         )
 
 
@@ -166,8 +175,12 @@ def _jobs_on(
     entry: DatasetEntry,
     methods: list[MethodEntry],
     protocol: Protocol,
+    imbalance: float,
 ) -> Iterator[PlannedJob]:
     fingerprint = data_fingerprint(dataset)
+    if imbalance > 1:
+        # The content stays the same: what is left out hangs on the split.
+        dataset = replace(dataset, name=f"{dataset.name}, imbalance={imbalance:.12g}")
     selection = GridSelection(protocol.selection, protocol.inner_folds)
     splits: list[Split] = []
     for corruption, miss in _corruptions(entry):
@@ -192,6 +205,7 @@ def _jobs_on(
                     corruption=corruption,
                     by_epoch=protocol.by_epoch and method.has_epochs,
                     miss=miss,
+                    imbalance=imbalance,
                 )
                 yield PlannedJob(job, dataset, method.shown_title, method.method_class.card.role)
 
@@ -216,6 +230,36 @@ def _load(entry: DatasetEntry, protocol: Protocol) -> PartialLabelDataset:
         groups=entry.group or True in protocol.groups,
     )
     return dataset if entry.title is None else replace(dataset, name=entry.title)
+
+
+def _with_made_sets(
+    dataset: PartialLabelDataset, entry: DatasetEntry, protocol: Protocol
+) -> Iterator[PartialLabelDataset]:
+    """Yield the data with the candidate sets that are made once for all runs, if any are."""
+    given = entry.corruption
+    if given is None or (given.q is None and given.instance is None):
+        yield dataset
+        return
+    truth, classes = dataset.true_labels, dataset.candidates.classes
+    if truth is None:
+        raise ParameterError(
+            f"Candidate sets are made from true labels, and {dataset.name} has none. For a table, "
+            'name their column: truth = "...".'
+        )
+    # Nothing else is drawn with these.
+    network_seed, seed = spawn_seeds(np.random.SeedSequence((protocol.seed, 1)), 2)
+    made: list[tuple[str, CandidateLabels]] = []
+    if given.instance is not None:
+        said = held_out_probabilities(dataset.X, truth, classes=classes, random_state=network_seed)
+        for rate in given.instance:
+            sets = corrupt_by_instance(truth, said, rate=rate, classes=classes, random_state=seed)
+            made.append((f"instance={rate:.12g}", sets))
+    for q in given.q or ():
+        sets = corrupt_by_flips(truth, q=q, classes=classes, random_state=seed)
+        made.append((f"q={q:.12g}", sets))
+    for how, sets in made:
+        candidates = sets.with_rows_of(dataset.candidates)
+        yield replace(dataset, name=f"{dataset.name}, {how}", candidates=candidates)
 
 
 def _variants(

@@ -26,6 +26,7 @@ from disambig.bench.trial import (
     fit_together,
     leave_out_of_training,
     make_trial,
+    thin_out_training,
 )
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.groups import group_numbers
@@ -47,6 +48,8 @@ class Job:
     corruption: ControlledCorruption | None = None  # None: the sets of the dataset are used
     by_epoch: bool = False  # whether held-out accuracy is followed over the epochs
     miss: float = 0.0  # share of the training sets that the truth is left out of
+    # How many times as many training rows the largest class keeps as the smallest; 1: all rows.
+    imbalance: float = 1.0
 
     @cached_property
     def code(self) -> Mapping[str, str]:
@@ -61,7 +64,8 @@ class Job:
         method = get_method(self.method)
         fit = fit_alone if self.stands_alone else fit_together
         misses = (leave_out_of_training,) if self.miss else ()
-        hashes = code_hashes(method, make_trial, *misses, fit, Predictions)
+        thinned = (thin_out_training,) if self.imbalance > 1 else ()
+        hashes = code_hashes(method, make_trial, *misses, *thinned, fit, Predictions)
         source = inspect.getsourcefile(method) if ":" in self.method else None
         if source is None:
             return hashes
@@ -72,7 +76,7 @@ class Job:
     @cached_property
     def content(self) -> dict[str, Any]:
         """The job as plain values."""
-        return _without_zero_miss(asdict(self))
+        return _without_what_is_off(asdict(self))
 
     @cached_property
     def recipe(self) -> str:
@@ -97,6 +101,8 @@ class Job:
     def trial_on(self, dataset: PartialLabelDataset) -> Trial:
         """Return what its method meets: the split, the candidate sets and the seeds."""
         trial = make_trial(dataset, self.split, self.corruption)
+        if self.imbalance > 1:
+            trial = thin_out_training(trial, self.split, self.imbalance)
         return leave_out_of_training(trial, self.split, self.miss) if self.miss else trial
 
     def make_method(self) -> PartialLabelClassifier:
@@ -112,12 +118,13 @@ def changed_modules(before: Mapping[str, str], after: Mapping[str, str]) -> list
 def recipe_of(job: Mapping[str, Any]) -> str:
     """Return the recipe of a job that is given as plain values, as a record has it."""
     content = {field.name: job.get(field.name) for field in fields(Job)}
-    return _hash(_without_zero_miss(content))[:24]
+    return _hash(_without_what_is_off(content))[:24]
 
 
-def _without_zero_miss(content: dict[str, Any]) -> dict[str, Any]:
-    """Leave out ``miss`` where it is 0, as before there was one: keys and records stay the same."""
-    return {name: value for name, value in content.items() if name != "miss" or value}
+def _without_what_is_off(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what came later where it does nothing, so that keys and records stay the same."""
+    nothing = {"miss": (None, 0.0), "imbalance": (None, 1.0)}
+    return {name: value for name, value in content.items() if value not in nothing.get(name, ())}
 
 
 def side_by_side(job: Job) -> int | None:

@@ -16,6 +16,7 @@ from disambig.bench.folds import Split, shuffled_folds
 from disambig.candidates.dataset import PartialLabelDataset
 from disambig.candidates.generate import corrupt_controlled, leave_out_truth
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.long_tail import long_tailed
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.side_by_side import fit_many
 from disambig.metrics.with_truth import accuracy
@@ -149,6 +150,21 @@ def leave_out_of_training(trial: Trial, split: Split, miss: float) -> Trial:
     rows = trial.train
     candidates = leave_out_truth(rows.candidates, rows.true_labels, rate=miss, random_state=seed)
     return replace(trial, train=replace(rows, candidates=candidates))
+
+
+def thin_out_training(trial: Trial, split: Split, imbalance: float) -> Trial:
+    """Return the trial with training rows left out, so that class sizes fall exponentially.
+
+    Test rows stay as they are: a rare class counts as much there as it did. Apart from
+    ``make_trial`` for the same reason as ``leave_out_of_training``.
+    """
+    fold_seed = spawn_seeds(split.seed, split.fold + 1)[split.fold]
+    *_, seed = spawn_seeds(fold_seed, 6)  # the fifth is that of misses
+    rows = trial.train
+    classes = rows.candidates.classes
+    kept = long_tailed(rows.true_labels, imbalance=imbalance, classes=classes, random_state=seed)
+    thinned = Rows(rows.numbers[kept], rows.X[kept], rows.candidates[kept], rows.true_labels[kept])
+    return replace(trial, train=thinned)
 
 
 # Fitting -----------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@ from .audit import CandidateAudit as CandidateAudit
 from .audit import audit_candidates as audit_candidates
 from .generate import corrupt_by_confusion as corrupt_by_confusion
 from .generate import corrupt_by_flips as corrupt_by_flips
+from .generate import corrupt_by_instance as corrupt_by_instance
 from .generate import corrupt_controlled as corrupt_controlled
 from .generate import corrupt_coupled as corrupt_coupled
 from .generate import corrupt_to_average as corrupt_to_average
 from .generate import leave_out_truth as leave_out_truth
 from .groups import Promise as Promise
 from .labels import CandidateLabels as CandidateLabels
+from .long_tail import long_tailed as long_tailed
 from .prediction_sets import PredictionSets as PredictionSets
 from .target import as_candidates as as_candidates

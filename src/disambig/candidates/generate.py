@@ -255,6 +255,7 @@ def corrupt_by_confusion(
 
     See Also
     --------
+    corrupt_by_instance : The most probable false label always, others in proportion.
     corrupt_by_flips : Every false label with one probability.
     corrupt_coupled : One false label, often the same for the same class.
 
@@ -283,6 +284,61 @@ def corrupt_by_confusion(
     confusion = np.where(totals > 0, confusion, 1.0)
     totals = np.where(totals > 0, totals, len(names) - 1)
     enters = np.minimum(1, rate * (len(names) - 1) * confusion / totals)
+    return _flip(truth, names, iter(enters.T), random_state)
+
+
+def corrupt_by_instance(
+    labels: Iterable[Label],
+    probabilities: Any,
+    *,
+    rate: float = 1.0,
+    classes: Iterable[Label] | None = None,
+    random_state: RandomState = None,
+) -> CandidateLabels:
+    """Add the false labels that a classifier nearly takes for the truth: of every row its own.
+
+    The instance-dependent protocol of the literature. The probability of a false label is what the
+    classifier gives it on that sample, divided by what it gives the most probable false one, times
+    ``rate``. With a rate of one the most probable false label is always in the set. Sets of easy
+    samples and of hard ones are about as large; ``corrupt_by_confusion`` adds a given number of
+    labels instead.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The true label of every sample.
+    probabilities : array-like of shape (n_samples, n_classes)
+        Class probabilities from a classifier, columns in the order of the classes.
+        ``disambig.datasets.held_out_probabilities`` gives those of a network.
+    rate : float, default=1.0
+        Probability of the most probable false label, from 0 to 1.
+    classes : iterable of labels, optional
+        All classes in column order. By default the labels that occur, sorted.
+    random_state : int, generator or None, default=None
+        Seed.
+
+    See Also
+    --------
+    corrupt_by_confusion : As many false labels as asked for.
+    disambig.datasets.held_out_probabilities : What a network says of rows it has not seen.
+
+    Examples
+    --------
+    >>> from disambig.candidates import corrupt_by_instance
+    >>> probabilities = [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]]
+    >>> corrupt_by_instance(
+    ...     ["cat", "dog"], probabilities, classes=["cat", "dog", "fox"], random_state=0
+    ... ).to_strings()
+    ['cat|dog', 'cat|dog']
+    """
+    check_real("rate", rate, minimum=0, maximum=1)
+    truth, names = _true_columns(labels, classes)
+    _check_several_classes(names)
+    false = _read_probabilities(probabilities, (len(truth), len(names)))
+    false[np.arange(len(truth)), truth] = 0
+    largest = false.max(axis=1, keepdims=True)
+    # Where the classifier is certain, all other classes are equally likely.
+    enters = np.where(largest > 0, false / np.where(largest > 0, largest, 1), 1.0) * rate
     return _flip(truth, names, iter(enters.T), random_state)
 
 

@@ -30,6 +30,8 @@ class DatasetCard:
     urls : tuple of str
         Where the file, or an archive of it, can be downloaded, in the order to try; empty for data
         inside the package.
+    package : str or None
+        Another package that the data comes with, which is always installed: "scikit-learn".
     archive_size : int or None
         How many bytes that archive has, where it is known.
     classes : tuple or None
@@ -56,6 +58,7 @@ class DatasetCard:
     citation: str
     hash: str
     urls: tuple[str, ...] = ()
+    package: str | None = None
     archive_size: int | None = None
     classes: tuple[int | str, ...] | None = None
     identifier: str | None = None
@@ -65,7 +68,7 @@ class DatasetCard:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the data is inside the package."""
+        """Whether the data is inside the package, or one that this needs."""
         return not self.urls
 
     def is_called(self, name: str) -> bool:

@@ -24,11 +24,16 @@ from disambig.tabular.table_cells import UNNAMED, texts_of
 
 
 def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDataset:
-    """Read an embedded dataset; its candidate sets hold the true label alone."""
+    """Read a dataset that comes with this package or scikit-learn.
+
+    Its candidate sets hold the true label alone.
+    """
     if with_id and card.identifier is None:
         raise ParameterError(
             f"{card.title} has no column that numbers the rows. Leave with_id=False."
         )
+    if card.package == "scikit-learn":
+        return _read_digits(card)
     folder = resources.files("disambig.datasets") / "embedded"
     content = gzip.decompress((folder / f"{card.name}.csv.gz").read_bytes())
     check_file_digest(content, card.hash, f"{card.name}.csv.gz", "Install the package again.")
@@ -41,6 +46,23 @@ def read_embedded(card: DatasetCard, *, with_id: bool = False) -> PartialLabelDa
         candidates=CandidateLabels.from_labels(labels, classes=card.classes),
         true_labels=np.array(labels),
         feature_names=[header[column] for column in keep],
+        card=card,
+    )
+
+
+def _read_digits(card: DatasetCard) -> PartialLabelDataset:
+    from sklearn.datasets import load_digits  # slow to import, and needed here only
+
+    found = load_digits()
+    # Pixels and labels are whole numbers.
+    content = np.column_stack([found.data, found.target]).astype("<i2").tobytes()
+    check_file_digest(content, card.hash, "digits of scikit-learn", "Install it again.")
+    return PartialLabelDataset(
+        name=card.name,
+        X=np.array(found.data),
+        candidates=CandidateLabels.from_labels(found.target.tolist()),
+        true_labels=np.array(found.target),
+        feature_names=list(found.feature_names),
         card=card,
     )
 

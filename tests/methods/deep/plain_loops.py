@@ -94,7 +94,7 @@ def plain_loop(first, batches, method, epochs=EPOCHS, n_kept=None):
     return networks, means
 
 
-def assert_agrees(method, candidates, plain, /, *, n_kept=None, **parameters):
+def assert_agrees(method, candidates, plain, /, *, n_kept=None, atol=1e-9, **parameters):
     """Compare a method with a plain loop: weights, losses, probabilities and confidences.
 
     ``plain`` is a ``PlainMethod``, or a function that makes one of the rule of the training.
@@ -107,14 +107,14 @@ def assert_agrees(method, candidates, plain, /, *, n_kept=None, **parameters):
     networks, losses = plain_loop(kept.first, kept.batches, plain, fitted.epochs, n_kept)
     for found, network in zip(kept.last, networks, strict=True):
         for name, value in network.state_dict().items():
-            torch.testing.assert_close(found[name], value, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(fitted.history_["loss"], losses, atol=1e-9)
+            torch.testing.assert_close(found[name], value, rtol=0, atol=atol)
+    np.testing.assert_allclose(fitted.history_["loss"], losses, atol=atol)
     said = [network(torch.as_tensor(DATA.X)).softmax(1).detach().numpy() for network in networks]
     said = said[:n_kept]
-    np.testing.assert_allclose(fitted.predict_proba(DATA.X), np.mean(said, axis=0), atol=1e-9)
+    np.testing.assert_allclose(fitted.predict_proba(DATA.X), np.mean(said, axis=0), atol=atol)
     inside = [one * candidates.to_mask() for one in said]
     expected = np.mean([one / one.sum(1, keepdims=True) for one in inside], axis=0)
-    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted.candidate_confidence_.toarray(), expected, atol=atol)
 
 
 def weighted():

@@ -13,7 +13,7 @@ from disambig.methods import ALIM, ConformalCleaning, CroSel
 from disambig.methods.deep.alim import label_importance
 from disambig.methods.deep.conformal_cleaning import kept_candidates, rows_held_out
 from disambig.methods.deep.crosel import select_rows
-from methods.deep.plain_loops import DATA, MASK, PlainMethod, assert_agrees, quick, weighted
+from methods.deep.plain_loops import DATA, EPOCHS, MASK, PlainMethod, assert_agrees, quick, weighted
 
 with_and_without_weights = pytest.mark.parametrize("with_weights", [False, True])
 
@@ -35,7 +35,7 @@ def drawn_mixing(concentration, streams, n_rows, n_networks, step):
 
 
 class PlainALIM(PlainMethod):
-    """Xu et al. (2023), on PRODEN."""
+    """Xu et al. (2023), on PRODEN with a moving average."""
 
     def __init__(self, prior, rule, start_epoch, miss_rate):
         self.mask = torch.as_tensor(MASK)
@@ -46,6 +46,7 @@ class PlainALIM(PlainMethod):
 
     def begin_epoch(self, epoch, networks, X):
         self.importance = 0.0
+        self.kept = 0.95 - 0.15 * (epoch - 1) / EPOCHS
         if epoch > self.start_epoch:
             said = networks[0](X).softmax(1).numpy()
             inside = np.where(MASK, said, 0).max(axis=1)
@@ -65,13 +66,14 @@ class PlainALIM(PlainMethod):
         losses = -(targets * logits.log_softmax(1)).sum(1)
         losses = losses - (mixed_targets * mixed.log_softmax(1)).sum(1)
         counts = self.mask[rows] + self.importance * ~self.mask[rows]
-        weights = logits.detach().softmax(1) * counts
-        self.weights[rows] = weights / weights.sum(1, keepdim=True)
+        new = (logits.detach().softmax(1) * counts) ** 1.5
+        new = new / new.sum(1, keepdim=True)
+        self.weights[rows] = self.kept * targets + (1 - self.kept) * new
         return [losses]
 
 
 @with_and_without_weights
-@pytest.mark.parametrize("miss_rate", [0.1, 0.0])
+@pytest.mark.parametrize("miss_rate", [0.06, 0.0])
 def test_alim_agrees_with_a_plain_loop(with_weights, miss_rate):
     candidates, prior, _ = sets(with_weights)
     made = []
@@ -82,7 +84,9 @@ def test_alim_agrees_with_a_plain_loop(with_weights, miss_rate):
             made[0].start_epoch = 100  # labels outside never count
         return made[0]
 
-    assert_agrees(ALIM, candidates, plain, start_epoch=2, miss_rate=miss_rate)
+    # Where a gradient is nearly zero, Adam makes much of how it is rounded.
+    parameters = {"start_epoch": 2, "miss_rate": miss_rate, "power": 1.5}
+    assert_agrees(ALIM, candidates, plain, atol=1e-7, **parameters)
     assert not miss_rate or 0 < min(made[0].found) < 1
     assert len(made[0].found) == (3 if miss_rate else 0)
 

@@ -7,7 +7,7 @@ import torch
 from disambig.engine.draws import beta_draws
 from disambig.engine.views import shuffled, tabular_view
 from disambig.methods import RECORDS, SoLar
-from disambig.methods.deep.solar import reliable_rows, sinkhorn_labels
+from disambig.methods.networks.sinkhorn import reliable_rows, sinkhorn_labels
 from methods.deep.plain_loops import DATA, MASK, PlainMethod, assert_agrees, weighted
 
 
@@ -131,11 +131,25 @@ def test_solar_agrees_with_a_plain_loop(with_weights):
     assert 0 < made[0].n_reliable[0] < len(MASK)
 
 
+def sinkhorn_alone(inside, shares, power):
+    """Return labels of one problem."""
+    inside, shares = (torch.as_tensor(part, dtype=torch.float64)[None] for part in (inside, shares))
+    counts = torch.tensor([[inside.shape[1]]]).double()
+    return sinkhorn_labels(inside, shares, power, counts)[0].numpy()
+
+
+def reliable_alone(labels, said, shares, share, threshold):
+    """Return which rows of one problem are reliable."""
+    counts = torch.tensor([[len(labels)]]).double()
+    parts = labels[None], said[None], torch.tensor([shares], dtype=torch.float64)
+    return reliable_rows(*parts, share, threshold, counts)[0].tolist()
+
+
 def test_labels_of_sinkhorn_give_every_row_and_class_its_share():
     generator = np.random.default_rng(0)
     inside = generator.dirichlet(np.ones(3), 200)
     shares = np.array([0.7, 0.25, 0.05])
-    labels = sinkhorn_labels(torch.as_tensor(inside), torch.as_tensor(shares), 1.0).numpy()
+    labels = sinkhorn_alone(inside, shares, 1.0)
     np.testing.assert_allclose(labels.sum(axis=1), 1)
     np.testing.assert_allclose(labels.mean(axis=0), shares, rtol=1e-6)
     np.testing.assert_allclose(labels, transport(inside, shares, 1.0), rtol=1e-9)
@@ -146,8 +160,8 @@ def test_labels_of_sinkhorn_stay_in_the_candidate_sets():
     inside = torch.tensor(
         [[1e-200, 0, 0, 0], [0, 0.3, 0, 0], [1e-150, 1e-160, 0.2, 0]], dtype=torch.float64
     )
-    labels = sinkhorn_labels(inside, torch.tensor([0.4, 0.5, 0.1, 0]).double(), 3.0)
-    np.testing.assert_allclose(labels.sum(1), 1)
+    labels = sinkhorn_alone(inside, [0.4, 0.5, 0.1, 0], 3.0)
+    np.testing.assert_allclose(labels.sum(axis=1), 1)
     np.testing.assert_array_equal((labels > 0)[:2], inside[:2] > 0)
     assert (labels[:, 3] == 0).all()
 
@@ -155,11 +169,29 @@ def test_labels_of_sinkhorn_stay_in_the_candidate_sets():
 def test_reliable_rows_are_the_easiest_of_every_class():
     said = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]]).double()
     labels = torch.tensor([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]).double()
-    shares = torch.tensor([0.5, 0.5]).double()
-    found = reliable_rows(labels, said, shares, 0.4, 1.0)  # ceil(5 * 0.5 * 0.4) = 1 each
-    assert found.tolist() == [True, False, False, True, False]
-    found = reliable_rows(labels, said, shares, 0.8, 1.0)
-    assert found.tolist() == [True, False, True, True, True]
+    shares = [0.5, 0.5]
+    found = reliable_alone(labels, said, shares, 0.4, 1.0)  # ceil(5 * 0.5 * 0.4) = 1 each
+    assert found == [True, False, False, True, False]
+    assert reliable_alone(labels, said, shares, 0.8, 1.0) == [True, False, True, True, True]
     # A class that should have no rows keeps one; sure rows come besides.
-    found = reliable_rows(labels, said, torch.tensor([0.0, 1.0]).double(), 0.2, 0.65)
-    assert found.tolist() == [True, False, True, True, False]
+    found = reliable_alone(labels, said, [0.0, 1.0], 0.2, 0.65)
+    assert found == [True, False, True, True, False]
+
+
+def test_problems_are_labelled_side_by_side_as_each_alone():
+    generator = np.random.default_rng(0)
+    sizes, shares = [6, 4], [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]
+    said = [torch.as_tensor(generator.dirichlet(np.ones(3), size)) for size in sizes]
+    counts = torch.tensor(sizes).double().unsqueeze(1)
+    together = torch.nn.utils.rnn.pad_sequence(said, batch_first=True)
+    labels = sinkhorn_labels(together, torch.tensor(shares, dtype=torch.float64), 2.0, counts)
+    found = reliable_rows(
+        labels, together, torch.tensor(shares, dtype=torch.float64), 0.5, 0.8, counts
+    )
+    assert not labels[1, 4:].any()
+    assert not found[1, 4:].any()
+    for number, size in enumerate(sizes):
+        alone = sinkhorn_alone(said[number], shares[number], 2.0)
+        np.testing.assert_allclose(labels[number, :size], alone, rtol=1e-12)
+        expected = reliable_alone(torch.as_tensor(alone), said[number], shares[number], 0.5, 0.8)
+        assert found[number, :size].tolist() == expected

@@ -104,13 +104,35 @@ def test_whatever_was_saved_is_read_back(
 
 
 @pytest.mark.parametrize(
-    ("missing", "found"), [("X", "candidates, classes"), ("candidates", "X, classes")]
+    ("missing", "message"),
+    [
+        ("X", r"needs arrays 'X'\. It holds candidates, classes\."),
+        ("candidates", r"'candidates', or 'true_labels' to make .* It holds X, classes\."),
+    ],
 )
-def test_a_missing_array_is_refused_with_those_found(missing: str, found: str, path: Path) -> None:
+def test_a_missing_array_is_refused_with_those_found(
+    missing: str, message: str, path: Path
+) -> None:
     write(path, classes=np.arange(3), **{missing: None})
-    with pytest.raises(
-        DatasetFormatError, match=rf"needs arrays 'X' and 'candidates'\. It holds {found}\."
-    ):
+    with pytest.raises(DatasetFormatError, match=message):
+        read_npz(path)
+
+
+@pytest.mark.parametrize("classes", [None, np.array(["a", "b", "c"])])
+def test_without_candidate_sets_each_is_the_true_label(
+    classes: np.ndarray | None, path: Path
+) -> None:
+    given = {} if classes is None else {"classes": classes}
+    np.savez(path, X=np.eye(2), true_labels=np.array(["b", "a"]), **given)
+    dataset = read_npz(path)
+    assert dataset.candidates.to_sets() == [{"b"}, {"a"}]
+    assert dataset.candidates.classes.tolist() == (classes.tolist() if given else ["a", "b"])
+    assert dataset.true_labels.tolist() == ["b", "a"]
+
+
+def test_weights_are_those_of_candidate_sets(path: Path) -> None:
+    np.savez(path, X=np.eye(2), true_labels=np.array(["b", "a"]), weights=np.eye(2))
+    with pytest.raises(DatasetFormatError, match="'candidates', or 'true_labels'"):
         read_npz(path)
 
 

@@ -208,7 +208,7 @@ class CroSel(NetworkClassifier):
     >>> y = CandidateLabels.from_strings(
     ...     ["cat|dog", "cat", "cat|fox", "dog", "dog|fox", "dog|cat"]
     ... )
-    >>> model = CroSel(hidden=64, epochs=40, warm_up_epochs=20, random_state=0).fit(X, y)
+    >>> model = CroSel(hidden=64, epochs=40, random_state=0).fit(X, y)
     >>> model.disambiguate().tolist()
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """

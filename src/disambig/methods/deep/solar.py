@@ -17,72 +17,13 @@ from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces
 from disambig.methods.networks.class_shares import implied_shares
+from disambig.methods.networks.sinkhorn import reliable_rows, sinkhorn_labels
 
-# As in the authors' code: rounds of Sinkhorn's algorithm; how quickly the class shares follow the
-# network in the first epochs and later; the share of reliable rows at first; Beta(4, 4).
-_ROUNDS = 50
+# As in the authors' code: how quickly the class shares follow the network in the first epochs and
+# later; the share of reliable rows at first; Beta(4, 4).
 _FAST, _SLOW = 0.1, 0.01
 _FIRST_RELIABLE = 0.2
 _MIXING = 4.0
-_TINY = 1e-300
-
-
-def sinkhorn_labels(inside: Tensor, shares: Tensor, power: float) -> Tensor:
-    """Return labels near the network's own that give every class its share of all rows.
-
-    Of all matrices whose rows sum to one and whose columns have the given means, the one closest
-    to ``inside ** power`` but for factors of its rows and columns: Sinkhorn's algorithm. Rows sum
-    to one exactly, columns as nearly as the candidates allow.
-
-    Parameters
-    ----------
-    inside : Tensor of shape (rows, classes)
-        What the network says of the candidates, zero elsewhere.
-    shares : Tensor of shape (classes,)
-        Of the rows; above zero for every class that is a candidate.
-    power : float
-        lambda: the higher, the clearer the labels.
-    """
-    largest = inside.amax(1).clamp(min=_TINY)
-    # Every row gets a factor in any case: with this one its largest number does not vanish.
-    kernel = (inside / largest.unsqueeze(1)) ** power
-    of_rows = largest**power / len(inside)
-    of_classes = shares
-    for _ in range(_ROUNDS):
-        of_classes = shares / (kernel.mT @ of_rows).clamp(min=_TINY)
-        of_rows = 1 / len(inside) / (kernel @ of_classes).clamp(min=_TINY)
-    return kernel * of_rows.unsqueeze(1) * of_classes * len(inside)
-
-
-def reliable_rows(
-    labels: Tensor, probabilities: Tensor, shares: Tensor, share: float, threshold: float
-) -> Tensor:
-    """Return which rows to learn from their labels.
-
-    Of every class, rows with the smallest losses: as many as ``share`` of the rows that the class
-    should have, and at least one. And all rows that the network is sure of.
-
-    Parameters
-    ----------
-    labels, probabilities : Tensor of shape (rows, classes)
-        Sinkhorn's labels, and what the network says of all classes.
-    shares : Tensor of shape (classes,)
-        Of the rows.
-    share : float
-        rho.
-    threshold : float
-        tau: the network is sure above this ``sum_j q_j p_j``.
-    """
-    losses = -(labels * probabilities.clamp(min=_TINY).log()).sum(1)
-    classes = labels.argmax(1)
-    order = losses.argsort(stable=True)
-    order = order[classes[order].argsort(stable=True)]
-    counts = (classes.unsqueeze(1) == torch.arange(len(shares), device=classes.device)).sum(0)
-    ranks = torch.empty_like(order)
-    ranks[order] = torch.arange(len(order), device=order.device)
-    ranks -= (counts.cumsum(0) - counts)[classes]
-    wanted = (len(labels) * shares * share).ceil().clamp(min=1)
-    return (ranks < wanted[classes]) | ((labels * probabilities).sum(1) > threshold)
 
 
 class SinkhornRefinement(LossRule):
@@ -127,7 +68,14 @@ class SinkhornRefinement(LossRule):
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Begin with the class shares that the candidate sets imply."""
         self.shares = implied_shares(problems).to(device)
-        self._places = CandidatePlaces.of(problems, device)
+        places = CandidatePlaces.of(problems, device)
+        self._row_of_candidate = torch.cat([place.rows for place in places])
+        self._class_of_candidate = torch.cat([place.columns for place in places])
+        sizes = torch.tensor([len(place.rows) for place in places], device=device)
+        numbers = torch.arange(len(places), device=device)
+        self._problem_of_candidate = numbers.repeat_interleave(sizes)
+        counts = [[problem.prior.shape[0]] for problem in problems]
+        self._counts = torch.tensor(counts, dtype=torch.float64, device=device)
         self._view, *mixing = (streams_of_problems(problems, device, n) for n in range(3))
         self._mixing_streams = (mixing[0], mixing[1])
         self._eta = torch.zeros(1, dtype=torch.float64, device=device)
@@ -157,16 +105,24 @@ class SinkhornRefinement(LossRule):
             return
         speed = _FAST if epoch - 1 <= self.estimation_epochs else _SLOW
         share = _FIRST_RELIABLE + (self.reliable - _FIRST_RELIABLE) * ramp
-        for place, shares, said in zip(self._places, self.shares, self._said, strict=True):
-            probabilities = said[0].double()
-            inside = place.inside(probabilities)
-            kinds = torch.arange(len(shares), device=shares.device)
-            predicted = inside.argmax(1, keepdim=True) == kinds
-            shares.lerp_(predicted.double().mean(0), speed)
-            labels = sinkhorn_labels(inside, shares, self.power)
-            self._tables["labels"][0, place.entries] = place.read(labels).to(self.dtype)
-            chosen = reliable_rows(labels, probabilities, shares, share, self.threshold)
-            self._tables["reliable"][0, place.numbers, 0] = chosen.to(self.dtype)
+        # All problems at once; shorter ones are filled up with zeros.
+        said = [found[0].double() for found in self._said]
+        probabilities = torch.nn.utils.rnn.pad_sequence(said, batch_first=True)
+        candidates = self._problem_of_candidate, self._row_of_candidate, self._class_of_candidate
+        inside = torch.zeros_like(probabilities)
+        inside[candidates] = probabilities[candidates]
+        rows = torch.arange(inside.shape[1], device=inside.device)
+        is_real = (rows < self._counts).unsqueeze(-1)
+        kinds = torch.arange(inside.shape[2], device=inside.device)
+        predicted = (inside.argmax(-1, keepdim=True) == kinds) & is_real
+        self.shares.lerp_(predicted.double().sum(1) / self._counts, speed)
+        labels = sinkhorn_labels(inside, self.shares, self.power, self._counts)
+        self._tables["labels"][0, : len(candidates[0])] = labels[candidates].to(self.dtype)
+        reliable = reliable_rows(
+            labels, probabilities, self.shares, share, self.threshold, self._counts
+        )
+        in_order = reliable[is_real.squeeze(-1)]
+        self._tables["reliable"][0, : len(in_order), 0] = in_order.to(self.dtype)
 
     def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
         """Return a noisy view, and rows mixed with others."""

@@ -49,7 +49,7 @@ _IN_MAT = {
 _LISTS = ("classes", "true_labels", "feature_names", "groups")
 _IN_NPZ = {
     "X": _FEATURES,
-    "candidates": _SETS,
+    "candidates": _SETS._replace(is_needed=False),
     "weights": _Part(is_needed=False, copies=1, each=100),
     **dict.fromkeys(_LISTS, _LIST),
 }
@@ -82,9 +82,13 @@ def read_mat(source: FileContent) -> PartialLabelDataset:
 
 
 def read_npz(source: FileContent) -> PartialLabelDataset:
-    """Read an ``.npz`` file; arrays of Python objects are refused, so no code in it can run."""
+    """Read an ``.npz`` file; arrays of Python objects are refused, so no code in it can run.
+
+    Without candidate sets, each is the true label alone.
+    """
     with source.open() as stream, _reading_npz(source.name), ZipFile(stream) as archive:
         infos = _select(find_members(archive), _IN_NPZ, source.name)
+        _check_labels(infos, source.name)
         members = [read_header(archive, name, info) for name, info in infos.items()]
         _check_members(members, source)
         content = {member.name: member.read(archive) for member in members}
@@ -92,10 +96,16 @@ def read_npz(source: FileContent) -> PartialLabelDataset:
         if name in content:
             _check_text(content[name], name, source.name)
     X = as_features(content["X"], source.name)
-    with _naming("candidates", source.name):
-        candidates = CandidateLabels.from_mask(
-            content["candidates"], content.get("classes"), weights=content.get("weights")
-        )
+    if "candidates" in content:
+        with _naming("candidates", source.name):
+            candidates = CandidateLabels.from_mask(
+                content["candidates"], content.get("classes"), weights=content.get("weights")
+            )
+    else:
+        with _naming("true_labels", source.name):
+            candidates = CandidateLabels.from_labels(
+                content["true_labels"], classes=content.get("classes")
+            )
     if "groups" in content:
         candidates = _with_groups(candidates, content["groups"], source.name)
     return PartialLabelDataset(
@@ -192,6 +202,17 @@ def _select(
             f"{file} needs every array once. It holds {repeated!r} more often. Save it again."
         )
     return {name: array for name, array in arrays if name in parts}
+
+
+def _check_labels(names: Iterable[str], file: str) -> None:
+    """Refuse arrays that have neither candidate sets nor true labels to make them of."""
+    known = list(names)
+    if "candidates" in known or ("true_labels" in known and "weights" not in known):
+        return
+    raise DatasetFormatError(
+        f"{file} needs an array 'candidates', or 'true_labels' to make candidate sets of. "
+        f"It holds {join_names(known)}."
+    )
 
 
 def _check_variables(variables: Mapping[str, Variable], source: FileContent) -> None:
