@@ -31,6 +31,11 @@ def table_of(
         ),
         "chosen": np.array([names.index(max(row, key=row.__getitem__)) for row in shares]),
         "second_look": np.array([len(row) > 1 for row in shares] if marked is None else marked),
-        "values": pd.DataFrame(dict(values)),
+        "values": pd.DataFrame({name: _column(cells) for name, cells in values.items()}),
     }
     return CleanedTable(**(parts | changes))
+
+
+def _column(cells: Sequence[Any]) -> Any:
+    # Of strings as Python has them: pandas keeps no lone surrogates.
+    return pd.Series(list(cells), dtype=object) if any(isinstance(c, str) for c in cells) else cells

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
@@ -26,7 +25,7 @@ def table():
             "bird": ["B1", "B2", "B3", "B4", "B5"],
             "size": ["2", "1", "3", "", "9"],
             "colour": ["red", "red", "red", "blue", None],
-            "remark": pd.Series(["x", HOSTILE, "y" * 400, "\ud800", ""], dtype=object),
+            "remark": ["x", HOSTILE, "y" * 400, "\ud800", ""],
             "label": ["cat|dog", "cat", "cat", "dog", "dog"],
             "checked": ["", "cat", "", "", "dog"],
         },
