@@ -53,6 +53,13 @@ def test_a_single_candidate_that_is_probably_wrong_counts_only_where_others_are_
     assert sure_of([CAT, CAT, DOG], **few)["cat"] == [0, 1]
 
 
+def test_a_row_that_a_person_could_not_tell_or_called_bad_is_not_sure():
+    decision = np.array(["cannot tell", "bad row", "label", "", ""], dtype=object)
+    likely = {"cat": 0.9, "dog": 0.1}
+    found = sure_of([likely, CAT, CAT, CAT, DOG], marked=[False] * 5, decision=decision)
+    assert found["cat"] == [2, 3]
+
+
 def test_of_very_many_rows_evenly_spaced_ones_are_kept_and_rare_labels_stay_whole():
     n_rows = 250_000
     table = table_of([DOG] * 3 + [CAT], {"x": range(4)})

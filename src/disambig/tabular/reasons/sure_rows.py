@@ -6,7 +6,10 @@ import numpy as np
 
 from disambig._core.typing import BoolArray, IntArray
 from disambig.tabular.cleaned_table import CleanedTable
+from disambig.tabular.labels.decisions import Answer
 
+# Decisions that take the mark for a second look from a row, and leave its label as doubtful.
+_SAY_NOTHING = [Answer.CANNOT_TELL.value, Answer.BAD_ROW.value]
 # A label with so many rows needs no less sure ones beside them.
 _ENOUGH = 30
 _SURE = 0.95
@@ -44,11 +47,14 @@ def sure_rows(cleaned: CleanedTable) -> SureRows:
     settled, unless the set probably misses the right label. A label that has few of these also
     takes rows of confidence .95 and more; if it has few still, all that need no second look, since
     by the meaning of that mark hardly any of them are wrong; and last whatever has one candidate.
+    Rows that a person could not tell or called bad are never among them.
     """
     is_sure = np.zeros(len(cleaned.chosen), dtype=bool)
     for tier in _tiers(cleaned):
         counts = np.bincount(cleaned.chosen[is_sure], minlength=len(cleaned.candidates.classes))
         is_sure |= tier & (counts < _ENOUGH)[cleaned.chosen]
+    if cleaned.decision is not None:
+        is_sure &= ~np.isin(cleaned.decision, _SAY_NOTHING)
     rows = np.flatnonzero(is_sure)
     rows = rows[np.argsort(cleaned.chosen[rows], kind="stable")]
     labels = cleaned.chosen[rows]
