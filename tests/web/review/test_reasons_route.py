@@ -1,14 +1,13 @@
 """What a review answers to the question why."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
 from disambig.web.reasons_route import reasons_route
-from disambig.web.review import review_app
 from tabular.reasons.hand_made_tables import table_of
 from web.hand_made_rows import HOSTILE
 
@@ -37,10 +36,8 @@ def table():
 
 
 @pytest.fixture
-def client(table, tmp_path) -> TestClient:
-    log = DecisionLog(tmp_path / "decisions.jsonl", DecidedRows(table.values, table.id))
-    app = review_app("", log, ["cat", "dog"], 5, more_routes=[reasons_route(table, COLUMNS)])
-    return TestClient(app)
+def client(table) -> TestClient:
+    return TestClient(reasons_route(table, COLUMNS))
 
 
 def test_similar_rows_come_with_their_values_in_the_order_of_the_page(client):
@@ -121,3 +118,15 @@ def test_many_columns_are_cut_after_the_most_telling():
     found = TestClient(route).get("/why?row=1").json()["ranges"]
     assert len(found) == 50
     assert found[0]["column"] == "clear"
+
+
+def test_a_page_that_was_made_anew_is_told_of_the_rows_that_it_shows(table):
+    now = [table, COLUMNS]
+    client = TestClient(reasons_route(table, COLUMNS, current=lambda: (now[0], now[1])))
+    before = client.get("/why?row=1").json()["similar"]
+    assert client.get("/why?row=1").json()["similar"] == before
+    now[:] = dataclasses.replace(table, chosen=1 - table.chosen), ["size"]
+    after = client.get("/why?row=1").json()["similar"]
+    labels = {one["number"]: one["label"] for one in before}
+    assert all(one["label"] != labels[one["number"]] for one in after)
+    assert {len(one["values"]) for one in after} == {1}

@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.tabular.columns.text_features import Terms, readable
 from disambig.tabular.columns.values import ColumnPlan, column_of_values
+from disambig.tabular.reasons.picture_columns import PictureColumn
 
 # Squared, two places drawn at random are so far apart: a gap is as far from any place.
 _MEAN_SQUARE = 1 / 6
@@ -109,7 +110,7 @@ class TextColumn:
         return apart.clip(0, 1)
 
 
-ComparableColumn = NumberColumn | CategoryColumn | TextColumn
+ComparableColumn = NumberColumn | CategoryColumn | TextColumn | PictureColumn
 
 
 def gap_aware_squares(some: FloatArray, others: FloatArray | float) -> FloatArray:

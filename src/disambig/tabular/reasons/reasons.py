@@ -1,7 +1,9 @@
 """Why a row may have one label or another, from the rows whose labels are sure."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from disambig.tabular.reasons.arranged_rows import ArrangedRows
 from disambig.tabular.reasons.column_reading import hidden_columns, read_features
 from disambig.tabular.reasons.column_weights import weigh_columns
 from disambig.tabular.reasons.comparable_columns import comparable_columns
+from disambig.tabular.reasons.picture_columns import PictureColumn, picture_column
 from disambig.tabular.reasons.similar_rows import MOST_SIMILAR, SimilarRow, similar_rows
 from disambig.tabular.reasons.sure_rows import sure_rows
 from disambig.tabular.reasons.value_ranges import (
@@ -24,16 +27,19 @@ from disambig.tabular.reasons.value_ranges import (
 class Reasons:
     """What speaks for each label of a row: similar rows, and where its values lie.
 
-    Only columns that were learned from are compared, so neither candidate labels nor true ones are.
-    To make it takes seconds for a large table; to ask it takes a moment.
+    Only columns that were learned from are compared, so neither candidate labels nor true ones are;
+    of embeddings beside the table nothing is known. To make it takes seconds for a large table; to
+    ask it takes a moment.
 
     Parameters
     ----------
     cleaned : CleanedTable
         The table.
+    folder : path, optional
+        Where the paths of pictures begin; without it pictures are not compared.
     """
 
-    def __init__(self, cleaned: CleanedTable) -> None:
+    def __init__(self, cleaned: CleanedTable, folder: str | os.PathLike[str] | None = None) -> None:
         self._cleaned = cleaned
         self.hidden = hidden_columns(cleaned)
         self._may_miss = cleaned.set_may_miss
@@ -41,7 +47,8 @@ class Reasons:
         plan, values = read_features(cleaned)
         sure = sure_rows(cleaned)
         n_rows = len(cleaned.candidates)
-        columns = [] if plan is None else comparable_columns(plan, values)
+        columns = [] if plan is None else list(comparable_columns(plan, values))
+        columns += self._pictures(folder)
         self._rows = ArrangedRows.of(weigh_columns(columns, sure, n_rows), sure, n_rows)
         # Of a date only its day is shown: its first value.
         self._column_of: Mapping[str, str] = (
@@ -52,6 +59,15 @@ class Reasons:
                 for column, names in zip(plan.columns, value_names(plan), strict=True)
             }
         )
+
+    def _pictures(self, folder: str | os.PathLike[str] | None) -> list[PictureColumn]:
+        """Return the columns of pictures that were learned from, as far as they can be read."""
+        if folder is None:
+            return []
+        values = self._cleaned.values
+        names = [name for name in self._cleaned.features.get("image", ()) if name in values]
+        columns = [picture_column(values[name], Path(folder)) for name in names]
+        return [column for column in columns if column is not None]
 
     def labels(self, row: int) -> list[int]:
         """Return the classes that a row may have, the likeliest first.
