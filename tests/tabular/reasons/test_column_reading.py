@@ -16,7 +16,7 @@ EITHER = {"cat": 0.6, "dog": 0.4}
 
 
 def names_read(table) -> list[str]:
-    plan, _ = read_features(table)
+    plan, _ = read_features(table, hidden_columns(table))
     return [] if plan is None else plan.names
 
 
@@ -64,7 +64,7 @@ def test_where_it_is_not_known_how_a_table_was_made_columns_of_labels_are_found_
 
 def test_decimal_commas_units_and_gap_words_are_read_as_in_cleaning():
     table = table_of([EITHER, CAT, DOG, DOG], {"price": ["1.234,5 €", "0,5 €", "-", "12.000,0 €"]})
-    _, values = read_features(table)
+    _, values = read_features(table, hidden_columns(table))
     assert values["price"].tolist()[:2] == [1234.5, 0.5]
     assert pd.isna(values["price"][2])
     assert values["price"][3] == 12_000
@@ -77,8 +77,8 @@ def test_the_decimal_comma_that_the_command_named_is_known(words):
     both = {"size": ["1,234", "2,345", "12"]}
     plain = table_of([EITHER, CAT, DOG], both)
     named = type(plain)(**{**vars(plain), "provenance": said.provenance})
-    assert read_features(plain)[1]["size"].tolist() == [1234, 2345, 12]
-    assert read_features(named)[1]["size"].tolist() == [1.234, 2.345, 12]
+    assert read_features(plain, set())[1]["size"].tolist() == [1234, 2345, 12]
+    assert read_features(named, set())[1]["size"].tolist() == [1.234, 2.345, 12]
 
 
 def test_a_date_is_compared_and_shown_by_its_day():

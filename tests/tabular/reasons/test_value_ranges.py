@@ -110,3 +110,10 @@ def test_the_candidates_of_a_row_whose_truth_is_known_come_as_the_model_saw_them
     )
     names = table.candidates.classes[Reasons(table).labels(0)].tolist()
     assert names == ["fox", "dog", "cat"]
+
+
+def test_the_order_of_labels_does_not_say_which_is_likeliest():
+    values = {"size": [2, 1, 3, 7, 9], "colour": ["red", "red", "blue", "blue", "red"]}
+    reasons = Reasons(table_of([{"cat": 0.1, "dog": 0.9}, CAT, CAT, DOG, DOG], values))
+    assert [label.label for label in reasons.ranges(0)[0].labels] == [0, 1]
+    assert [label.label for label in reasons.shares(0)[0].labels] == [0, 1]

@@ -1,10 +1,10 @@
 """Which columns reasons are made of, read as they were read for cleaning."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
@@ -17,7 +17,7 @@ from disambig.tabular.table_cells import text_of
 # What is compared cell by cell; images and embeddings are not in the table.
 _COMPARED = ("number", "category", "boolean", "date", "text")
 _LOOKED_AT = 1_000
-_NEARLY_ALL = 0.9
+_MOST_OTHERS = 0.1  # of these
 
 
 def hidden_columns(cleaned: CleanedTable) -> set[str]:
@@ -29,16 +29,25 @@ def hidden_columns(cleaned: CleanedTable) -> set[str]:
     hidden = {*cleaned.labels, *(() if cleaned.truth is None else (cleaned.truth,))}
     if cleaned.labels or cleaned.features:
         return hidden
-    return hidden | {name for name in cleaned.values if _holds_candidates(cleaned, name)}
+    step = max(1, len(cleaned.values) // _LOOKED_AT)
+    some = np.arange(0, len(cleaned.values), step)
+    labels = [sorted(each, key=_longest_first) for each in cleaned.candidates[some].to_sets()]
+    return hidden | {
+        name
+        for name in cleaned.values
+        if _hold_candidates(cleaned.values[name].iloc[some].tolist(), labels)
+    }
 
 
-def read_features(cleaned: CleanedTable) -> tuple[ColumnPlan | None, pd.DataFrame]:
+def read_features(
+    cleaned: CleanedTable, hidden: set[str]
+) -> tuple[ColumnPlan | None, pd.DataFrame]:
     """Return the columns that were learned from and their values, as ``plan_columns`` does.
 
-    Where these are not known, all that can be learned from; None where there are none.
+    Where these are not known, all that can be learned from and is not hidden; None where there are
+    none.
     """
     values = cleaned.values
-    hidden = hidden_columns(cleaned)
     kinds = {
         kind: [name for name in names if name in values.columns and name not in hidden]
         for kind, names in cleaned.features.items()
@@ -76,16 +85,24 @@ def _decimal_of(command: Sequence[str]) -> Decimal | None:
     return next((each for each in get_args(Decimal) if each in said[-1:]), None)
 
 
-def _holds_candidates(cleaned: CleanedTable, name: str) -> bool:
-    """Tell whether the cells of a column are the candidates of their rows and little else."""
-    rows, columns = cleaned.candidates[:_LOOKED_AT].pairs()
-    names: list[list[str]] = [[] for _ in range(min(_LOOKED_AT, len(cleaned.values)))]
-    for row, label in zip(rows.tolist(), cleaned.candidates.classes[columns].tolist(), strict=True):
-        names[row].append(label)
-    n_held = 0
-    for cell, labels in zip(cleaned.values[name].iloc[:_LOOKED_AT], names, strict=True):
-        text = text_of(cell) or ""
-        for label in sorted(labels, key=len, reverse=True):
-            text = text.replace(label, " ") if label in text else f"{text} (missing)"
-        n_held += re.search(r"[^\W\d_]", text) is None
-    return n_held > _NEARLY_ALL * len(names)
+def _hold_candidates(cells: Sequence[Any], labels: Sequence[Sequence[str]]) -> bool:
+    """Tell whether nearly all cells are the candidates of their rows, and little else."""
+    n_others = 0
+    for cell, candidates in zip(cells, labels, strict=True):
+        n_others += not _is_made_of(text_of(cell) or "", candidates)
+        if n_others > _MOST_OTHERS * len(cells):
+            return False
+    return True
+
+
+def _longest_first(label: str) -> tuple[int, str]:
+    return -len(label), label
+
+
+def _is_made_of(text: str, labels: Sequence[str]) -> bool:
+    """Tell whether a text names all labels, longer ones first, and has no other letters."""
+    for label in labels:
+        if label not in text:
+            return False
+        text = text.replace(label, " ")
+    return not any(map(str.isalpha, text))

@@ -44,7 +44,7 @@ class Reasons:
         self.hidden = hidden_columns(cleaned)
         self._may_miss = cleaned.set_may_miss
         _, self._pairs = cleaned.candidates.pairs()
-        plan, values = read_features(cleaned)
+        plan, values = read_features(cleaned, self.hidden)
         sure = sure_rows(cleaned)
         n_rows = len(cleaned.candidates)
         columns = [] if plan is None else list(comparable_columns(plan, values))
@@ -95,8 +95,11 @@ class Reasons:
         return similar_rows(self._rows, row, self.labels(row))
 
     def ranges(self, row: int) -> list[ValueRange]:
-        """Return where the numbers and dates of a row lie among those of each label."""
-        found = value_ranges(self._rows, row, self.labels(row))
+        """Return where the numbers and dates of a row lie among those of each label.
+
+        Labels come in the order of the classes, which does not say which of them is likeliest.
+        """
+        found = value_ranges(self._rows, row, sorted(self.labels(row)))
         return [
             replace(one, column=self._column_of[one.column])
             for one in found
@@ -105,5 +108,5 @@ class Reasons:
 
     def shares(self, row: int) -> list[ValueShare]:
         """Return how frequent the categories of a row are among the rows of each label."""
-        found = value_shares(self._rows, row, self.labels(row))
+        found = value_shares(self._rows, row, sorted(self.labels(row)))
         return [replace(one, column=self._column_of[one.column]) for one in found]
