@@ -136,6 +136,7 @@ def test_the_table_is_cleaned_with_the_decisions_and_no_file_of_the_user_changes
     assert result.rows.decision[[one, other, third]].tolist() == ["label", "cannot tell", "bad row"]
     assert list(result.rows.candidates[one]) == ["fox"]
     assert result.rows.values["name"].tolist() == rows.values["name"].tolist()
+    assert result.rows.provenance.command == rows.provenance.command
     assert not result.rows.second_look[[one, other, third]].any()
     assert contents(path.parent) == before
     assert list(scratch.iterdir()) == []

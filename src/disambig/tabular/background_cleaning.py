@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -132,6 +132,9 @@ class BackgroundCleaning:
                 "The rows of the table have changed since it was cleaned, so decisions on them may "
                 "be about others. End the review, and clean the table again."
             )
+        # It is still the table that the user cleaned, not one in a folder that is soon gone.
+        command = self._before.provenance.command
+        rows = replace(rows, provenance=replace(rows.provenance, command=command))
         return CleanedAgain(rows, 0 if rows.decision is None else int((rows.decision != "").sum()))
 
     def _last_words(self) -> str:
