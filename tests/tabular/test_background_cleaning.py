@@ -142,6 +142,16 @@ def test_the_table_is_cleaned_with_the_decisions_and_no_file_of_the_user_changes
     assert list(scratch.iterdir()) == []
 
 
+def test_files_beside_the_review_are_not_imported(tmp_path, scratch, monkeypatch):
+    path = cleaned_in(tmp_path / "work")
+    path.with_name("pandas.py").write_text("raise SystemExit('this was imported')")
+    path.with_name("d.jsonl").write_text("")
+    monkeypatch.chdir(path.parent)
+    rows = read(path)
+    DecisionLog("d.jsonl", DecidedRows(rows.values, rows.id)).settle(1, "cat", before=None)
+    assert ended(BackgroundCleaning(rows, "d.jsonl")).message == ""
+
+
 def test_a_source_that_is_gone_is_told_with_what_to_do(tmp_path, scratch):
     path = cleaned_in(tmp_path / "work")
     rows = read(path)
@@ -167,16 +177,18 @@ def test_rows_that_have_changed_since_are_refused(tmp_path, scratch):
     assert list(scratch.iterdir()) == []
 
 
-def test_a_run_that_is_stopped_ends_and_leaves_nothing(tmp_path, scratch):
+def test_a_run_has_low_priority_and_leaves_nothing_when_it_is_stopped(tmp_path, scratch):
     run = BackgroundCleaning(*endless(cleaned_in(tmp_path / "work")))
     wait_until_it_trains(scratch)
     assert run.poll() is None
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, run._process.pid) == min(19, ours + 10)
     run.stop()
     assert run._process.returncode == -signal.SIGKILL
     assert list(scratch.iterdir()) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "nice"), reason="Windows")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux")
 def test_it_ends_and_cleans_up_when_the_process_that_started_it_is_killed(tmp_path, scratch):
     path = cleaned_in(tmp_path / "work")
     starter = f"""
@@ -204,14 +216,6 @@ def is_running(process: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def test_it_has_low_priority(tmp_path, scratch):
-    run = BackgroundCleaning(*endless(cleaned_in(tmp_path / "work")))
-    wait_until_it_trains(scratch)
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
-    assert os.getpriority(os.PRIO_PROCESS, run._process.pid) == min(19, ours + 10)
-    run.stop()
 
 
 def test_what_cannot_be_started_leaves_nothing(tmp_path, scratch, monkeypatch):
