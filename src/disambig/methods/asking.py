@@ -1,6 +1,6 @@
-"""Which rows to ask people about, and how: by the errors that an answer removes, nearby ones too."""
+"""Which rows to ask people about, and how: by the errors that answers remove, nearby ones too."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
 from disambig._core.typing import BoolArray, Features, FloatArray, IntArray, Sparse
+from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima, group_sums
 from disambig.candidates.target import as_candidates
@@ -62,11 +63,14 @@ def plan_answers(
     confidences: FloatArray,
     features: Features | None,
     *,
+    answers: IntArray,
     may_ask: BoolArray,
     most_rows: int,
     most_time: float = np.inf,
 ) -> AnswerPlan:
     """Choose rows and questions.
+
+    ``answers`` are the pairs of row and candidate that people have settled before.
 
     Confidences are in the order of ``candidates.pairs()``; where those of a row sum to less than
     one, the rest is the probability that its set misses the right label. Features are scaled, with
@@ -76,13 +80,16 @@ def plan_answers(
     starts = candidates.starts
     _, columns = candidates.pairs()
     chosen = first_largest(confidences, starts)
-    sure = 1 - group_maxima(confidences, starts)
-    doubt, explained = sure.clip(0), None
+    open_rows = np.ones(len(candidates), dtype=bool)
+    open_rows[candidates.pairs()[0][answers]] = False
+    doubt = np.where(open_rows, (1 - confidences[chosen]).clip(0), 0)
+    explained = None
     if features is not None and len(candidates) > 1:
-        doubt, explained = _with_neighbors(candidates, confidences, features, chosen)
-        # The neighbours say which rows are doubtful; how many errors there are, the model.
         total = doubt.sum()
-        doubt = doubt * (sure.sum() / total if total > 0 else 1.0)
+        mixed, explained = _with_neighbors(candidates, confidences, features, answers)
+        doubt = np.where(open_rows, (1 - mixed[chosen]).clip(0), 0)
+        # The neighbours say which rows are doubtful; how many errors there are, the model.
+        doubt *= total / doubt.sum() if doubt.sum() > 0 else 1
     if explained is None:
         explained = sparse.csr_array((len(candidates), len(candidates)))
     falling, order = _likeliest(candidates, confidences)
@@ -97,23 +104,25 @@ def plan_answers(
 
 
 def _with_neighbors(
-    candidates: CandidateLabels, confidences: FloatArray, features: Features, chosen: IntArray
+    candidates: CandidateLabels, confidences: FloatArray, features: Features, answers: IntArray
 ) -> tuple[FloatArray, Sparse]:
-    """Return how doubtful rows are going by their neighbours too, and what answers tell of these.
+    """Return confidences that neighbours have a say in, and what answers tell of neighbours.
 
     The second is the share of a row's doubt (by column) that an answer on another (by row) removes.
     """
     n_rows = len(candidates)
     starts = candidates.starts
-    doubt = 1 - group_maxima(confidences, starts)
-    near = _rows_to_compare(doubt)
-    part = candidates[near]
-    pairs = np.repeat(np.isin(np.arange(n_rows), near), candidates.sizes)
+    rows, columns = candidates.pairs()
+    near = _rows_to_compare(1 - group_maxima(confidences, starts))
+    compared = np.isin(np.arange(n_rows), near)
+    pairs = np.flatnonzero(compared[rows])
     graph = similarity_graph(features[near], _NEIGHBORS)
-    opinion = second_opinion(graph, part, confidences[pairs])
+    known = np.searchsorted(pairs, answers[compared[rows[answers]]])
+    opinion = second_opinion(graph, candidates[near], confidences[pairs], known)
     mixed = confidences.copy()
     mixed[pairs] = opinion.confidences
-    doubt = (1 - mixed[chosen]).clip(0)
+    doubt = (1 - group_maxima(mixed, starts)).clip(0)
+    doubt[rows[answers]] = 0
     ties = graph.T.tocsr()
     ties.data = np.minimum(_STRENGTH * opinion.weight * ties.data, 1)
     edges = ties.tocoo()
@@ -123,7 +132,7 @@ def _with_neighbors(
         kept &= candidates.groups[asked] != candidates.groups[others]
     asked, others, strength = asked[kept], others[kept], edges.data[kept]
     shares = sparse.csr_array(
-        (mixed, candidates.pairs()[1], np.append(starts, len(mixed))), shape=candidates.shape
+        (mixed, columns, np.append(starts, len(mixed))), shape=candidates.shape
     )
     shape = (n_rows, n_rows)
     removed = errors_removed(
@@ -131,7 +140,7 @@ def _with_neighbors(
     ).tocoo()
     to_row = removed.coords[1]
     of_doubt = np.minimum(removed.data / doubt[to_row], 1)
-    return doubt, sparse.csr_array((of_doubt, removed.coords), shape=shape)
+    return mixed, sparse.csr_array((of_doubt, removed.coords), shape=shape)
 
 
 def _rows_to_compare(doubt: FloatArray) -> IntArray:
@@ -145,9 +154,7 @@ def _rows_to_compare(doubt: FloatArray) -> IntArray:
     return rows
 
 
-def _likeliest(
-    candidates: CandidateLabels, confidences: FloatArray
-) -> tuple[FloatArray, IntArray]:
+def _likeliest(candidates: CandidateLabels, confidences: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the largest confidences of every row, falling, and which pairs they are of."""
     rows, _ = candidates.pairs()
     order = np.lexsort((-confidences, rows))  # within its row, the first of equal ones first
@@ -164,7 +171,7 @@ def query(
     X: Any = None,
     *,
     n_queries: int = 10,
-    answered: Iterable[int] = (),
+    answers: Mapping[int, Any] | None = None,
     return_questions: Literal[False] = False,
 ) -> IntArray: ...
 @overload
@@ -174,7 +181,7 @@ def query(
     X: Any = None,
     *,
     n_queries: int = 10,
-    answered: Iterable[int] = (),
+    answers: Mapping[int, Any] | None = None,
     return_questions: Literal[True],
 ) -> tuple[IntArray, list[tuple[Any, ...]]]: ...
 def query(
@@ -183,7 +190,7 @@ def query(
     X: Any = None,
     *,
     n_queries: int = 10,
-    answered: Iterable[int] = (),
+    answers: Mapping[int, Any] | None = None,
     return_questions: bool = False,
 ) -> IntArray | tuple[IntArray, list[tuple[Any, ...]]]:
     """Choose the rows whose labels are most worth asking a person for.
@@ -201,14 +208,16 @@ def query(
         seen, or ``candidate_confidence_``. What lies outside the candidate sets is left out, and
         the rest of a row is divided by its sum.
     candidates : CandidateLabels, boolean mask, sparse mask, or plain labels
-        Candidate sets; rows with a single candidate are not asked about.
+        Candidate sets, also of answered rows as they were before; rows with a single candidate are
+        not asked about.
     X : array-like or sparse array of shape (n_samples, n_features), optional
         Features; without them, answers are worth what they remove in their own rows.
     n_queries : int, default=10
         Most rows to choose; fewer are chosen where no others hold any doubt.
-    answered : iterable of int, default=()
-        Rows that are not to be asked about again. If an answer is known, let the set of its row be
-        that label alone.
+    answers : mapping from row to label, optional
+        What people have said before. These rows are not asked about again. What the model and the
+        neighbours thought of them says how much the neighbours count, so give the confidences of a
+        model that had not seen the answer, or not the row.
     return_questions : bool, default=False
         Whether to return the labels to ask about too.
 
@@ -239,11 +248,14 @@ def query(
     check_boolean("return_questions", return_questions)
     sets = as_candidates(candidates)
     values = _confidences_of(confidences, sets)
+    sets, values, settled = with_answers(sets, values, answers or {})
     may_ask = sets.sizes > 1
-    may_ask[_row_indices(answered, len(sets))] = False
+    may_ask[sets.pairs()[0][settled]] = False
     with one_thread_each():
         features = None if X is None else _unit_rows(X, len(sets))
-        plan = plan_answers(sets, values, features, may_ask=may_ask, most_rows=n_queries)
+        plan = plan_answers(
+            sets, values, features, answers=settled, may_ask=may_ask, most_rows=n_queries
+        )
     if not return_questions:
         return plan.rows
     classes = sets.classes.tolist()
@@ -276,11 +288,31 @@ def _confidences_of(confidences: Any, candidates: CandidateLabels) -> FloatArray
     return shares
 
 
-def _row_indices(rows: Iterable[int], n_rows: int) -> IntArray:
-    found = np.array(list(rows), dtype=np.int64)
-    if found.size and not (0 <= found.min() and found.max() < n_rows):
+def with_answers(
+    candidates: CandidateLabels, confidences: FloatArray, answers: Mapping[int, Any]
+) -> tuple[CandidateLabels, FloatArray, IntArray]:
+    """Return sets that hold the answers, with confidence 0 where they did not, and their pairs."""
+    rows = np.array(list(answers), dtype=np.int64)
+    if rows.size and not (rows.min() >= 0 and rows.max() < len(candidates)):
         raise ParameterError(
-            f"'answered' must hold rows from 0 to {n_rows - 1:,}. Got {found.min():,} to "
-            f"{found.max():,}."
+            f"'answers' must be about rows 0 to {len(candidates) - 1:,}. Got {rows.min():,} to "
+            f"{rows.max():,}."
         )
-    return found
+    columns = known_columns_of(list(answers.values()), candidates.classes)
+    if (columns < 0).any():
+        unknown = list(answers.values())[int((columns < 0).argmax())]
+        raise ParameterError(
+            f"'answers' must be labels of the candidate sets. Got {unknown!r}, which is none."
+        )
+    given = sparse.csr_array(
+        (np.ones(len(rows), dtype=bool), (rows, columns)), shape=candidates.shape
+    )
+    mask = (candidates.to_sparse().astype(bool) + given).tocsr()
+    widened = CandidateLabels(mask, candidates.classes, weights=None).with_rows_of(candidates)
+    starts = np.append(candidates.starts, len(confidences))
+    before = sparse.csr_array((confidences, candidates.pairs()[1], starts), candidates.shape)
+    values = widened.values_of(before)
+    of_pairs, at = widened.pairs()
+    codes = of_pairs.astype(np.int64) * candidates.shape[1] + at
+    settled: IntArray = np.searchsorted(codes, rows * candidates.shape[1] + columns)
+    return widened, values, settled

@@ -59,6 +59,4 @@ def choose_rows(
         # What rounding leaves is no doubt.
         left[best] = 0
         np.maximum(nearby, 0, out=nearby)
-    return Chosen(
-        np.array(rows, dtype=np.int64), np.array(in_rows), np.array(in_others), left
-    )
+    return Chosen(np.array(rows, dtype=np.int64), np.array(in_rows), np.array(in_others), left)

@@ -50,7 +50,5 @@ def errors_removed(shares: Sparse, ties: Sparse) -> Sparse:
     values = np.empty(len(asked))
     width = max(1, _NUMBERS_AT_A_TIME // max(1, shares.shape[1]))
     for part in split_rows(0, len(asked), width):
-        values[part] = value_if_tied(
-            shares[asked[part]].toarray(), shares[others[part]].toarray()
-        )
+        values[part] = value_if_tied(shares[asked[part]].toarray(), shares[others[part]].toarray())
     return sparse.csr_array((edges.data * values, (asked, others)), shape=ties.shape)

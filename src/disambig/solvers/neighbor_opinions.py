@@ -20,6 +20,9 @@ _SPREAD = 0.95  # of a row's confidences that comes from its neighbours, in ever
 _MOST_ROUNDS = 100
 _SMALLEST_CHANGE = 1e-4
 _FLOOR = 0.02  # of a label that no neighbour has
+_PRIOR = 0.5  # of the neighbours' weight, before there are answers
+_PRIOR_ANSWERS = 4  # that the weight before answers counts for
+_WEIGHTS = np.linspace(0.02, 0.98, 25)
 _POWERS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
@@ -49,7 +52,7 @@ def similarity_graph(rows: Features, n_neighbors: int) -> Sparse:
 
 
 def second_opinion(
-    graph: Sparse, candidates: CandidateLabels, confidences: FloatArray
+    graph: Sparse, candidates: CandidateLabels, confidences: FloatArray, answers: IntArray
 ) -> SecondOpinion:
     """Return the average of a model's confidences and what the neighbours of each row say.
 
@@ -60,12 +63,17 @@ def second_opinion(
     How sharp and how heavy the second view is comes from the data. It is taken to the power under
     which the model's confidences on rows with several candidates are likeliest, and counts by what
     it then knows of them: the log-likelihood gained over equal shares, beside that of the model.
+    Half of that at first, as both may err alike; answers on rows that the model had not learned
+    from then say which of the two knew them.
+
+    ``answers`` are the pairs that people have settled: their rows spread nothing but the answer.
     """
-    several = candidates.sizes > 1
+    starts, sizes = candidates.starts, candidates.sizes
+    several = sizes > 1
+    several[candidates.pairs()[0][answers]] = False
     if not several.any() or not graph.nnz:
         return SecondOpinion(confidences, 0.0)
-    starts, sizes = candidates.starts, candidates.sizes
-    heard = spread_over(graph, candidates) + _FLOOR
+    heard = spread_over(graph, candidates, answers) + _FLOOR
     totals = group_sums(confidences, starts)
     model = confidences / np.repeat(np.where(totals > 0, totals, 1), sizes)
     counted = np.repeat(several, sizes) * model
@@ -77,35 +85,52 @@ def second_opinion(
     opinions = [_shares(heard**power, candidates) for power in _POWERS]
     opinion = max(opinions, key=known)
     by_neighbors, by_model = max(known(opinion), 0.0), max(known(model), 1e-9)
-    weight = by_neighbors / (by_neighbors + by_model)
+    weight = _PRIOR * by_neighbors / (by_neighbors + by_model)
+    weight = _learned_weight(weight, model[answers], opinion[answers])
     # Where some probability is outside the set, it stays there.
     mixed = (1 - weight) * confidences + weight * opinion * np.repeat(totals, sizes)
     return SecondOpinion(mixed, weight)
 
 
-def spread_over(graph: Sparse, candidates: CandidateLabels) -> FloatArray:
+def _learned_weight(weight: float, by_model: FloatArray, by_neighbors: FloatArray) -> float:
+    """Return the weight of the neighbours after answers, by what both held of these before."""
+    possible = by_model > 0  # the others were not among the candidates
+    weights = _WEIGHTS[:, np.newaxis]
+    likelihoods = (1 - weights) * by_model[possible] + weights * by_neighbors[possible]
+    evidence = np.log(likelihoods).sum(axis=1) + _PRIOR_ANSWERS * (
+        weight * np.log(_WEIGHTS) + (1 - weight) * np.log(1 - _WEIGHTS)
+    )
+    belief = np.exp(evidence - evidence.max())
+    return float(belief @ _WEIGHTS / belief.sum()) if possible.any() else weight
+
+
+def spread_over(graph: Sparse, candidates: CandidateLabels, answers: IntArray) -> FloatArray:
     """Return what neighbours think of every candidate, after confidences have spread."""
     step = graph_to_candidates(graph, candidates)
     start = candidates.values_of(candidates.prior())
+    rows, columns = candidates.pairs()
+    answered = np.zeros(len(candidates), dtype=bool)
+    answered[rows[answers]] = True
+    settled = answered[rows]
+    start = np.where(settled, 0.0, start)
+    start[answers] = 1
     current = start
     for _ in range(_MOST_ROUNDS):
-        new = _shares(_SPREAD * (step @ current) + (1 - _SPREAD) * start, candidates)
+        spread = _SPREAD * (step @ current) + (1 - _SPREAD) * start
+        new = _shares(np.where(settled, start, spread), candidates)
         change = float(np.linalg.norm(new - current))
         current = new
         if change < _SMALLEST_CHANGE:
             break
     # Every class keeps its mass, or frequent ones would take over.
-    _, columns = candidates.pairs()
     before, after = (np.bincount(columns, values) for values in (start, current))
-    balanced = _shares(current * (before / np.where(after > 0, after, 1))[columns], candidates)
+    balanced = _shares(current * (before / after)[columns], candidates)
     heard: FloatArray = step @ balanced
     return heard
 
 
 def _shares(values: FloatArray, candidates: CandidateLabels) -> FloatArray:
-    shares: FloatArray = values / np.repeat(
-        group_sums(values, candidates.starts), candidates.sizes
-    )
+    shares: FloatArray = values / np.repeat(group_sums(values, candidates.starts), candidates.sizes)
     return shares
 
 
