@@ -1,4 +1,4 @@
-"""What the next answers will change, going by doubt, and by what the answers so far have changed."""
+"""What the next answers will change, by doubt and by what the answers so far have changed."""
 
 from typing import NamedTuple
 
