@@ -83,24 +83,23 @@ def plan_answers(
     open_rows = np.ones(len(candidates), dtype=bool)
     open_rows[candidates.pairs()[0][answers]] = False
     doubt = np.where(open_rows, (1 - confidences[chosen]).clip(0), 0)
-    explained = None
+    suspected, explained = doubt, sparse.csr_array((len(candidates), len(candidates)))
     if features is not None and len(candidates) > 1:
-        total = doubt.sum()
         mixed, explained = _with_neighbors(candidates, confidences, features, answers)
-        doubt = np.where(open_rows, (1 - mixed[chosen]).clip(0), 0)
-        # The neighbours say which rows are doubtful; how many errors there are, the model.
-        doubt *= total / doubt.sum() if doubt.sum() > 0 else 1
-    if explained is None:
-        explained = sparse.csr_array((len(candidates), len(candidates)))
+        suspected = np.where(open_rows, (1 - mixed[chosen]).clip(0), 0)
     falling, order = _likeliest(candidates, confidences)
     counts, times = quickest_forms(falling, candidates.sizes)
     found = choose_rows(
-        doubt, explained, times, may_ask=may_ask, most_rows=most_rows, most_seconds=most_time
+        suspected, explained, times, may_ask=may_ask, most_rows=most_rows, most_seconds=most_time
     )
-    labels = tuple(
-        tuple(columns[order[row, : counts[row]]].tolist()) for row in found.rows.tolist()
-    )
-    return AnswerPlan(found.rows, labels, found.by_answers, found.nearby, times[found.rows], doubt)
+    # The neighbours say where errors are; how many there are, the model does.
+    rows = found.rows
+    by_model = doubt[rows] * found.by_answers / np.where(suspected[rows] > 0, suspected[rows], 1)
+    total = found.by_answers.sum()
+    scale = by_model.sum() / total if total > 0 else 1.0
+    labels = tuple(tuple(columns[order[row, : counts[row]]].tolist()) for row in rows.tolist())
+    by_answers, nearby = found.by_answers * scale, found.nearby * scale
+    return AnswerPlan(rows, labels, by_answers, nearby, times[rows], doubt)
 
 
 def _with_neighbors(

@@ -82,7 +82,8 @@ def second_opinion(
         relative = np.log(np.maximum(opinion, 1e-12) * np.repeat(sizes, sizes))
         return float((counted * relative).sum())
 
-    opinions = [_shares(heard**power, candidates) for power in _POWERS]
+    prior = candidates.values_of(candidates.prior())
+    opinions = [_shares(heard**power * prior, candidates) for power in _POWERS]
     opinion = max(opinions, key=known)
     by_neighbors, by_model = max(known(opinion), 0.0), max(known(model), 1e-9)
     weight = _PRIOR * by_neighbors / (by_neighbors + by_model)
