@@ -172,7 +172,8 @@ def questions_of(
             )
     candidates, confidences = _with_labels_outside(cleaned)
     confidences = _without_ruled_out(candidates, confidences, decided)
-    answers = {row: label for row, label in decided.items() if isinstance(label, str)}
+    known = set(candidates.classes.tolist())
+    answers = {row: label for row, label in decided.items() if label in known}
     may_ask = np.ones(len(candidates), dtype=bool)
     if cleaned.decision is not None:
         may_ask = np.isin(cleaned.decision.astype(str), _OPEN_DECISIONS)
