@@ -125,7 +125,8 @@ def spread_over(graph: Sparse, candidates: CandidateLabels, answers: IntArray) -
             break
     # Every class keeps its mass, or frequent ones would take over.
     before, after = (np.bincount(columns, values) for values in (start, current))
-    balanced = _shares(current * (before / after)[columns], candidates)
+    factors = before / np.where(after > 0, after, 1)  # a class may have been answered away
+    balanced = _shares(current * factors[columns], candidates)
     heard: FloatArray = step @ balanced
     return heard
 
