@@ -149,6 +149,16 @@ def test_an_answer_outside_its_set_widens_it():
     np.testing.assert_allclose(values[pairs], [0, 0.7])
 
 
+def test_weights_of_candidates_are_kept_beside_answers():
+    weighted = CandidateLabels(SETS.to_mask(), SETS.classes, weights=0.25 * SETS.to_mask())
+    widened, _, pairs = with_answers(weighted, SETS.values_of(CONFIDENCES), {0: "fox"})
+    weights = widened.weights
+    assert weights is not None
+    values = widened.values_of(weights)
+    assert values[pairs].tolist() == [1]
+    assert (np.delete(values, pairs) == 0.25).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -36,8 +36,7 @@ def clouds() -> CleanedTable:
     frame["id"] = [f"r{row}" for row in range(len(frame))]
     cleaned = clean_table(frame, method=neighbours(), n_folds=2, id="id", random_state=0)
     rows = read_cleaned(cleaned, id="id")
-    features = {"number": ["length", "width"]}
-    return replace(rows, features=features, miss_probability=None, label_if_missed=None)
+    return replace(rows, features={"number": ["length", "width"]})
 
 
 def asked(plan: QuestionPlan) -> list[int]:
@@ -100,7 +99,12 @@ def test_what_a_label_is_not_leaves_a_question_about_the_others():
 
 
 def test_a_label_that_a_set_may_miss_is_asked_about():
-    rows = by_hand(miss_probability=["0", "0.4", "0", "0.2"], label_if_missed=["", "owl", "", ""])
+    # Confidences sum to the probability that the set holds the label.
+    rows = by_hand(
+        candidate_confidences=["cat:0.7|dog:0.3", "dog:0.6", "cat:0.2|dog:0.3|fox:0.5", "cat:0.8"],
+        miss_probability=["0", "0.4", "0", "0.2"],
+        label_if_missed=["", "owl", "", ""],
+    )
     plan = questions_of(rows)
     by_row = {question.row: question for question in plan.questions}
     assert by_row[1].labels == ("dog", "owl")
@@ -108,12 +112,14 @@ def test_a_label_that_a_set_may_miss_is_asked_about():
     # Which label else is not known: the only candidate is asked about.
     assert by_row[3].labels == ("cat",)
     assert by_row[3].removes == pytest.approx(0.2)
-    assert plan.expected_errors == pytest.approx(0.8 + 0.4 + 0.2)
+    assert plan.expected_errors == pytest.approx(rows.expected_errors) == 1.4
 
 
 def test_a_label_outside_that_cleaning_has_listed_counts_once():
     rows = by_hand(miss_probability=["0.3", "0", "0", "0"], label_if_missed=["dog", "", "", ""])
-    assert questions_of(rows).expected_errors == pytest.approx(0.8)
+    plan = questions_of(rows)
+    assert plan.expected_errors == pytest.approx(0.8)
+    assert {question.row: question.labels for question in plan.questions}[0] == ("cat", "dog")
 
 
 def test_answers_that_changed_labels_say_how_far_to_believe_the_confidences(clouds):

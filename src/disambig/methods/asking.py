@@ -291,8 +291,10 @@ def with_answers(
     candidates: CandidateLabels, confidences: FloatArray, answers: Mapping[int, Any]
 ) -> tuple[CandidateLabels, FloatArray, IntArray]:
     """Return sets that hold the answers, with confidence 0 where they did not, and their pairs."""
+    if not answers:
+        return candidates, confidences, np.empty(0, dtype=np.int64)
     rows = np.array(list(answers), dtype=np.int64)
-    if rows.size and not (rows.min() >= 0 and rows.max() < len(candidates)):
+    if not (rows.min() >= 0 and rows.max() < len(candidates)):
         raise ParameterError(
             f"'answers' must be about rows 0 to {len(candidates) - 1:,}. Got {rows.min():,} to "
             f"{rows.max():,}."
@@ -307,7 +309,10 @@ def with_answers(
         (np.ones(len(rows), dtype=bool), (rows, columns)), shape=candidates.shape
     )
     mask = (candidates.to_sparse().astype(bool) + given).tocsr()
-    widened = CandidateLabels(mask, candidates.classes, weights=None).with_rows_of(candidates)
+    weights = candidates.weights
+    if weights is not None:
+        weights = weights.maximum(given).tocsr()
+    widened = CandidateLabels(mask, candidates.classes, weights=weights).with_rows_of(candidates)
     starts = np.append(candidates.starts, len(confidences))
     before = sparse.csr_array((confidences, candidates.pairs()[1], starts), candidates.shape)
     values = widened.values_of(before)

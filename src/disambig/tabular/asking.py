@@ -27,6 +27,8 @@ from disambig.tabular.read_misses import listed_labels
 _DEFAULT_BUDGET = 100
 # Numbers that are not in the table any more, or would take a pretrained model to read again.
 _NOT_READ = ("image", "embedding")
+# Of confidences in a file.
+_ROUNDING = 1e-4
 # Decisions before the cleaning after which nobody is asked about the row again.
 _OPEN_DECISIONS = ("", "not this")
 
@@ -216,18 +218,16 @@ def questions_of(
 
 
 def _with_labels_outside(cleaned: CleanedTable) -> tuple[CandidateLabels, FloatArray]:
-    """Return sets with the label that each may miss, and confidences that allow for misses.
+    """Return sets with the label that each may miss, which has what confidences leave over.
 
-    A label outside weighs as much as it is probable. Where a cleaning has listed it beside the
-    candidates, confidences allow for it already.
+    As a candidate it weighs as much as it is probable. A cleaning may have listed it already.
     """
     candidates, values = cleaned.candidates, cleaned.confidences
-    probability, label = cleaned.miss_probability, cleaned.label_if_missed
-    if probability is None or label is None or not probability.any():
+    label = cleaned.label_if_missed
+    if label is None:
         return candidates, values
-    listed = listed_labels(candidates, label)
-    missing = np.where(listed, 0.0, probability)
-    values = values * np.repeat(1 - missing, candidates.sizes)
+    missing = 1 - group_sums(values, candidates.starts)
+    missing[(missing < _ROUNDING) | listed_labels(candidates, label)] = 0
     rows = np.flatnonzero((missing > 0) & (label >= 0))
     at = (rows, label[rows])
     shape = candidates.shape
@@ -237,7 +237,7 @@ def _with_labels_outside(cleaned: CleanedTable) -> tuple[CandidateLabels, FloatA
         (values, candidates.pairs()[1], np.append(candidates.starts, len(values))), shape=shape
     )
     mask = (candidates.to_sparse().astype(bool) + added).tocsr()
-    weights = (candidates.prior() * 1.0 + outside).tocsr()
+    weights = (candidates.prior() + outside).tocsr()
     widened = CandidateLabels(mask, candidates.classes, weights=weights)
     widened = widened.with_rows_of(candidates)
     return widened, widened.values_of((inside + outside).tocsr()).astype(float)
