@@ -56,6 +56,20 @@ class QuestionPlan:
     See Also
     --------
     questions_of : Makes it.
+
+    Examples
+    --------
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import clean_table, questions_of, read_cleaned
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> plan = questions_of(read_cleaned(cleaned, id="vehicle"), budget=3)
+    >>> plan.seconds
+    15.0
+    >>> 0 < plan.by_answers < plan.expected_errors
+    True
     """
 
     questions: tuple[Question, ...]

@@ -75,6 +75,25 @@ def write_questions(
     See Also
     --------
     read_questions : Reads them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import (
+    ...     clean_table, questions_of, read_cleaned, read_questions, write_questions
+    ... )
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> rows = read_cleaned(cleaned, id="vehicle")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "questions.jsonl")
+    ...     write_questions(questions_of(rows, budget=3).questions, path, rows)
+    ...     len(path.read_text(encoding="utf-8").splitlines())
+    3
     """
     names = _names_of(rows)
     lines = []
@@ -114,6 +133,25 @@ def read_questions(path: str | os.PathLike[str], rows: "CleanedTable") -> list[Q
     See Also
     --------
     write_questions : Writes them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import (
+    ...     clean_table, questions_of, read_cleaned, read_questions, write_questions
+    ... )
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
+    ... )
+    >>> rows = read_cleaned(cleaned, id="vehicle")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "questions.jsonl")
+    ...     write_questions(questions_of(rows, budget=3).questions, path, rows)
+    ...     len(read_questions(path, rows))
+    3
     """
     content = read_small_file(
         path, lambda reason: TableError(f"{path} should hold questions: {reason}."),

@@ -80,6 +80,7 @@ def write_queue(
     all_rows: bool = False,
     show: str | None = None,
     ignore: Iterable[str] = (),
+    questions: Sequence[Question] | None = None,
 ) -> list[Path]:
     """Write the doubtful rows of a cleaned table as tasks for an annotation tool.
 
@@ -105,6 +106,9 @@ def write_queue(
         is called "text", "image" or the like; without any, all columns as a text.
     ignore : iterable of str, optional
         Columns that people are not to see.
+    questions : sequence of Question, optional
+        What to ask, and about which rows, in place of the most doubtful ones. Tools that show the
+        candidates show the question before them.
 
     Returns
     -------
@@ -113,6 +117,7 @@ def write_queue(
 
     See Also
     --------
+    questions_of : Chooses questions.
     read_export : Reads the answers.
     decisions_of : Makes decisions of them.
 
@@ -134,7 +139,9 @@ def write_queue(
     chosen = find_tool(tool)
     if most is not None and most < 1:
         raise ParameterError(f"'most' must be at least 1. Got {most}.")
-    queue = make_queue(cleaned, most=most, all_rows=all_rows, show=show, ignore=ignore)
+    queue = make_queue(
+        cleaned, most=most, all_rows=all_rows, show=show, ignore=ignore, questions=questions
+    )
     return save_queue(queue, target, chosen)
 
 
