@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 from disambig._core.messages import percent
 from disambig.tabular.clean_details import CleanDetails
+from disambig.tabular.estimate import MissRate
 from disambig.tabular.labels.row_groups import groups_of
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
     from disambig.tabular.table_model import TableModel
 
 _IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
+_CALIBRATED_ON = {
+    "sets": "candidate sets of held-out rows",
+    "beliefs": "weights of held-out rows",
+    "truth": "known true labels",
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,11 @@ class Provenance:
     accuracy: str = ""  # how many labels are right where the truth is known
     made_at: str = ""  # date and time, in UTC
     command: tuple[str, ...] = ()  # arguments of disambig that made the table
+    has_seen_rows: bool = False  # whether the model was trained on the rows that it judges
+    calibrated_on: str = ""  # what makes the confidences mean what they say
+    n_settled: int = 0  # rows that a person had settled
+    n_true_labels: int = 0  # that were known, and chosen
+    misses: MissRate | None = None  # sets without the right label, as estimated
     about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
 
 
@@ -33,6 +44,11 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
         accuracy=_accuracy(details),
         made_at=details.made_at or "",
         command=tuple(details.command),
+        has_seen_rows=details.folds is None,
+        calibrated_on=_CALIBRATED_ON.get(details.calibrate or "", ""),
+        n_settled=details.decisions,
+        n_true_labels=details.true_labels,
+        misses=details.misses,
         about={
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
@@ -72,12 +88,7 @@ def _calibration_about(details: CleanDetails) -> dict[str, str]:
     """Return what was done about confidences and wrong sets; nothing of what is not known."""
     about = {}
     if details.calibrate is not None:
-        on = {
-            "sets": "candidate sets of held-out rows",
-            "beliefs": "weights of held-out rows",
-            "truth": "known true labels",
-        }
-        about["confidences calibrated on"] = on.get(details.calibrate, "nothing")
+        about["confidences calibrated on"] = _CALIBRATED_ON.get(details.calibrate, "nothing")
     if details.misses is not None:
         about["sets without the right label"] = str(details.misses)
     if details.miss_rate not in (None, 0):
@@ -106,4 +117,4 @@ def model_provenance(model: "TableModel") -> Provenance:
         if estimate.never_predicted is not None:
             about["rare labels"] = f"{estimate.never_predicted} Held-out rows."
     about |= _features_about(model.plan.by_kind())
-    return Provenance(judged_by=_IN_SAMPLE, about=about)
+    return Provenance(judged_by=_IN_SAMPLE, has_seen_rows=True, about=about)

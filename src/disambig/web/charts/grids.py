@@ -65,28 +65,55 @@ _MOST_NAME_ROOM = 120.0
 _FAINT = (0.06, 0.5)
 _FULL = (0.85, 1.0)
 _FAINT_UP_TO = 0.6
+# The table below a heat map lists pairs, the highest first; a square would be as wide as the map.
+_MOST_LISTED = 30
+# With more names, a map does not fit beside another chart.
+_MOST_NARROW = 10
 
 
 def heat_map(
-    title: str, names: Sequence[str], counts: Sequence[Sequence[int]], *, caption: str = ""
+    title: str,
+    names: Sequence[str],
+    values: Sequence[Sequence[float]],
+    *,
+    texts: Sequence[Sequence[str]],
+    tip: str = "{} with {}",
+    header: tuple[str, str, str] = ("label", "label", "rows"),
+    caption: str = "",
 ) -> Markup:
-    """Return a cell for every two names, darker where the count is higher."""
-    texts = [[f"{count:,}" for count in row] for row in counts]
+    """Return a cell for every two names, darker where the value is higher.
+
+    The diagonal is grey, and does not count for the scale: what a name has with itself is often
+    so much more that all else would look alike. Empty texts are left out. ``tip`` has places for the
+    name of the row and that of the column.
+    """
+    places = range(len(names))
+    is_symmetric = all(values[i][j] == values[j][i] for i in places for j in range(i))
+    pairs = sorted(
+        (
+            (values[i][j], i, j)
+            for i in places
+            for j in places
+            if (i < j or (i > j and not is_symmetric)) and values[i][j] > 0
+        ),
+        key=lambda pair: -pair[0],
+    )
     return canvas.figure(
         title,
-        _draw_cells(title, names, counts, texts),
+        _draw_cells(title, names, values, texts, tip),
         caption=caption,
-        header=("", *names),
-        rows=[(name, *row) for name, row in zip(names, texts, strict=True)],
-        is_wide=True,
+        header=header,
+        rows=[(names[i], names[j], texts[i][j]) for _, i, j in pairs[:_MOST_LISTED]],
+        is_wide=len(names) > _MOST_NARROW,
     )
 
 
 def _draw_cells(
     title: str,
     names: Sequence[str],
-    counts: Sequence[Sequence[int]],
+    values: Sequence[Sequence[float]],
     texts: Sequence[Sequence[str]],
+    tip: str,
 ) -> Markup:
     room = min(_MOST_NAME_ROOM, max(map(canvas.estimated_width, names)) + 8)
     fitting = (canvas.PANEL_WIDTH - room) / len(names)
@@ -102,27 +129,35 @@ def _draw_cells(
         parts.append(canvas.text(shown, room - 6, middle, anchor="end"))
         turn = f"translate({room + (i + 0.5) * cell:.2f} {above - 6:.2f}) rotate(-45)"
         parts.append(element("text", {"transform": turn}, shown))
-    most = max(map(max, counts)) or 1
+    apart = (value for i, row in enumerate(values) for j, value in enumerate(row) if i != j)
+    most = max(apart, default=0) or 1
     # Numbers are in all cells or in none.
     has_room = all(canvas.estimated_width(text) <= cell - 5 for row in texts for text in row)
-    for i, row in enumerate(counts):
-        for j, count in enumerate(row):
-            tip = f"{names[i]} with {names[j]}: {texts[i][j]}"
-            shown = texts[i][j] if has_room and count else ""
-            parts.append(_cell(tip, count / most, shown, room + j * cell, above + i * cell, cell))
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            text = texts[i][j]
+            said = f"{tip.format(names[i], names[j])}: {text}" if text else ""
+            shown = text if has_room and value else ""
+            share = None if i == j else value / most
+            parts.append(_cell(said, share, shown, room + j * cell, above + i * cell, cell))
     return canvas.drawing(
         title, room + size + beyond + 2, above + size + 2, *parts, keeps_size=True
     )
 
 
-def _cell(tip: str, share: float, shown: str, x: float, y: float, size: float) -> Markup:
-    square = canvas.box(x, y, x + size - 1, y + size - 1) | {"fill-opacity": opacity_of(share)}
-    cell = canvas.mark(tip, square, "cell")
+def _cell(tip: str, share: float | None, shown: str, x: float, y: float, size: float) -> Markup:
+    """Return a cell in the shade of its share of the most; without a share it is grey."""
+    square = canvas.box(x, y, x + size - 1, y + size - 1)
+    if share is None:
+        kind, square = "cell self", square
+    else:
+        kind, square = "cell", square | {"fill-opacity": opacity_of(share)}
+    cell = canvas.mark(tip, square, kind) if tip else element("rect", {"class": kind} | square)
     if not shown:
         return cell
     place = {"x": x + (size - 1) / 2, "y": y + size / 2 + 4, "text-anchor": "middle"}
-    kind = "on-faint" if share <= _FAINT_UP_TO else "on-full"
-    return fragment(cell, element("text", place | {"class": kind}, shown))
+    on = "on-faint" if (share or 0) <= _FAINT_UP_TO else "on-full"
+    return fragment(cell, element("text", place | {"class": on}, shown))
 
 
 def opacity_of(share: float) -> float:
