@@ -109,8 +109,7 @@ def _how_it_is_known(rows: CleanedTable, evidence: Evidence | None) -> Iterator[
         yield Statement("", f"{_ambiguous(evidence)} {_checked(evidence)}")
         if evidence.warning:
             yield Statement("", evidence.warning, "warn")
-    others = " ".join(_other_labels(rows))
-    if others and evidence is not None:
+    if (others := _all_rows(rows)) and evidence is not None:
         yield Statement("", others, "note")
 
 
@@ -142,8 +141,8 @@ def _checked(evidence: Evidence) -> str:
     expected = about(found.expected_errors, "error")
     errors = f"{'is' if found.errors == 1 else 'are'} {found.errors:,}"
     if known.n_rows == 1:
-        right = "wrong" if found.errors else "right"
-        return f"The true label of one of them is known: there the choice is {right}."
+        label = "Its true label" if evidence.rows == 1 else "The true label of one of them"
+        return f"{label} is known: the choice is {'wrong' if found.errors else 'right'}."
     which = "all of them" if known.n_rows == evidence.rows else f"{known.n_rows:,} of them"
     return (
         f"The true label of {which} is known: there {percent(known.share)} of the choices are "
@@ -152,17 +151,20 @@ def _checked(evidence: Evidence) -> str:
     )
 
 
-def _other_labels(rows: CleanedTable) -> Iterator[str]:
-    """Yield which labels are among all that were counted, but were not chosen by a model."""
+def _all_rows(rows: CleanedTable) -> str:
+    """Return how many rows of all had a label before anything was chosen; empty for none."""
     n_single, made = int((rows.candidates.sizes == 1).sum()), rows.provenance
+    parts = []
     if n_single:
-        has = "row has" if n_single == 1 else "rows have"
-        yield f"{n_single:,} {has} one candidate only, which is the label."
+        parts.append(f"{n_single:,} {'has' if n_single == 1 else 'have'} a single candidate")
     if made.n_true_labels:
-        yield f"In {row_count(made.n_true_labels)} the true label is known, and is the label."
+        parts.append(f"in {made.n_true_labels:,} the true label is known")
     if made.n_settled:
-        was = "was" if made.n_settled == 1 else "were"
-        yield f"{row_count(made.n_settled)} {was} settled by hand."
+        were = "was" if made.n_settled == 1 else "were"
+        parts.append(f"{made.n_settled:,} {were} settled by hand")
+    if not parts:
+        return ""
+    return f"Of all {len(rows.candidates):,} rows, {join_with_and(parts)}: they are counted too."
 
 
 def where_doubt_is(rows: CleanedTable, doubt: Doubt) -> Iterator[Statement]:
@@ -180,10 +182,12 @@ def where_doubt_is(rows: CleanedTable, doubt: Doubt) -> Iterator[Statement]:
 
 
 def _doubtful_pairs(doubt: Doubt) -> Statement:
-    first, whole = doubt.pairs[0], f"the {plural(round(doubt.errors), 'expected error')}"
-    if doubt.n_pairs == 1:
-        return Statement(f"The doubt is {_names(first)}", f", in {row_count(first.n_rows)}.")
-    said = f": {about(first.errors, 'error')} of {whole}, in {row_count(first.n_rows)}."
+    first, whole = doubt.pairs[0], f"the {rough_number(doubt.errors)} expected errors"
+    if doubt.n_pairs == 1 or doubt.errors < 1.5:
+        only = "The doubt is" if doubt.n_pairs == 1 else "Most often in doubt is"
+        return Statement(f"{only} {_names(first)}", f", in {row_count(first.n_rows)}.")
+    errors = about(first.errors, "error").rpartition(" ")[0]
+    said = f": {errors} of {whole}, in {row_count(first.n_rows)}."
     if first.errors >= _MOST * doubt.errors:
         return Statement(f"Most of the doubt is {_names(first)}", said)
     least = max(0.5, _SPREAD * doubt.errors)

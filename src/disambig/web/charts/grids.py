@@ -84,8 +84,8 @@ def heat_map(
     """Return a cell for every two names, darker where the value is higher.
 
     The diagonal is grey, and does not count for the scale: what a name has with itself is often
-    so much more that all else would look alike. Empty texts are left out. ``tip`` has places for the
-    name of the row and that of the column.
+    so much more that all else would look alike. Empty texts are left out. ``tip`` has places for
+    the name of the row and that of the column.
     """
     places = range(len(names))
     is_symmetric = all(values[i][j] == values[j][i] for i in places for j in range(i))
